@@ -1,0 +1,1 @@
+"""Headroom: a performance laboratory for data systems."""

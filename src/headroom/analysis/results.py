@@ -1,0 +1,223 @@
+"""What the analysis of a study ends with: plain data that reports, tables and JSON read.
+
+Invariant: everything here survives `msgspec.to_builtins` and back; no arrays, no live objects.
+A figure in a report comes from these fields and from nowhere else.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from headroom.experiment.system import Value
+
+Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
+Method: TypeAlias = Literal["student-t", "order statistics", "none"]
+
+
+class _Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all results."""
+
+
+class Estimate(_Result):
+    """One metric of one point over its replications, with a 95 % interval.
+
+    `value` is the mean (Student-t interval over replications) in the model column, the median
+    (order-statistic interval) in the measure column. `low` and `high` are None where `count`
+    is too small for an interval; `note` then says so.
+    """
+
+    metric: str
+    unit: str
+    better: Literal["high", "low", "none"]
+    count: int
+    value: float
+    low: float | None
+    high: float | None
+    method: Method
+    centre: Literal["mean", "median"]
+    mean: float
+    median: float
+    stdev: float
+    minimum: float
+    maximum: float
+    note: str = ""
+
+
+class Resource(_Result):
+    """A station or a pool at one point; estimates keyed by metric, unqualified.
+
+    Stations: ``utilization``, ``queue_len_mean``, ``jobs_mean``, ``wait_s_mean``,
+    ``response_s_mean``, ``throughput``. Pools: ``utilization``, ``queue_len_mean``,
+    ``wait_s_mean``, ``throughput`` (grants).
+    """
+
+    kind: Literal["station", "pool"]
+    name: str
+    capacity: float
+    estimates: dict[str, Estimate]
+
+
+class Bottleneck(_Result):
+    """Which station or pool limits a point, and why one may believe it."""
+
+    limits: bool
+    kind: Literal["station", "pool", "none"]
+    name: str
+    evidence: str
+    utilization: float
+    utilization_low: float | None
+    utilization_high: float | None
+
+
+class WarmUpCut(_Result):
+    """The warm-up of a point: one cut for all its replications."""
+
+    method: Literal["mser5", "fixed", "none"]
+    cut_s: float
+    run_s: float
+    is_steady: bool
+    note: str = ""
+    times_s: list[float] = []
+    """Picture: time (s) of each point of `values`, the series averaged over replications."""
+    values: list[float] = []
+    metric: str = ""
+
+
+class Distribution(_Result):
+    """The merged distribution of one metric at one point, after the warm-up cut."""
+
+    metric: str
+    unit: str
+    count: int
+    low: list[float]
+    """Lower bounds of the bins, in the unit of the metric."""
+    high: list[float]
+    counts: list[int]
+    samples: list[float] = []
+    """Raw values instead of bins, where there is one observation per replication."""
+
+
+class LittleCheck(_Result):
+    """Little's law on the runs of a point: the largest relative gap, and its place."""
+
+    passed: bool
+    worst_gap: float
+    place: str
+
+
+class PointResult(_Result):
+    """Everything known about one point."""
+
+    key: str
+    levels: dict[str, Value]
+    done: int
+    failed: int
+    errors: list[str] = []
+    faults: list[str] = []
+    estimates: dict[str, Estimate] = {}
+    resources: list[Resource] = []
+    bottleneck: Bottleneck | None = None
+    warm_up: WarmUpCut | None = None
+    distributions: list[Distribution] = []
+    little: LittleCheck | None = None
+    seeds: list[int] = []
+    precision_reached: bool | None = None
+    """None where replications are fixed."""
+
+
+class Factor(_Result):
+    """A factor of an experiment as it was run."""
+
+    name: str
+    unit: str
+    is_numeric: bool
+    levels: list[Value]
+    zipped_with: list[str] = []
+
+
+class ParameterUsed(_Result):
+    """A parameter and where its value comes from, for the provenance table."""
+
+    name: str
+    value: Value | None
+    unit: str
+    source: str
+    origin: Literal["default", "fixed", "factor"]
+    low: float | None = None
+    high: float | None = None
+    description: str = ""
+
+
+class Knee(_Result):
+    """The knee of one metric over one numeric factor, others held at `where`."""
+
+    metric: str
+    factor: str
+    where: dict[str, Value]
+    found: bool
+    level: float | None = None
+    level_low: float | None = None
+    level_high: float | None = None
+    value: float | None = None
+    note: str = ""
+
+
+class ExperimentResult(_Result):
+    """One experiment."""
+
+    name: str
+    title: str
+    system: str
+    column: Literal["measure", "model"]
+    factors: list[Factor]
+    responses: list[str]
+    """Metrics to show first."""
+    points: list[PointResult]
+    knees: list[Knee] = []
+    parameters: list[ParameterUsed] = []
+    facts: dict[str, float] = {}
+    """What `System.prepare` measured, e.g. the launcher's overhead."""
+    replications: str = ""
+    """The stopping rule in words."""
+
+
+class ClaimResult(_Result):
+    """One row of the claims table."""
+
+    name: str
+    text: str
+    kind: str
+    experiment: str
+    metric: str
+    published: str
+    ours: str
+    """Our figure with its interval, formatted."""
+    value: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict
+    reason: str
+    source: str = ""
+
+
+class StudyResult(_Result):
+    """The whole study: what the report, `headroom show` and `results.json` print."""
+
+    format: int
+    name: str
+    title: str
+    question: str
+    folder: str
+    seed: int
+    is_quick: bool
+    is_complete: bool
+    done: int
+    failed: int
+    planned: int
+    experiments: list[ExperimentResult]
+    claims: list[ClaimResult]
+    environments: list[dict[str, Any]]
+    command: str
+    """The command that repeats the study."""
+    generated: str
+    headroom_version: str

@@ -1,0 +1,50 @@
+"""Errors that a user can act on: each names what, where, why and what to do.
+
+Invariant: an error that reaches the command line is a `HeadroomError`; anything else is a bug
+and keeps its traceback.
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the `headroom` command; documented in docs/reference/command-line.md."""
+
+    DONE = 0
+    POINTS_FAILED = 1
+    USAGE = 2
+    CLAIMS_DIFFER = 3
+    ENVIRONMENT = 5
+    INTERRUPTED = 130
+
+
+class HeadroomError(Exception):
+    """Base of all errors with a cause that the user can remove.
+
+    Parameters
+    ----------
+    message
+        What is wrong, where, and why.
+    cure
+        What to do about it, one sentence.
+    """
+
+    exit_code: ExitCode = ExitCode.USAGE
+
+    def __init__(self, message: str, *, cure: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.cure = cure
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  cure: {self.cure}" if self.cure else self.message
+
+
+class StudyError(HeadroomError):
+    """A study file, a parameter or a model is wrong (exit code 2)."""
+
+
+class EnvironmentUnfitError(HeadroomError):
+    """The machine lacks something: disk space, a program, an intact journal (exit code 5)."""
+
+    exit_code = ExitCode.ENVIRONMENT

@@ -1,0 +1,140 @@
+"""What a system returns from one replication: a `Run`, raw and complete.
+
+Both columns, measured and modelled, return this one type. Warm-up removal, medians and
+intervals come later, once, in `headroom.analysis`; so time-dependent quantities are stored as
+*cumulative* sums at snapshots, and any window is the difference of two snapshots.
+
+Invariants: all times are seconds; snapshots are sorted by time and the last one is the end of
+the run; cumulative columns never decrease.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+ResourceKind: TypeAlias = Literal["station", "pool", "class"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Observations of one quantity in completion order, warm-up included.
+
+    Parameters
+    ----------
+    metric
+        Metric that each observation belongs to, e.g. ``"response_s"``.
+    values
+        Shape (n,). Each value is the mean of `batch_size` consecutive observations.
+    batch_size
+        Consecutive observations per value, >= 1.
+    end_times_s
+        Shape (n,). Time (s) since the start of the run at which each batch was complete, or
+        None where the observations have no common clock.
+    """
+
+    metric: str
+    values: FloatArray
+    batch_size: int = 1
+    end_times_s: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """A mergeable histogram of one quantity, counted per segment of the run.
+
+    Two histograms of the same metric merge by adding the counts of equal bins; percentiles are
+    never averaged.
+
+    Parameters
+    ----------
+    metric
+        Metric of the quantity, e.g. ``"response_s"``.
+    bin_low, bin_high
+        Shape (bins,). Bounds of each non-empty bin, in the unit of the metric.
+    counts
+        Shape (segments, bins). Observations per segment of the run and bin.
+    segment_end_times_s
+        Shape (segments,). End (s) of each segment; a cut drops whole segments.
+    """
+
+    metric: str
+    bin_low: FloatArray
+    bin_high: FloatArray
+    counts: npt.NDArray[np.int64]
+    segment_end_times_s: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceTable:
+    """Cumulative statistics of all stations, all pools or all job classes of a run.
+
+    Parameters
+    ----------
+    kind
+        What the rows of `names` are.
+    names
+        One name per resource.
+    capacity
+        Shape (resources,). Servers of a station, tokens of a pool; for a class its population
+        when closed and infinity when open.
+    columns
+        Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
+        ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``,
+        ``busy_s`` (server-seconds), ``jobs_s`` (job-seconds in the station),
+        ``queue_s`` (job-seconds waiting). Pools: ``grant_count``, ``wait_s_sum``,
+        ``held_s`` (token-seconds), ``queue_s``. Classes: ``arrival_count``,
+        ``completion_count``, ``response_s_sum``, ``jobs_s``.
+    maxima
+        Name to array of shape (resources,): largest value over the whole run, warm-up
+        included, e.g. ``queue_len``.
+    """
+
+    kind: ResourceKind
+    names: tuple[str, ...]
+    capacity: FloatArray
+    columns: Mapping[str, FloatArray]
+    maxima: Mapping[str, FloatArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One replication of one point.
+
+    Parameters
+    ----------
+    values
+        Metric name to one number per replication, e.g. ``{"wall_s": 1.25}``.
+    series, histograms
+        Observations in completion order, and their mergeable histograms.
+    snapshot_times_s
+        Shape (snapshots,). Times (s) at which `resources` was recorded; empty without tables.
+    resources
+        At most one table per kind.
+    counters
+        Facts about the run itself: events, seconds of processor time, launcher overhead.
+    faults
+        Why this run must not be reported; empty for a sound run.
+
+    Examples
+    --------
+    >>> run = Run(values={"wall_s": 1.25})
+    >>> run.is_sound
+    True
+    """
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    series: tuple[Series, ...] = ()
+    histograms: tuple[Histogram, ...] = ()
+    snapshot_times_s: FloatArray = field(default_factory=lambda: np.empty(0))
+    resources: tuple[ResourceTable, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
+
+    @property
+    def is_sound(self) -> bool:
+        """True where the run carries no fault."""
+        return not self.faults

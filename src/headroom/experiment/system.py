@@ -1,0 +1,175 @@
+"""The protocol behind which everything that can be studied stands, and its declarations.
+
+A *system* is real (column ``measure``) or simulated (column ``model``). It declares parameters
+and metrics, and turns one point and one seed into one `Run`. Systems register under the entry
+point group ``headroom.systems``; nothing here imports one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol, Self, TypeAlias
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.run import Run
+
+Value: TypeAlias = bool | int | float | str
+ParameterType: TypeAlias = Literal["int", "float", "str", "bool"]
+Direction: TypeAlias = Literal["high", "low", "none"]
+
+
+class Column(StrEnum):
+    """The two columns of the laboratory."""
+
+    MEASURE = "measure"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number or word that a study may set, with its unit, range and source.
+
+    Parameters
+    ----------
+    name
+        Name in study files.
+    type
+        Type of the value; an int is accepted where a float is asked for.
+    unit
+        Unit, ``"1"`` for a count or a ratio, ``""`` for words.
+    default
+        Value when the study sets none; None makes the parameter required.
+    low, high
+        Inclusive range, None for no bound.
+    choices
+        Allowed values, empty for any.
+    source
+        Where the default comes from: ``paper``, ``data sheet``, ``measured``, ``calibrated``
+        or ``assumed``, with the place.
+    description
+        One sentence.
+
+    Examples
+    --------
+    >>> users = Parameter(name="users", type="int", unit="1", default=10, low=1, source="assumed")
+    >>> users.check(20)
+    20
+    >>> users.check(0)
+    Traceback (most recent call last):
+    ...
+    headroom.errors.StudyError: parameter 'users' is 0, below its lowest value 1
+      cure: give a value of 1 or more
+    """
+
+    name: str
+    type: ParameterType
+    unit: str
+    source: str
+    default: Value | None = None
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Value, ...] = ()
+    description: str = ""
+
+    def check(self, value: Value) -> Value:
+        """Return `value` in the declared type, or raise `StudyError` with cause and cure."""
+        converted = self._convert(value)
+        if self.choices and converted not in self.choices:
+            allowed = ", ".join(repr(choice) for choice in self.choices)
+            raise StudyError(
+                f"parameter {self.name!r} is {value!r}, which it does not know",
+                cure=f"choose one of {allowed}",
+            )
+        if isinstance(converted, (int, float)) and not isinstance(converted, bool):
+            self._check_range(converted)
+        return converted
+
+    def _convert(self, value: Value) -> Value:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if self.type == "float" and is_number:
+            return float(value)
+        if self.type == "int" and is_number and float(value).is_integer():
+            return int(value)
+        if self.type == "bool" and isinstance(value, bool):
+            return value
+        if self.type == "str" and isinstance(value, str):
+            return value
+        raise StudyError(
+            f"parameter {self.name!r} is {value!r}, but its type is {self.type}",
+            cure=f"give a value of type {self.type}",
+        )
+
+    def _check_range(self, value: float) -> None:
+        if self.low is not None and not value >= self.low:
+            raise StudyError(
+                f"parameter {self.name!r} is {value:g}, below its lowest value {self.low:g}",
+                cure=f"give a value of {self.low:g} or more",
+            )
+        if self.high is not None and not value <= self.high:
+            raise StudyError(
+                f"parameter {self.name!r} is {value:g}, above its highest value {self.high:g}",
+                cure=f"give a value of {self.high:g} or less",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A quantity that a system reports.
+
+    Parameters
+    ----------
+    name
+        Quantity, unit, qualifier: ``response_s_p99``. Metrics of one resource are qualified:
+        ``station.cpu.utilization``, ``pool.connections.wait_s_mean``, ``class.web.throughput``.
+    unit
+        ``s``, ``B``, ``1/s``, ``1`` ...
+    better
+        Which direction a user wants.
+    description
+        One sentence.
+    """
+
+    name: str
+    unit: str
+    better: Direction = "none"
+    description: str = ""
+
+
+class System(Protocol):
+    """What the runner needs of a system; see docs/guides for writing one."""
+
+    name: ClassVar[str]
+    column: ClassVar[Column]
+    setup_type: ClassVar[type[msgspec.Struct]]
+    """Schema of the `[experiment.system]` table, without its `name` key."""
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
+        """Return the system for a validated `setup`; relative paths start at `base`."""
+        ...
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the declared parameters."""
+        ...
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
+        """Return the metrics that a run of `config` reports after analysis."""
+        ...
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        """Return a short hash that changes whenever the same point would mean another run."""
+        ...
+
+    def prepare(self) -> Mapping[str, float]:
+        """Check the machine once per session (programs present, launcher overhead).
+
+        Returns facts to be stored with the environment; raises `EnvironmentUnfitError`.
+        """
+        ...
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Run one replication; raise `HeadroomError` where the point cannot be run."""
+        ...

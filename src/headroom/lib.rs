@@ -1,0 +1,6 @@
+//! Headroom's core: whatever runs once per event or per operation.
+//!
+//! The Python package of the same name lives in the same tree; the extension
+//! module in `bindings/` converts between the two and holds no logic.
+
+pub mod simulation;

@@ -1,0 +1,1 @@
+//! The simulation kernel: an event loop over stations, pools and programs.
