@@ -118,6 +118,9 @@ class Run:
         Facts about the run itself: events, seconds of processor time, launcher overhead.
     faults
         Why this run must not be reported; empty for a sound run.
+    holds
+        Pool name to the stations that are used while its tokens are held; says whether a pool
+        that is used up only waits for a station behind it.
 
     Examples
     --------
@@ -133,6 +136,7 @@ class Run:
     resources: tuple[ResourceTable, ...] = ()
     counters: Mapping[str, float] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
+    holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_sound(self) -> bool:
