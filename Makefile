@@ -1,0 +1,41 @@
+# Headroom's commands. Everything is built into .venv/; nothing else on the machine is touched
+# (as root, `make test` also installs missing system packages, see scripts/system-packages).
+# PYTHON=/path/to/python3 chooses the interpreter.
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test bench format docs pictures clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+build: ## build Headroom into .venv/ (the other commands do it by themselves)
+	@scripts/build
+
+demo: build ## simulate a model and measure real programs; ends with two report pages
+	@scripts/demo
+
+test: ## install what the tests need and run every check, quick and cheap first
+	@scripts/system-packages
+	@scripts/build test
+	@scripts/with-rust .venv/bin/python scripts/check.py
+
+bench: ## run the benchmarks beside their peers; PART=simulation runs one part
+	@scripts/build bench
+	@.venv/bin/python -m benches.run $(PART)
+
+format: ## rewrite the layout of all code
+	@scripts/build test
+	@.venv/bin/ruff check --select I --fix --quiet .
+	@.venv/bin/ruff format --quiet .
+	@scripts/with-rust cargo fmt --all
+
+docs: ## regenerate the reference pages and the printed examples in the documents
+	@scripts/build test
+	@.venv/bin/python scripts/refresh_docs.py
+
+pictures: ## take the pictures of the documents anew (needs Chromium)
+	@scripts/build test
+	@.venv/bin/python scripts/make_pictures.py
+
+clean: ## remove everything that was built; results of studies stay
+	@rm -rf .venv target build src/headroom/_core*.so .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

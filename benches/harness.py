@@ -1,0 +1,200 @@
+"""Benchmarks of Headroom beside its peers: cases, fair measurement, result rows.
+
+Headroom and its peers take turns, so that drift of the machine hits all of them; each figure is
+the median over the repeats. What is measured is processor time of this process and its
+children, because wall time on a shared machine measures the neighbours.
+
+A part is one module `benches/<part>.py` with a function ``cases() -> list[Case]``, which starts
+with ``from benches.harness import Case``.
+"""
+
+import gc
+import json
+import os
+import platform
+import resource
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+Work: TypeAlias = Callable[[], float | None]
+"""Does the work once; returns how much was done where the metric is a rate, or its own figure."""
+
+Measure: TypeAlias = Literal["cpu_rate", "cpu_s", "wall_rate", "wall_s", "returned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One comparison: the same work by Headroom and by its peers.
+
+    Parameters
+    ----------
+    name
+        The work, e.g. ``"M/M/1, 200,000 customers"``.
+    metric, unit
+        What is compared, e.g. ``"customers per processor second"`` in ``"1/s"``.
+    headroom
+        Does the work with Headroom.
+    peers
+        Name (with version) of each peer to the function that does the same work with it.
+    measure
+        ``cpu_rate`` (default): amount returned / processor seconds; ``cpu_s``: processor
+        seconds; ``wall_rate`` and ``wall_s`` likewise with elapsed time; ``returned``: the
+        number that the function returns.
+    better
+        Which direction is better; times are better low whatever this says.
+    repeats
+        Measurements of each, >= 1; one unmeasured round comes first.
+    """
+
+    name: str
+    metric: str
+    unit: str
+    headroom: Work
+    peers: Mapping[str, Work]
+    measure: Measure = "cpu_rate"
+    better: Literal["high", "low"] = "high"
+    repeats: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of `benches/results/<part>.json`; a `ratio` above 1 means Headroom is better."""
+
+    case: str
+    metric: str
+    unit: str
+    headroom: float
+    peer: str
+    peer_value: float
+    ratio: float
+    headroom_range: tuple[float, float]
+    peer_range: tuple[float, float]
+    repeats: int
+    machine: str
+
+
+def measure_case(case: Case) -> list[Row]:
+    """Return one row per peer, measured in turns.
+
+    Examples
+    --------
+    >>> case = Case(
+    ...     name="nothing", metric="answers", unit="1", measure="returned",
+    ...     headroom=lambda: 6.0, peers={"half": lambda: 3.0}, repeats=3,
+    ... )
+    >>> [(row.peer, row.headroom, row.peer_value, row.ratio) for row in measure_case(case)]
+    [('half', 6.0, 3.0, 2.0)]
+    """
+    contenders = {"": case.headroom, **case.peers}
+    figures: dict[str, list[float]] = {name: [] for name in contenders}
+    for repeat in range(case.repeats + 1):
+        for name, work in contenders.items():
+            figure = _measured(work, case)
+            if repeat > 0:
+                figures[name].append(figure)
+    return [_row(case, figures[""], peer, figures[peer]) for peer in case.peers]
+
+
+def _measured(work: Work, case: Case) -> float:
+    gc.collect()
+    cpu_before, wall_before = _processor_s(), time.perf_counter()
+    returned = work()
+    wall_s = time.perf_counter() - wall_before
+    cpu_s = _processor_s() - cpu_before
+    if case.measure == "cpu_s":
+        return cpu_s
+    if case.measure == "wall_s":
+        return wall_s
+    if returned is None:
+        raise TypeError(
+            f"case {case.name!r} measures {case.measure}: its work must return a number"
+        )
+    if case.measure == "returned":
+        return returned
+    return returned / (cpu_s if case.measure == "cpu_rate" else wall_s)
+
+
+def _processor_s() -> float:
+    """Return user and system seconds of this process, its threads and its finished children."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _row(case: Case, ours: list[float], peer: str, theirs: list[float]) -> Row:
+    our_median, peer_median = statistics.median(ours), statistics.median(theirs)
+    is_better_high = case.better == "high" and case.measure not in {"cpu_s", "wall_s"}
+    return Row(
+        case=case.name,
+        metric=case.metric,
+        unit=case.unit,
+        headroom=our_median,
+        peer=peer,
+        peer_value=peer_median,
+        ratio=our_median / peer_median if is_better_high else peer_median / our_median,
+        headroom_range=(min(ours), max(ours)),
+        peer_range=(min(theirs), max(theirs)),
+        repeats=case.repeats,
+        machine=machine(),
+    )
+
+
+def machine() -> str:
+    """Return processor, cores and interpreter in one line, for the rows."""
+    return (
+        f"{_processor_name()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}, "
+        f"Python {platform.python_version()}"
+    )
+
+
+def _processor_name() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def table(rows: list[Row]) -> str:
+    """Return the rows as a text table.
+
+    Examples
+    --------
+    >>> row = Row(
+    ...     case="sort", metric="items", unit="1/s", headroom=2e6, peer="other", peer_value=1e6,
+    ...     ratio=2.0, headroom_range=(2e6, 2e6), peer_range=(1e6, 1e6), repeats=1, machine="m",
+    ... )
+    >>> print(table([row]))
+    case  metric       headroom  peer   peer value  ratio
+    sort  items (1/s)  2.00e+06  other  1.00e+06    2.00
+    """
+    lines = [("case", "metric", "headroom", "peer", "peer value", "ratio")]
+    lines += [
+        (
+            row.case,
+            f"{row.metric} ({row.unit})",
+            f"{row.headroom:#.3g}",
+            row.peer,
+            f"{row.peer_value:#.3g}",
+            f"{row.ratio:#.3g}",
+        )
+        for row in rows
+    ]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def write_rows(rows: list[Row], path: Path) -> None:
+    """Write the rows as one JSON list; the file is replaced whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".tmp")
+    text = json.dumps([asdict(row) for row in rows], indent=2)
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(path)

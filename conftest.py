@@ -1,0 +1,55 @@
+"""Rules for every test: in continuous integration a test that is skipped has failed.
+
+A skip is silent rot: the browser disappears from an image, and the report is never opened
+again. So with CI=true each skip becomes a failure, unless its reason stands in `MAY_SKIP`.
+"""
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+MAY_SKIP: dict[str, str] = {}
+"""Start of a skip's reason -> why that skip is right even in continuous integration."""
+
+
+def is_continuous_integration() -> bool:
+    """Return True where CI=true is set, as every common service does."""
+    return os.environ.get("CI") == "true"
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ")
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    is_expected_failure = hasattr(report, "wasxfail")
+    if not report.skipped or is_expected_failure or not is_continuous_integration():
+        return
+    reason = _reason(report)
+    if not any(reason.startswith(start) for start in MAY_SKIP):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI=true does not allow: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,  # noqa: ARG001  # the hook's signature
+    call: pytest.CallInfo[Any],  # noqa: ARG001
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skipped test into a failed one."""
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,  # noqa: ARG001
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn a skipped module into a failed one."""
+    report = yield
+    _refuse_skip(report)
+    return report

@@ -1,0 +1,80 @@
+"""The benchmark harness: what it measures and writes; no wall-clock threshold anywhere."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benches.harness import Case, Work, measure_case, write_rows
+from benches.run import main, part_names
+
+
+def sum_to(count: int) -> Work:
+    def work() -> float:
+        return float(sum(range(count)) > 0) * count
+
+    return work
+
+
+def case_with(headroom: Work, peer: Work, *, measure: str = "cpu_rate") -> Case:
+    return Case(
+        name="c",
+        metric="m",
+        unit="1/s",
+        headroom=headroom,
+        peers={"peer": peer},
+        measure=measure,  # type: ignore[arg-type]  # parametrised
+        repeats=3,
+    )
+
+
+def test_a_row_has_exactly_the_promised_keys_and_the_file_is_a_list(tmp_path: Path) -> None:
+    rows = measure_case(case_with(sum_to(20_000), sum_to(20_000)))
+    write_rows(rows, tmp_path / "results" / "part.json")
+    (row,) = json.loads((tmp_path / "results" / "part.json").read_text())
+    promised = {"case", "metric", "unit", "headroom", "peer", "peer_value", "ratio"}
+    assert promised <= set(row)
+
+
+@pytest.mark.parametrize(
+    ("measure", "ours", "theirs", "ratio"),
+    [("returned", 6.0, 3.0, 2.0), ("returned", 3.0, 6.0, 0.5)],
+)
+def test_a_ratio_above_one_means_that_headroom_is_better(
+    measure: str, ours: float, theirs: float, ratio: float
+) -> None:
+    case = case_with(lambda: ours, lambda: theirs, measure=measure)
+    assert measure_case(case)[0].ratio == ratio
+
+
+def test_a_hundred_times_the_work_costs_more_processor_time() -> None:
+    light = case_with(sum_to(30_000), sum_to(3_000_000), measure="cpu_s")
+    (row,) = measure_case(light)
+    assert row.headroom < row.peer_value
+    assert row.ratio > 1
+
+
+def test_contenders_take_turns_after_one_unmeasured_round() -> None:
+    order: list[str] = []
+
+    def noted(name: str) -> Work:
+        def work() -> float:
+            order.append(name)
+            return 1.0
+
+        return work
+
+    measure_case(case_with(noted("ours"), noted("theirs"), measure="returned"))
+    assert order == ["ours", "theirs"] * 4
+
+
+def test_a_rate_without_an_amount_is_refused() -> None:
+    with pytest.raises(TypeError, match="must return a number"):
+        measure_case(case_with(lambda: None, lambda: None))
+
+
+def test_an_unknown_part_is_named_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["no-such-part"]) == 2
+    said = capsys.readouterr().out
+    assert "no-such-part" in said
+    assert all(name in said for name in part_names())
