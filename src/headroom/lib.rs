@@ -4,3 +4,4 @@
 //! module in `bindings/` converts between the two and holds no logic.
 
 pub mod simulation;
+pub mod systems;

@@ -1,0 +1,3 @@
+//! Systems that can be studied: the native parts of each layer.
+
+pub mod command;
