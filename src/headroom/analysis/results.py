@@ -22,8 +22,9 @@ class Estimate(_Result):
     """One metric of one point over its replications, with a 95 % interval.
 
     `value` is the mean (Student-t interval over replications) in the model column, the median
-    (order-statistic interval) in the measure column. `low` and `high` are None where `count`
-    is too small for an interval; `note` then says so.
+    (order-statistic interval) in the measure column, and for percentiles of merged histograms
+    the pooled percentile (Student-t interval by sectioning). `low` and `high` are None where
+    `count` is too small for an interval; `note` then says so.
     """
 
     metric: str
@@ -34,7 +35,7 @@ class Estimate(_Result):
     low: float | None
     high: float | None
     method: Method
-    centre: Literal["mean", "median"]
+    centre: Literal["mean", "median", "pooled"]
     mean: float
     median: float
     stdev: float
@@ -98,11 +99,15 @@ class Distribution(_Result):
 
 
 class LittleCheck(_Result):
-    """Little's law on the runs of a point: the largest relative gap, and its place."""
+    """Little's law on the runs of a point: the largest gap |N - X R| / N, and its place.
+
+    `tolerance` is what the jobs at the edges of the window allow there, likewise relative to N.
+    """
 
     passed: bool
     worst_gap: float
     place: str
+    tolerance: float = 0.0
 
 
 class PointResult(_Result):
@@ -198,6 +203,9 @@ class ClaimResult(_Result):
     verdict: Verdict
     reason: str
     source: str = ""
+    unit: str = ""
+    """Unit of `value`, `low` and `high`: of the metric, ``"1"`` for a ratio, of the factor for
+    a knee."""
 
 
 class StudyResult(_Result):

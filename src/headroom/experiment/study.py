@@ -19,7 +19,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A table of the study file: unknown keys are refused."""
 
 
-class Range(_Table, rename={"start": "from", "stop": "to"}):
+class Range(_Table, kw_only=True, rename={"start": "from", "stop": "to"}):
     """Levels from `from` to `to` inclusive: by `step`, or `count` levels on a `scale`."""
 
     start: float
@@ -29,7 +29,7 @@ class Range(_Table, rename={"start": "from", "stop": "to"}):
     scale: Literal["linear", "log"] = "linear"
 
 
-class Sourced(_Table):
+class Sourced(_Table, kw_only=True):
     """A fixed value with the place it was taken from; the source is printed in the report."""
 
     value: Value
@@ -40,7 +40,7 @@ Levels: TypeAlias = list[Value] | Range
 """Levels of a factor. A list of lists is written as a zipped factor instead."""
 
 
-class Replications(_Table):
+class Replications(_Table, kw_only=True):
     """How often each point runs.
 
     Fixed (`count`), or until the 95 % interval of `metric` is narrower than `half_width`
@@ -54,7 +54,7 @@ class Replications(_Table):
     maximum: Annotated[int, msgspec.Meta(ge=2)] = 100
 
 
-class WarmUp(_Table):
+class WarmUp(_Table, kw_only=True):
     """How the warm-up is cut: MSER-5, a fixed share of the run, or not at all."""
 
     method: Literal["mser5", "fixed", "none"] = "mser5"
@@ -62,7 +62,7 @@ class WarmUp(_Table):
     """Simulated or measured time (s) that method `fixed` removes."""
 
 
-class Quick(_Table):
+class Quick(_Table, kw_only=True):
     """What `--quick` replaces in an experiment: whole keys, never merged within a factor."""
 
     fixed: dict[str, Value | Sourced] = {}
@@ -73,7 +73,7 @@ class Quick(_Table):
     skip: bool = False
 
 
-class Experiment(_Table):
+class Experiment(_Table, kw_only=True):
     """One table `[[experiment]]`: a system, its fixed parameters, its factors."""
 
     name: Name
@@ -95,7 +95,7 @@ Where: TypeAlias = dict[str, Value]
 """Selects points by factor levels; factors not named match every level."""
 
 
-class _ClaimBase(_Table, tag_field="kind"):
+class _ClaimBase(_Table, tag_field="kind", kw_only=True):
     """What every claim says."""
 
     name: Name
@@ -108,7 +108,7 @@ class _ClaimBase(_Table, tag_field="kind"):
     source: str = ""
 
 
-class ValueClaim(_ClaimBase, tag="value"):
+class ValueClaim(_ClaimBase, tag="value", kw_only=True):
     """`metric` at the one point `where` is `value` within a relative or absolute tolerance."""
 
     value: float
@@ -116,7 +116,7 @@ class ValueClaim(_ClaimBase, tag="value"):
     tolerance_absolute: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
-class RatioClaim(_ClaimBase, tag="ratio"):
+class RatioClaim(_ClaimBase, tag="ratio", kw_only=True):
     """`metric` at `where` divided by `metric` at `to` is `value`, or at least / at most."""
 
     to: Where
@@ -126,21 +126,26 @@ class RatioClaim(_ClaimBase, tag="ratio"):
     at_most: float | None = None
 
 
-class OrderingClaim(_ClaimBase, tag="ordering"):
+class OrderingClaim(_ClaimBase, tag="ordering", kw_only=True):
     """`metric` over the levels of `factor` rises strictly in the order given."""
 
     factor: str
     order: list[Value]
 
 
-class MonotoneClaim(_ClaimBase, tag="monotone"):
-    """`metric` never falls (or never rises) over the levels of a numeric `factor`."""
+class MonotoneClaim(_ClaimBase, tag="monotone", kw_only=True):
+    """`metric` never falls (or never rises) over the levels of a numeric `factor`.
+
+    A step against `direction` of at most `tolerance`, relative to the level before, does not
+    count: without it, a plateau can never be told from a small fall.
+    """
 
     factor: str
     direction: Literal["rises", "falls"]
+    tolerance: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.0
 
 
-class FlatClaim(_ClaimBase, tag="flat"):
+class FlatClaim(_ClaimBase, tag="flat", kw_only=True):
     """`metric` stays within `tolerance` (relative) of its mean between two levels of `factor`."""
 
     factor: str
@@ -149,8 +154,11 @@ class FlatClaim(_ClaimBase, tag="flat"):
     stop: float | None = msgspec.field(default=None, name="to")
 
 
-class KneeClaim(_ClaimBase, tag="knee"):
-    """The curve of `metric` over a numeric `factor` bends at `level`, within `tolerance`."""
+class KneeClaim(_ClaimBase, tag="knee", kw_only=True):
+    """The curve of `metric` over a numeric `factor` bends at `level`.
+
+    `tolerance` is relative to `level`.
+    """
 
     factor: str
     level: float
@@ -160,7 +168,7 @@ class KneeClaim(_ClaimBase, tag="knee"):
 Claim: TypeAlias = ValueClaim | RatioClaim | OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
 
 
-class Study(_Table):
+class Study(_Table, kw_only=True):
     """A whole `study.toml`."""
 
     schema: Literal[1]

@@ -1,0 +1,351 @@
+"""Intervals over independent replications: means, medians, and contrasts of several samples.
+
+Every interval in Headroom comes from here. A `Sample` is what the replications of one point say
+about one metric; a contrast is a weighted sum of samples of different points, which carries
+differences, orderings and comparisons with a mean.
+
+Invariants: where the data do not allow an interval, `low` and `high` are None and `note` says
+why; an interval never leaves out its own `value`.
+
+Sources: Student's t and Welch's degrees of freedom as in Law, *Simulation Modeling and Analysis*
+(2015), chapters 9 and 10; order-statistic intervals as in David and Nagaraja, *Order Statistics*
+(2003), section 7.1; quotients by Fieller, *Some Problems in Interval Estimation* (1954);
+sectioning by Asmussen and Glynn, *Stochastic Simulation* (2007), section III.5.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy import special
+
+from headroom.experiment.run import FloatArray
+
+CONFIDENCE = 0.95
+SMALLEST_MEDIAN_SAMPLE = 6
+"""Fewest observations that allow a 95 % interval of the median: 2 * 0.5**n <= 0.05."""
+
+Centre: TypeAlias = Literal["mean", "median", "pooled"]
+Method: TypeAlias = Literal["student-t", "order statistics", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A value with its confidence interval, or without one and a `note` that says why.
+
+    Parameters
+    ----------
+    value
+        The estimate, in the unit of the observations.
+    low, high
+        Bounds of the interval, both None where there is none.
+    method
+        How the interval was made.
+    note
+        Why there is no interval; empty where there is one.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    method: Method
+    note: str = ""
+
+    def relative_half_width(self) -> float | None:
+        """Return half the width divided by the size of the value; None where undefined.
+
+        Examples
+        --------
+        >>> Interval(value=10.0, low=9.0, high=11.0, method="student-t").relative_half_width()
+        0.1
+        """
+        if self.low is None or self.high is None:
+            return None
+        if self.high == self.low:
+            return 0.0
+        return (self.high - self.low) / 2.0 / abs(self.value) if self.value else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What the replications of one point say about one metric.
+
+    Parameters
+    ----------
+    values
+        Shape (n,), n >= 1. One value per replication.
+    centre
+        What estimates the metric: the mean, the median, or one `pooled` value computed from all
+        replications together (a percentile of merged histograms).
+    pooled
+        The pooled value; needed for, and only for, that centre.
+    """
+
+    values: FloatArray
+    centre: Centre = "mean"
+    pooled: float | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of replications."""
+        return int(self.values.size)
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        if self.pooled is not None:
+            return self.pooled
+        if self.centre == "median":
+            return float(np.median(self.values))
+        return float(np.mean(self.values))
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the estimate; for a pooled value by sectioning.
+
+        Sectioning takes the spread of the replications around the pooled value, not around
+        their own mean, so that the bias of a short replication widens the interval.
+        """
+        squares = float(np.sum((self.values - self.value) ** 2))
+        return float(np.sqrt(squares / (self.count - 1) / self.count))
+
+    def interval(self, *, confidence: float = CONFIDENCE) -> Interval:
+        """Return the estimate with its interval.
+
+        Examples
+        --------
+        >>> Sample(values=np.array([9.0, 10.0, 11.0])).interval().high
+        12.48...
+        """
+        if self.centre == "median":
+            return median_interval(self.values, confidence=confidence)
+        return contrast([self], [1.0], confidence=confidence)
+
+
+def t_quantile(*, degrees: float, confidence: float = CONFIDENCE) -> float:
+    """Return the two-sided quantile of Student's t.
+
+    Examples
+    --------
+    >>> round(t_quantile(degrees=9), 3)
+    2.262
+    """
+    return float(special.stdtrit(degrees, 0.5 + confidence / 2.0))
+
+
+def mean_interval(values: FloatArray, *, confidence: float = CONFIDENCE) -> Interval:
+    """Return the mean over independent replications with its Student-t interval.
+
+    Parameters
+    ----------
+    values
+        Shape (n,), n >= 1.
+    confidence
+        Probability with which the interval covers the true mean, between 0 and 1.
+
+    Examples
+    --------
+    >>> interval = mean_interval(np.array([4.0, 5.0, 6.0]))
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (2.516, 7.484)
+    """
+    return Sample(values=values).interval(confidence=confidence)
+
+
+def median_ranks(count: int, *, confidence: float = CONFIDENCE) -> tuple[int, int] | None:
+    """Return the 1-based ranks of the order statistics that bound the median, or None.
+
+    The ranks j and n + 1 - j cover the median of any distribution with probability
+    1 - 2 P(B <= j - 1), B binomial (n, 1/2); j is the largest that keeps `confidence`.
+
+    Examples
+    --------
+    >>> median_ranks(10), median_ranks(5)
+    ((2, 9), None)
+    """
+    tail = (1.0 - confidence) / 2.0
+    below = special.bdtr(np.arange(max(count // 2, 1), dtype=float), count, 0.5)
+    rank = int(np.count_nonzero(below <= tail))
+    return (rank, count + 1 - rank) if rank else None
+
+
+def median_interval(values: FloatArray, *, confidence: float = CONFIDENCE) -> Interval:
+    """Return the median with its exact, distribution-free order-statistic interval.
+
+    Examples
+    --------
+    >>> interval = median_interval(np.array([3.0, 1.0, 2.0, 6.0, 5.0, 4.0]))
+    >>> interval.value, interval.low, interval.high
+    (3.5, 1.0, 6.0)
+    """
+    median = float(np.median(values))
+    ranks = median_ranks(values.size, confidence=confidence)
+    if ranks is None:
+        return Interval(
+            value=median, low=None, high=None, method="none",
+            note=_too_few_for_a_median(values.size, confidence),
+        )  # fmt: skip
+    ordered = np.sort(values)
+    low, high = float(ordered[ranks[0] - 1]), float(ordered[ranks[1] - 1])
+    return Interval(value=median, low=low, high=high, method="order statistics")
+
+
+def contrast(
+    samples: Sequence[Sample], weights: Sequence[float], *, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return the weighted sum of the estimates of independent samples with its interval.
+
+    Means and pooled values: normal theory with Welch's degrees of freedom. As soon as one
+    sample is a median: interval arithmetic on the samples' own intervals, each at the confidence
+    that makes them hold together; distribution-free and on the wide side.
+
+    Parameters
+    ----------
+    samples
+        Independent samples, at least one.
+    weights
+        One finite weight per sample, in the same order.
+    confidence
+        Probability with which the interval covers the true weighted sum.
+
+    Examples
+    --------
+    >>> old, new = Sample(values=np.array([9.0, 10.0, 11.0])), Sample(values=np.array([5.0, 6.0]))
+    >>> difference = contrast([old, new], [1.0, -1.0])
+    >>> difference.value
+    4.5
+    """
+    value = float(sum(w * s.value for s, w in zip(samples, weights, strict=True)))
+    if len(samples) > 1 and any(sample.centre == "median" for sample in samples):
+        return _arithmetic(samples, weights, value, confidence)
+    if len(samples) == 1 and samples[0].centre == "median":
+        return _scaled(samples[0].interval(confidence=confidence), weights[0])
+    return _welch(samples, weights, value, confidence)
+
+
+def difference(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> Interval:
+    """Return `first` minus `second` for two independent samples.
+
+    Examples
+    --------
+    >>> round(difference(Sample(values=np.array([3.0, 5.0])),
+    ...                  Sample(values=np.array([1.0, 3.0]))).low, 2)
+    -4.08...
+    """
+    return contrast([first, second], [1.0, -1.0], confidence=confidence)
+
+
+def ratio(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> Interval:
+    """Return `first` divided by `second` for two independent samples.
+
+    Means and pooled values by Fieller: the interval holds every r for which the contrast
+    ``first - r * second`` does not exclude zero. Medians: quotients of the bounds of both
+    intervals. No interval where `second` may be zero.
+
+    Examples
+    --------
+    >>> ratio(Sample(values=np.array([19.9, 20.0, 20.1])),
+    ...       Sample(values=np.array([9.9, 10.0, 10.1]))).value
+    2.0
+    """
+    if second.value == 0.0:
+        return _no_interval(float("nan"), "the divisor is zero")
+    value = first.value / second.value
+    if "median" in (first.centre, second.centre):
+        return _quotient(first, second, value, confidence)
+    return _fieller(first, second, value, confidence)
+
+
+def _welch(
+    samples: Sequence[Sample], weights: Sequence[float], value: float, confidence: float
+) -> Interval:
+    smallest = min(sample.count for sample in samples)
+    if smallest < 2:  # noqa: PLR2004 - a variance needs two
+        return _no_interval(value, "one replication gives no interval: run 2 or more")
+    variances = [(w * s.standard_error) ** 2 for s, w in zip(samples, weights, strict=True)]
+    degrees = _welch_degrees(variances, [sample.count - 1 for sample in samples])
+    half_width = t_quantile(degrees=degrees, confidence=confidence) * float(np.sqrt(sum(variances)))
+    return Interval(
+        value=value, low=value - half_width, high=value + half_width, method="student-t"
+    )
+
+
+def _welch_degrees(variances: Sequence[float], degrees: Sequence[int]) -> float:
+    """Return the Welch-Satterthwaite degrees of freedom of a sum of variances."""
+    largest = max(variances)
+    if largest == 0.0:
+        return float(min(degrees))
+    shares = [variance / largest for variance in variances]
+    return sum(shares) ** 2 / sum(s**2 / d for s, d in zip(shares, degrees, strict=True))
+
+
+def _joint(samples: Sequence[Sample], confidence: float) -> list[Interval]:
+    """Return one interval per independent sample such that all cover with `confidence`."""
+    each = confidence ** (1.0 / len(samples))
+    return [sample.interval(confidence=each) for sample in samples]
+
+
+def _arithmetic(
+    samples: Sequence[Sample], weights: Sequence[float], value: float, confidence: float
+) -> Interval:
+    low = high = 0.0
+    for interval, weight in zip(_joint(samples, confidence), weights, strict=True):
+        scaled = _scaled(interval, weight)
+        if scaled.low is None or scaled.high is None:
+            return _no_interval(value, interval.note)
+        low, high = low + scaled.low, high + scaled.high
+    return Interval(value=value, low=low, high=high, method="order statistics")
+
+
+def _scaled(interval: Interval, weight: float) -> Interval:
+    if interval.low is None or interval.high is None:
+        return _no_interval(weight * interval.value, interval.note)
+    bounds = sorted((weight * interval.low, weight * interval.high))
+    return Interval(
+        value=weight * interval.value, low=bounds[0], high=bounds[1], method=interval.method
+    )
+
+
+def _quotient(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
+    above, below = _joint([first, second], confidence)
+    if above.low is None or above.high is None or below.low is None or below.high is None:
+        return _no_interval(value, above.note or below.note)
+    if below.low <= 0.0 <= below.high:
+        return _no_interval(value, "the divisor may be zero: its interval contains it")
+    corners = [a / b for a in (above.low, above.high) for b in (below.low, below.high)]
+    return Interval(value=value, low=min(corners), high=max(corners), method="order statistics")
+
+
+def _fieller(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
+    if min(first.count, second.count) < 2:  # noqa: PLR2004 - a variance needs two
+        return _no_interval(value, "one replication gives no interval: run 2 or more")
+    variance_first, variance_second = first.standard_error**2, second.standard_error**2
+    degrees = _welch_degrees(
+        [variance_first, value**2 * variance_second], [first.count - 1, second.count - 1]
+    )
+    t_squared = t_quantile(degrees=degrees, confidence=confidence) ** 2
+    shrink = second.value**2 - t_squared * variance_second
+    if shrink <= 0.0:
+        return _no_interval(value, "the divisor may be zero: its interval contains it")
+    constant = first.value**2 - t_squared * variance_first
+    middle = first.value * second.value
+    root = float(np.sqrt(max(middle**2 - shrink * constant, 0.0)))
+    return Interval(
+        value=value,
+        low=min((middle - root) / shrink, value),
+        high=max((middle + root) / shrink, value),
+        method="student-t",
+    )
+
+
+def _no_interval(value: float, note: str) -> Interval:
+    return Interval(value=value, low=None, high=None, method="none", note=note)
+
+
+def _too_few_for_a_median(count: int, confidence: float) -> str:
+    needed = int(np.ceil(np.log2(2.0 / (1.0 - confidence))))
+    return (
+        f"{count} replications give no {confidence:.4g} interval of the median: "
+        f"run {needed} or more"
+    )

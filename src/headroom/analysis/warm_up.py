@@ -1,0 +1,217 @@
+"""The warm-up of a point: one cut for all its replications.
+
+The series are averaged over the replications first (truncated to the shortest, batch sizes
+aligned by merging), because a cut chosen per replication biases short runs. The picture of that
+average stays in the report.
+
+Invariant: a cut is either a time at which the averaged series had reached its steady state, or
+`is_steady` is False and nothing of the point may be reported.
+
+Source: MSER of White (1997), *An effective truncation heuristic for bias reduction in
+simulation output*, Simulation 69; on means of five as White, Cobb and Spratt, WSC 2000.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headroom.analysis.results import WarmUpCut
+from headroom.experiment.run import FloatArray, Run, Series
+from headroom.experiment.study import WarmUp
+
+MSER_BATCH = 5
+"""Observations per mean in MSER-5."""
+FEWEST_BATCHES = 10
+"""Below ten means, MSER has at most five places to choose from: too few to call it a choice."""
+PICTURE_POINTS = 100
+"""Most points of the warm-up picture; neighbours are averaged beyond that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """How many leading values to drop, and whether a steady state was seen at all."""
+
+    dropped: int
+    is_steady: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AveragedSeries:
+    """A series averaged over replications.
+
+    `values` and `end_times_s` (mean end of each batch) have shape (n,); `latest_end_times_s`
+    is the end of each batch in the slowest replication.
+    """
+
+    metric: str
+    values: FloatArray
+    batch_size: int
+    end_times_s: FloatArray
+    latest_end_times_s: FloatArray
+
+
+def mser(values: FloatArray) -> Truncation:
+    """Return the MSER truncation point of `values` in O(n).
+
+    Minimises the variance of the mean of what is kept, z(d) = sum of squared deviations of the
+    last n - d values over (n - d) squared, for 0 <= d <= n / 2. A minimum at n / 2 means that
+    the variance still falls: no steady state was reached.
+
+    Examples
+    --------
+    >>> mser(np.concatenate([np.full(20, 9.0), np.tile([1.0, 2.0], 40)]))
+    Truncation(dropped=20, is_steady=True)
+    >>> mser(np.arange(100.0)).is_steady
+    False
+    """
+    count = values.size
+    last = count // 2
+    centred = values - np.mean(values)
+    kept = count - np.arange(last + 1)
+    sums = np.cumsum(centred[::-1])[::-1][: last + 1]
+    squares = np.cumsum(centred[::-1] ** 2)[::-1][: last + 1]
+    spread = np.maximum(squares - sums**2 / kept, 0.0)
+    spread[spread <= _rounding(values, centred)] = 0.0
+    dropped = int(np.argmin(spread / kept.astype(np.float64) ** 2))
+    return Truncation(dropped, is_steady=dropped < last)
+
+
+def _rounding(values: FloatArray, centred: FloatArray) -> float:
+    """Return the sum of squares below which a spread is nothing but rounding."""
+    epsilon = float(np.finfo(np.float64).eps)
+    of_values = values.size * (epsilon * float(np.max(np.abs(values)))) ** 2
+    of_sums = values.size * epsilon * float(np.sum(centred**2))
+    return of_values + of_sums
+
+
+def average_over_replications(series: Sequence[Series]) -> AveragedSeries | None:
+    """Return the mean of the i-th batch over replications, None without a common clock.
+
+    Batch sizes are aligned by merging neighbours up to their least common multiple; every
+    series is cut to the length of the shortest.
+
+    Examples
+    --------
+    >>> fine = Series(metric="response_s", values=np.array([1.0, 3.0, 5.0, 7.0]), batch_size=1,
+    ...               end_times_s=np.array([1.0, 2.0, 3.0, 4.0]))
+    >>> coarse = Series(metric="response_s", values=np.array([4.0]), batch_size=2,
+    ...                 end_times_s=np.array([2.5]))
+    >>> average = average_over_replications([fine, coarse])
+    >>> average.values, average.latest_end_times_s
+    (array([3.]), array([2.5]))
+    """
+    if not series or any(one.end_times_s is None for one in series):
+        return None
+    size = int(np.lcm.reduce([one.batch_size for one in series]))
+    merged = [_merged(one, size // one.batch_size) for one in series]
+    shortest = min(values.size for values, _ in merged)
+    if shortest == 0:
+        return None
+    values = np.mean([values[:shortest] for values, _ in merged], axis=0)
+    ends_s = np.array([ends[:shortest] for _, ends in merged])
+    return AveragedSeries(
+        metric=series[0].metric,
+        values=values,
+        batch_size=size,
+        end_times_s=ends_s.mean(axis=0),
+        latest_end_times_s=ends_s.max(axis=0),
+    )
+
+
+def _merged(series: Series, group: int) -> tuple[FloatArray, FloatArray]:
+    ends_s = np.empty(0) if series.end_times_s is None else series.end_times_s
+    return _grouped_means(series.values, group), ends_s[group - 1 :: group]
+
+
+def _grouped_means(values: FloatArray, group: int) -> FloatArray:
+    whole = values.size // group * group
+    means: FloatArray = values[:whole].reshape(-1, group).mean(axis=1)
+    return means
+
+
+def choose_cut(rule: WarmUp, runs: Sequence[Run]) -> WarmUpCut | None:
+    """Return the warm-up cut of a point, None where its runs have neither clock nor series.
+
+    Parameters
+    ----------
+    rule
+        The `warm_up` table of the experiment.
+    runs
+        All sound replications of the point.
+    """
+    averages = _averages(runs)
+    clocks = [float(run.snapshot_times_s[-1]) for run in runs if run.snapshot_times_s.size]
+    if not averages and not clocks:
+        return None
+    shortest_s = min(clocks or [float(average.end_times_s[-1]) for average in averages])
+    if rule.method == "mser5":
+        return _mser_cut(averages, shortest_s)
+    cut_s = (rule.seconds or 0.0) if rule.method == "fixed" else 0.0
+    picture = averages[0] if averages else None
+    is_steady = cut_s < shortest_s
+    note = "" if is_steady else f"the runs end at {shortest_s:.6g} s, within the fixed warm-up"
+    return _result(rule.method, picture, cut_s, shortest_s, is_steady=is_steady, note=note)
+
+
+def _averages(runs: Sequence[Run]) -> list[AveragedSeries]:
+    """Return the averaged series of every metric that all runs have."""
+    if not runs:
+        return []
+    by_metric = [{one.metric: one for one in run.series} for run in runs]
+    shared = [name for name in by_metric[0] if all(name in names for names in by_metric)]
+    found = (average_over_replications([names[m] for names in by_metric]) for m in shared)
+    return [average for average in found if average is not None]
+
+
+def _mser_cut(averages: Sequence[AveragedSeries], run_s: float) -> WarmUpCut:
+    """Return the latest of the cuts of all series: the slowest class settles the point."""
+    if not averages:
+        return _result(
+            "mser5", None, 0.0, run_s, is_steady=True, note="no series to find a warm-up in"
+        )
+    cuts = [(_cut_of(average), average) for average in averages]
+    for (_, is_steady), average in cuts:
+        if not is_steady:
+            note = (
+                f"no steady state within {run_s:.6g} s by {average.metric}: the mean of "
+                "what is kept still improves when half of the run is cut"
+            )
+            return _result("mser5", average, 0.0, run_s, is_steady=False, note=note)
+    (cut_s, _), latest = max(cuts, key=lambda entry: entry[0][0])
+    return _result("mser5", latest, cut_s, run_s, is_steady=True)
+
+
+def _cut_of(average: AveragedSeries) -> tuple[float, bool]:
+    """Return the end (s) of the warm-up of one series and whether a steady state was seen."""
+    group = -(-MSER_BATCH // average.batch_size)
+    means = _grouped_means(average.values, group)
+    if means.size < FEWEST_BATCHES:
+        return 0.0, False
+    truncation = mser(means)
+    if truncation.dropped == 0:
+        return 0.0, truncation.is_steady
+    return float(average.latest_end_times_s[truncation.dropped * group - 1]), truncation.is_steady
+
+
+def _result(
+    method: str, average: AveragedSeries | None, cut_s: float, run_s: float,
+    *, is_steady: bool, note: str = "",
+) -> WarmUpCut:  # fmt: skip
+    times_s, values = ([], []) if average is None else _picture(average)
+    return WarmUpCut(
+        method=method,  # type: ignore[arg-type]
+        cut_s=cut_s,
+        run_s=run_s,
+        is_steady=is_steady,
+        note=note,
+        times_s=times_s,
+        values=values,
+        metric="" if average is None else average.metric,
+    )
+
+
+def _picture(average: AveragedSeries) -> tuple[list[float], list[float]]:
+    group = max(1, -(-average.values.size // PICTURE_POINTS))
+    values = _grouped_means(average.values, group)
+    return average.end_times_s[group - 1 :: group].tolist(), values.tolist()
