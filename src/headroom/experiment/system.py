@@ -17,7 +17,7 @@ from headroom.errors import StudyError
 from headroom.experiment.run import Run
 
 Value: TypeAlias = bool | int | float | str
-ParameterType: TypeAlias = Literal["int", "float", "str", "bool"]
+ParameterType: TypeAlias = Literal["int", "float", "str", "bool", "any"]
 Direction: TypeAlias = Literal["high", "low", "none"]
 
 
@@ -37,7 +37,7 @@ class Parameter:
     name
         Name in study files.
     type
-        Type of the value; an int is accepted where a float is asked for.
+        Type of the value; an int is accepted where a float is asked for, ``any`` takes all.
     unit
         Unit, ``"1"`` for a count or a ratio, ``""`` for words.
     default
@@ -89,6 +89,8 @@ class Parameter:
 
     def _convert(self, value: Value) -> Value:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if self.type == "any":
+            return value
         if self.type == "float" and is_number:
             return float(value)
         if self.type == "int" and is_number and float(value).is_integer():

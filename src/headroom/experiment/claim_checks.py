@@ -1,0 +1,188 @@
+"""Do claims and responses name what exists? Checked before anything runs.
+
+Whether a claim *holds* is for the analysis; here it only must be decidable.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from headroom.errors import HeadroomError
+from headroom.experiment.plan import FactorSpec, PlannedExperiment, Point
+from headroom.experiment.study import (
+    Claim,
+    FlatClaim,
+    KneeClaim,
+    MonotoneClaim,
+    OrderingClaim,
+    RatioClaim,
+    ValueClaim,
+    Where,
+)
+from headroom.experiment.study_file import KeyPath, LoadedStudy
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import System, Value
+
+
+def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperiment]) -> None:
+    """Raise `StudyError` for the first claim that names something unknown.
+
+    Parameters
+    ----------
+    loaded
+        The study.
+    experiments
+        Planned experiments of the full variant, by name.
+    """
+    for index, claim in enumerate(loaded.study.claims):
+        place = ("claim", index)
+        experiment = experiments.get(claim.experiment)
+        if experiment is None:
+            raise loaded.error(
+                (*place, "experiment"),
+                f"there is no experiment {claim.experiment!r}",
+                cure=suggestion(claim.experiment, experiments),
+            )
+        _check_claim(loaded, place, claim, experiment)
+
+
+def check_metric(
+    loaded: LoadedStudy, place: KeyPath, metric: str, system: System, points: Sequence[Point]
+) -> None:
+    """Raise `StudyError` unless a run of some point reports the metric."""
+    known: dict[str, None] = {}
+    for point in points:
+        try:
+            names = {one.name: None for one in system.metrics(point.config)}
+        except HeadroomError as error:
+            raise loaded.relocated(place, error) from error
+        if metric in names:
+            return
+        known |= names
+    raise loaded.error(
+        place, f"the system reports no metric {metric!r}", cure=suggestion(metric, known)
+    )
+
+
+def _check_claim(
+    loaded: LoadedStudy, place: KeyPath, claim: Claim, experiment: PlannedExperiment
+) -> None:
+    metric_place = (*place, "metric")
+    check_metric(loaded, metric_place, claim.metric, experiment.system, experiment.points)
+    selected = _check_where(loaded, (*place, "where"), claim.where, experiment)
+    match claim:
+        case ValueClaim():
+            _check_one_point(loaded, (*place, "where"), selected)
+            _check_tolerance(loaded, place, claim)
+        case RatioClaim():
+            _check_one_point(loaded, (*place, "where"), selected)
+            to = _check_where(loaded, (*place, "to"), claim.to, experiment)
+            _check_one_point(loaded, (*place, "to"), to)
+            _check_bounds(loaded, place, claim)
+        case OrderingClaim():
+            _check_order(loaded, place, claim, experiment)
+        case MonotoneClaim() | FlatClaim() | KneeClaim():
+            _numeric_factor(loaded, place, claim.factor, experiment)
+
+
+def _check_where(
+    loaded: LoadedStudy, place: KeyPath, where: Where, experiment: PlannedExperiment
+) -> list[Point]:
+    """Return the points that a selection means; raise where it means none."""
+    wanted = {
+        name: _level(loaded, (*place, name), level, _factor(loaded, (*place, name), name, experiment))
+        for name, level in where.items()
+    }
+    points = [
+        point
+        for point in experiment.points
+        if all(point.levels[name] == level for name, level in wanted.items())
+    ]
+    if not points:
+        raise loaded.error(
+            place, "no point has these levels together", cure="name levels of one zipped step"
+        )
+    return points
+
+
+def _factor(
+    loaded: LoadedStudy, place: KeyPath, name: str, experiment: PlannedExperiment
+) -> FactorSpec:
+    factors = {factor.name: factor for factor in experiment.factors}
+    if name not in factors:
+        raise loaded.error(
+            place,
+            f"experiment {experiment.spec.name!r} has no factor {name!r}",
+            cure=suggestion(name, factors),
+        )
+    return factors[name]
+
+
+def _level(loaded: LoadedStudy, place: KeyPath, level: Value, factor: FactorSpec) -> Value:
+    try:
+        value = factor.parameter.check(level)
+    except HeadroomError as error:
+        raise loaded.relocated(place, error) from error
+    if value not in factor.levels:
+        raise loaded.error(
+            place,
+            f"factor {factor.name!r} has no level {level!r}",
+            cure=suggestion(str(level), [str(one) for one in factor.levels]),
+        )
+    return value
+
+
+def _check_one_point(loaded: LoadedStudy, place: KeyPath, points: Sequence[Point]) -> None:
+    if len(points) == 1:
+        return
+    open_names = [
+        name for name in points[0].levels if len({point.levels[name] for point in points}) > 1
+    ]
+    raise loaded.error(
+        place,
+        f"{len(points)} points have these levels, but the claim is about one",
+        cure=f"also name a level of {', '.join(open_names)}",
+    )
+
+
+def _check_tolerance(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
+    if (claim.tolerance is None) == (claim.tolerance_absolute is None):
+        raise loaded.error(
+            place,
+            "a value needs one tolerance",
+            cure="give tolerance (relative, 0.05 is 5 %) or tolerance_absolute",
+        )
+
+
+def _check_bounds(loaded: LoadedStudy, place: KeyPath, claim: RatioClaim) -> None:
+    bounds = (claim.value, claim.at_least, claim.at_most)
+    if all(bound is None for bound in bounds):
+        raise loaded.error(
+            place, "a ratio needs a figure", cure="give value with tolerance, at_least or at_most"
+        )
+    if (claim.value is None) != (claim.tolerance is None):
+        raise loaded.error(
+            place, "value and tolerance go together", cure="give both, or at_least and at_most"
+        )
+
+
+def _check_order(
+    loaded: LoadedStudy, place: KeyPath, claim: OrderingClaim, experiment: PlannedExperiment
+) -> None:
+    factor = _factor(loaded, (*place, "factor"), claim.factor, experiment)
+    for number, level in enumerate(claim.order):
+        _level(loaded, (*place, "order", number), level, factor)
+    if len(claim.order) < 2:  # noqa: PLR2004 - an order needs two
+        raise loaded.error(
+            (*place, "order"), "an order needs two levels", cure="name at least two levels"
+        )
+
+
+def _numeric_factor(
+    loaded: LoadedStudy, place: KeyPath, name: str, experiment: PlannedExperiment
+) -> None:
+    factor = _factor(loaded, (*place, "factor"), name, experiment)
+    if not factor.is_numeric:
+        raise loaded.error(
+            (*place, "factor"),
+            f"factor {name!r} is {factor.parameter.type}, but the claim needs numbers",
+            cure="use a claim of kind ordering",
+        )

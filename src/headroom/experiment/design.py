@@ -1,0 +1,372 @@
+"""From a study file to points: factors, levels, keys, and every check before anything runs.
+
+Invariant: a `Plan` can be run as it stands: each level is one that its system accepts, each
+required parameter has a value, and claims name what exists. Points are in the order of the file;
+the runner shuffles them.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from headroom.errors import HeadroomError
+from headroom.experiment import registry
+from headroom.experiment.claim_checks import check_claims, check_metric
+from headroom.experiment.levels import checked_level, expand_levels
+from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
+from headroom.experiment.seeds import digest, point_key
+from headroom.experiment.study import Levels, Replications, Sourced
+from headroom.experiment.study_file import KeyPath, LoadedStudy
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import Parameter, System, Value
+from headroom.experiment.type_errors import find_type_error
+from headroom.experiment.variants import Variant, full_variant, quick_variant
+
+__all__ = ["FactorSpec", "ParameterUse", "Plan", "PlannedExperiment", "Point", "make_plan"]
+
+MOST_POINTS = 1_000_000
+
+
+def make_plan(
+    loaded: LoadedStudy, *, quick: bool, seed: int | None = None, only: Sequence[str] = ()
+) -> Plan:
+    """Return the plan of a study, checked from end to end.
+
+    Claims are checked against the full study even where the quick variant is planned: a level
+    that the quick variant leaves out makes a claim undecided, not wrong.
+
+    Parameters
+    ----------
+    loaded
+        The study.
+    quick
+        Plan the quick variant.
+    seed
+        Another study seed than the file's.
+    only
+        Names of the experiments to keep; empty keeps all.
+
+    Raises
+    ------
+    StudyError
+        A name, level, range or set-up is wrong; the message names file, line and key.
+    """
+    study = loaded.study
+    _check_names(loaded)
+    full = [_planned(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
+    check_claims(loaded, {one.spec.name: one for one in full})
+    experiments = _quick_experiments(loaded) if quick else full
+    plan = Plan(
+        study=study,
+        folder=loaded.folder,
+        is_quick=quick,
+        seed=study.seed if seed is None else seed,
+        experiments=tuple(experiments),
+    )
+    return plan.only(only) if only else plan
+
+
+def _quick_experiments(loaded: LoadedStudy) -> list[PlannedExperiment]:
+    kept = [item for item in enumerate(loaded.study.experiments) if not item[1].quick.skip]
+    if not kept:
+        raise loaded.error(
+            ("experiment",), "the quick variant skips every experiment", cure="keep at least one"
+        )
+    return [_planned(loaded, quick_variant(*item)) for item in kept]
+
+
+def _check_names(loaded: LoadedStudy) -> None:
+    if not loaded.study.experiments:
+        raise loaded.error((), "there is no experiment", cure="add a table [[experiment]]")
+    tables = (("experiment", loaded.study.experiments), ("claim", loaded.study.claims))
+    for table, items in tables:
+        seen: set[str] = set()
+        for index, item in enumerate(items):
+            if item.name in seen:
+                raise loaded.error(
+                    (table, index, "name"),
+                    f"the name {item.name!r} is used twice",
+                    cure=f"give each {table} a name of its own",
+                )
+            seen.add(item.name)
+
+
+def _planned(loaded: LoadedStudy, variant: Variant) -> PlannedExperiment:
+    system, setup = _load_system(loaded, variant)
+    declared = {parameter.name: parameter for parameter in system.parameters()}
+    factors = _factors(loaded, variant, declared)
+    uses = _parameter_uses(loaded, variant, declared, factors)
+    points = _points(loaded, variant, system, factors, uses)
+    _check_replications(loaded, variant, system, points)
+    _check_warm_up(loaded, variant)
+    for number, metric in enumerate(variant.spec.responses):
+        place = variant.key_path("responses", number)
+        check_metric(loaded, place, metric, system, points)
+    return PlannedExperiment(
+        spec=variant.spec,
+        system=system,
+        setup=setup,
+        base=loaded.folder,
+        factors=factors,
+        points=points,
+        parameters=uses,
+    )
+
+
+@contextmanager
+def _at(loaded: LoadedStudy, key_path: KeyPath) -> Iterator[None]:
+    """Put file, line and key in front of an error that knows neither."""
+    try:
+        yield
+    except HeadroomError as error:
+        raise loaded.relocated(key_path, error) from error
+
+
+def _load_system(loaded: LoadedStudy, variant: Variant) -> tuple[System, msgspec.Struct]:
+    table = dict(variant.spec.system)
+    name = table.pop("name", None)
+    if not isinstance(name, str):
+        raise loaded.error(
+            variant.key_path("system"),
+            "the system has no name",
+            cure=f"add name = ...; {suggestion('', registry.system_names())}",
+        )
+    with _at(loaded, variant.key_path("system", "name")):
+        kind = registry.find_system(name)
+    problem = find_type_error(table, kind.setup_type)
+    if problem is not None:
+        place = variant.key_path("system", *problem.key_path)
+        raise loaded.error(place, problem.message, cure=problem.cure)
+    setup: msgspec.Struct = msgspec.convert(table, kind.setup_type)
+    with _at(loaded, variant.key_path("system")):
+        return kind.load(setup, base=loaded.folder), setup
+
+
+def _factors(
+    loaded: LoadedStudy, variant: Variant, declared: Mapping[str, Parameter]
+) -> tuple[FactorSpec, ...]:
+    factors = []
+    for name, levels in variant.spec.factors.items():
+        place = variant.key_path("factors", name)
+        parameter = _declared(loaded, place, name, declared)
+        with _at_level(loaded, place, levels, parameter):
+            factors.append(
+                FactorSpec(name=name, parameter=parameter, levels=expand_levels(levels, parameter))
+            )
+    for number, table in enumerate(variant.spec.zipped):
+        factors += _zipped_factors(loaded, variant, number, table, declared)
+    _check_used_once(loaded, variant, factors)
+    return tuple(factors)
+
+
+@contextmanager
+def _at_level(
+    loaded: LoadedStudy, place: KeyPath, levels: Levels, parameter: Parameter
+) -> Iterator[None]:
+    """Name the line of the very level that is wrong, where levels are listed."""
+    try:
+        yield
+    except HeadroomError as error:
+        wrong = next(
+            (number for number, level in enumerate(levels) if not _fits(level, parameter)), None
+        ) if isinstance(levels, list) else None
+        where = place if wrong is None else (*place, wrong)
+        raise loaded.relocated(where, error) from error
+
+
+def _fits(level: Value, parameter: Parameter) -> bool:
+    try:
+        parameter.check(level)
+    except HeadroomError:
+        return False
+    return True
+
+
+def _zipped_factors(
+    loaded: LoadedStudy,
+    variant: Variant,
+    number: int,
+    table: Mapping[str, list[Value]],
+    declared: Mapping[str, Parameter],
+) -> list[FactorSpec]:
+    place = variant.key_path("zipped", number)
+    lengths = {name: len(levels) for name, levels in table.items()}
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise loaded.error(
+            place,
+            f"zipped factors need lists of equal length, but {shown or 'there are none'}",
+            cure="give each factor one level per step",
+        )
+    factors = []
+    for name, levels in table.items():
+        parameter = _declared(loaded, (*place, name), name, declared)
+        others = tuple(other for other in table if other != name)
+        with _at_level(loaded, (*place, name), levels, parameter):
+            checked = tuple(checked_level(level, parameter) for level in levels)
+        factors.append(
+            FactorSpec(name=name, parameter=parameter, levels=checked, zipped_with=others)
+        )
+    return factors
+
+
+def _declared(
+    loaded: LoadedStudy, place: KeyPath, name: str, declared: Mapping[str, Parameter]
+) -> Parameter:
+    if name not in declared:
+        raise loaded.error(
+            place, f"the system has no parameter {name!r}", cure=suggestion(name, declared)
+        )
+    return declared[name]
+
+
+def _check_used_once(loaded: LoadedStudy, variant: Variant, factors: list[FactorSpec]) -> None:
+    seen: set[str] = set()
+    for factor in factors:
+        place = variant.key_path("factors", factor.name)
+        if factor.name in seen:
+            raise loaded.error(
+                place, f"{factor.name!r} is a factor twice", cure="keep one of the two"
+            )
+        if factor.name in variant.spec.fixed:
+            raise loaded.error(
+                place,
+                f"{factor.name!r} is a factor and fixed at the same time",
+                cure="remove it from one of the two tables",
+            )
+        seen.add(factor.name)
+
+
+def _parameter_uses(
+    loaded: LoadedStudy,
+    variant: Variant,
+    declared: Mapping[str, Parameter],
+    factors: Sequence[FactorSpec],
+) -> tuple[ParameterUse, ...]:
+    for name in variant.spec.fixed:
+        _declared(loaded, variant.key_path("fixed", name), name, declared)
+    varied = {factor.name for factor in factors}
+    return tuple(
+        _parameter_use(loaded, variant, parameter, is_factor=parameter.name in varied)
+        for parameter in declared.values()
+    )
+
+
+def _parameter_use(
+    loaded: LoadedStudy, variant: Variant, parameter: Parameter, *, is_factor: bool
+) -> ParameterUse:
+    if is_factor:
+        return ParameterUse(
+            parameter=parameter, value=None, origin="factor", source="levels of the study"
+        )
+    if parameter.name in variant.spec.fixed:
+        given = variant.spec.fixed[parameter.name]
+        with _at(loaded, variant.key_path("fixed", parameter.name)):
+            value = checked_level(given.value if isinstance(given, Sourced) else given, parameter)
+        source = given.source if isinstance(given, Sourced) else "study file"
+        return ParameterUse(parameter=parameter, value=value, origin="fixed", source=source)
+    if parameter.default is None:
+        unit = f", unit {parameter.unit}" if parameter.unit else ""
+        raise loaded.error(
+            variant.key_path(),
+            f"the parameter {parameter.name!r} ({parameter.type}{unit}) has no value",
+            cure=f"add {parameter.name} = ... to [experiment.fixed], or make it a factor",
+        )
+    return ParameterUse(
+        parameter=parameter,
+        value=parameter.default,
+        origin="default",
+        source=parameter.source,
+    )
+
+
+def _points(
+    loaded: LoadedStudy,
+    variant: Variant,
+    system: System,
+    factors: Sequence[FactorSpec],
+    uses: Sequence[ParameterUse],
+) -> tuple[Point, ...]:
+    groups = _groups(factors)
+    count = math.prod(len(group) for group in groups)
+    if count > MOST_POINTS:
+        raise loaded.error(
+            variant.key_path("factors"),
+            f"the factors make {count} points, more than {MOST_POINTS}",
+            cure="use fewer levels, or several experiments",
+        )
+    settled = {use.name: use.value for use in uses if use.value is not None}
+    points = []
+    for combination in itertools.product(*groups):
+        levels = {name: level for step in combination for name, level in step.items()}
+        points.append(_point(variant.spec.name, system, levels, {**settled, **levels}))
+    return tuple(points)
+
+
+def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
+    """Return per group of factors its steps: one factor, or those zipped together."""
+    by_name = {factor.name: factor for factor in factors}
+    groups = []
+    for factor in factors:
+        together = [factor, *(by_name[name] for name in factor.zipped_with)]
+        if factor.name != min(together, key=lambda one: factors.index(one)).name:
+            continue
+        names = [one.name for one in together]
+        steps = zip(*(one.levels for one in together), strict=True)
+        groups.append([dict(zip(names, step, strict=True)) for step in steps])
+    return groups
+
+
+def _point(
+    experiment: str, system: System, levels: dict[str, Value], config: dict[str, Value]
+) -> Point:
+    content = [system.name, config, system.fingerprint(config)]
+    return Point(
+        experiment=experiment,
+        key=point_key(experiment, levels),
+        levels=levels,
+        config=config,
+        fingerprint=digest(content),
+    )
+
+
+def _check_replications(
+    loaded: LoadedStudy, variant: Variant, system: System, points: Sequence[Point]
+) -> None:
+    plan = variant.spec.replications
+    problem = _replications_problem(plan)
+    if problem is not None:
+        message, cure = problem
+        raise loaded.error(variant.key_path("replications"), message, cure=cure)
+    if plan.metric is not None:
+        place = variant.key_path("replications", "metric")
+        check_metric(loaded, place, plan.metric, system, points)
+
+
+def _replications_problem(plan: Replications) -> tuple[str, str] | None:
+    if (plan.count is None) == (plan.metric is None):
+        return "needs either count, or metric with half_width", "give one of the two"
+    if plan.metric is not None and plan.half_width is None:
+        return "metric is given without half_width", "add half_width = 0.05 for 5 %"
+    if plan.count is not None and plan.half_width is not None:
+        return "half_width is given with a fixed count", "remove count, or half_width"
+    if plan.count is None and plan.minimum > plan.maximum:
+        return (
+            f"minimum {plan.minimum} is above maximum {plan.maximum}",
+            "make maximum at least as large as minimum",
+        )
+    return None
+
+
+def _check_warm_up(loaded: LoadedStudy, variant: Variant) -> None:
+    warm_up = variant.spec.warm_up
+    if (warm_up.method == "fixed") == (warm_up.seconds is None):
+        fixed = warm_up.method == "fixed"
+        raise loaded.error(
+            variant.key_path("warm_up"),
+            "method fixed needs seconds" if fixed else "seconds is only for method fixed",
+            cure="add seconds = ..." if fixed else 'remove seconds, or write method = "fixed"',
+        )

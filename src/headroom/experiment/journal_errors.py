@@ -1,0 +1,85 @@
+"""What SQLite reports, as errors with cause and cure.
+
+Invariant: whatever happens to the journal, the message says that finished replications are kept
+or names the file that still holds them; nothing is deleted here.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headroom.errors import EnvironmentUnfitError
+
+_PRIMARY_CODE_MASK = 0xFF
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_FULL = {sqlite3.SQLITE_FULL}
+_REFUSED = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the errors of SQLite on the journal at `path` into `EnvironmentUnfitError`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise explain(path, error) from error
+
+
+def explain(path: Path, error: sqlite3.Error) -> EnvironmentUnfitError:
+    """Return the error that a user can act on."""
+    code = (getattr(error, "sqlite_errorcode", None) or 0) & _PRIMARY_CODE_MASK
+    if code in _FULL:
+        return disk_full(path)
+    if code in _DAMAGED:
+        return damaged(path, str(error))
+    if code in _REFUSED:
+        return not_writable(path, str(error))
+    if code in _LOCKED:
+        return EnvironmentUnfitError(
+            f"the journal {path} is locked by another program ({error})",
+            cure="close the program that has the journal open and run the same command again",
+        )
+    return EnvironmentUnfitError(
+        f"the journal {path} could not be read or written: {error}",
+        cure="check the disk (space, quota, file size limit, health), then run the same command "
+        "again: it carries on with the replications that are stored",
+    )
+
+
+def disk_full(path: Path) -> EnvironmentUnfitError:
+    """Return the error for a disk without space."""
+    return EnvironmentUnfitError(
+        f"the disk that holds the journal {path} is full; "
+        "every replication that finished before is stored",
+        cure="free some space and run the same command again: it carries on where it stopped",
+    )
+
+
+def damaged(path: Path, detail: str) -> EnvironmentUnfitError:
+    """Return the error for a file that is no intact journal."""
+    return EnvironmentUnfitError(
+        f"the journal {path} is damaged: {detail}",
+        cure=f"recover what is readable with `sqlite3 {path.name} .recover | sqlite3 "
+        f"recovered.sqlite` and put that in its place, or move the file (with {path.name}-wal) "
+        "away to start anew; nothing was changed",
+    )
+
+
+def not_writable(path: Path, detail: str) -> EnvironmentUnfitError:
+    """Return the error for a folder or file that refuses to be opened."""
+    return EnvironmentUnfitError(
+        f"the journal {path} cannot be opened: {detail}",
+        cure=f"allow writing in {path.parent}, or copy the study to a folder of your own",
+    )
+
+
+def other_format(path: Path, found: int, known: int) -> EnvironmentUnfitError:
+    """Return the error for a journal of another Headroom version."""
+    age = "newer" if found > known else "older"
+    return EnvironmentUnfitError(
+        f"the journal {path} has format {found}, written by a {age} Headroom; "
+        f"this one reads format {known}",
+        cure="use the Headroom version that wrote it, or move the file away to start anew",
+    )

@@ -1,0 +1,215 @@
+"""Facts about processor, memory and container, as Linux publishes them under /proc and /sys.
+
+Every function takes the root of the file system, so that tests can hand in a machine of their
+own. What another system does not publish is absent from the result.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path("/")
+_CPUINFO_KEYS = {"vendor_id": "vendor", "model name": "model", "microcode": "microcode"}
+_MEMINFO_KEYS = {
+    "MemTotal": "total_bytes",
+    "MemAvailable": "available_bytes",
+    "SwapTotal": "swap_bytes",
+    "HugePages_Total": "huge_page_count",
+    "Hugepagesize": "huge_page_bytes",
+}
+
+
+def read_text(path: Path) -> str | None:
+    """Return a file's text without outer blanks, None where it cannot be read or is empty."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def read_int(path: Path) -> int | None:
+    """Return a file's number, None where there is none."""
+    text = read_text(path)
+    return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
+
+
+def present(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts that are known."""
+    return {name: value for name, value in facts.items() if value not in (None, {}, [])}
+
+
+def cpu(root: Path = ROOT) -> dict[str, Any]:
+    """Return model, topology, caches, frequency policy and mitigations of the processors."""
+    folder = root / "sys/devices/system/cpu"
+    info = _cpuinfo(root)
+    policy = folder / "cpu0/cpufreq"
+    return present(
+        {
+            **{name: info.get(key) for key, name in _CPUINFO_KEYS.items()},
+            "logical_count": os.cpu_count() if root == ROOT else None,
+            "usable_count": _usable_count() if root == ROOT else None,
+            **_topology(folder),
+            "caches": _caches(folder / "cpu0/cache"),
+            "frequency_governor": read_text(policy / "scaling_governor"),
+            "frequency_driver": read_text(policy / "scaling_driver"),
+            "frequency_khz_max": read_int(policy / "cpuinfo_max_freq"),
+            "boost": read_text(folder / "cpufreq/boost"),
+            "is_turbo_off": read_text(folder / "intel_pstate/no_turbo"),
+            "smt": read_text(folder / "smt/control"),
+            "mitigations": _mitigations(folder / "vulnerabilities"),
+            "is_virtual": "hypervisor" in info["flags"].split() if "flags" in info else None,
+        }
+    )
+
+
+def _usable_count() -> int | None:
+    """Return how many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else None
+
+
+def _cpuinfo(root: Path) -> dict[str, str]:
+    """Return the lines of the first processor in /proc/cpuinfo."""
+    first = (read_text(root / "proc/cpuinfo") or "").split("\n\n")[0]
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
+
+
+def _topology(folder: Path) -> dict[str, int]:
+    """Return how many sockets and cores the processors belong to."""
+    places = [
+        (read_int(topology / "physical_package_id"), read_int(topology / "core_id"))
+        for topology in folder.glob("cpu[0-9]*/topology")
+    ]
+    known = [place for place in places if None not in place]
+    if not known:
+        return {}
+    return {"socket_count": len({socket for socket, _ in known}), "core_count": len(set(known))}
+
+
+def _caches(folder: Path) -> list[dict[str, Any]]:
+    caches = []
+    for index in sorted(folder.glob("index[0-9]*")):
+        cache = {
+            "level": read_int(index / "level"),
+            "type": read_text(index / "type"),
+            "size_bytes": _size(read_text(index / "size")),
+            "line_bytes": read_int(index / "coherency_line_size"),
+            "shared_by": read_text(index / "shared_cpu_list"),
+        }
+        caches.append(present(cache))
+    return caches
+
+
+def _size(text: str | None) -> int | None:
+    """Return bytes of a size such as 48K."""
+    match = re.fullmatch(r"(\d+)([KMG]?)", text or "")
+    if match is None:
+        return None
+    return int(match.group(1)) * 1024 ** " KMG".index(match.group(2) or " ")
+
+
+def _mitigations(folder: Path) -> dict[str, str]:
+    """Return the processor flaws that this machine is affected by, and what is done about them."""
+    states = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
+    return {name: state for name, state in states.items() if state and state != "Not affected"}
+
+
+def memory(root: Path = ROOT) -> dict[str, Any]:
+    """Return sizes of memory and swap, and the policy for huge pages."""
+    pairs = (line.split() for line in (read_text(root / "proc/meminfo") or "").splitlines())
+    sizes = {words[0].rstrip(":"): _scaled(words[1:]) for words in pairs if len(words) > 1}
+    policy = read_text(root / "sys/kernel/mm/transparent_hugepage/enabled")
+    chosen = re.search(r"\[(\w+)\]", policy or "")
+    return present(
+        {
+            **{name: sizes.get(key) for key, name in _MEMINFO_KEYS.items()},
+            "transparent_huge_pages": chosen.group(1) if chosen else None,
+            "swappiness": read_int(root / "proc/sys/vm/swappiness"),
+        }
+    )
+
+
+def _scaled(words: list[str]) -> int | None:
+    if not words[0].isdigit():
+        return None
+    return int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
+
+
+def numa(root: Path = ROOT) -> dict[str, Any]:
+    """Return the NUMA nodes with their processors and memory."""
+    nodes = []
+    for folder in sorted((root / "sys/devices/system/node").glob("node[0-9]*")):
+        total = re.search(r"MemTotal:\s+(\d+) kB", read_text(folder / "meminfo") or "")
+        node = {
+            "cpus": read_text(folder / "cpulist"),
+            "memory_bytes": int(total.group(1)) * 1024 if total else None,
+            "distances": read_text(folder / "distance"),
+        }
+        nodes.append(present(node))
+    return present({"node_count": len(nodes) or None, "nodes": nodes})
+
+
+def container(root: Path = ROOT) -> dict[str, Any]:
+    """Return the limits that a container or service puts on this process (cgroup version 2)."""
+    limits = [_limits(folder) for folder in _control_groups(root)]
+    memories = [one["memory_bytes_max"] for one in limits if "memory_bytes_max" in one]
+    shares = [one["cpu_count_max"] for one in limits if "cpu_count_max" in one]
+    cpusets = [one["cpus"] for one in limits if "cpus" in one]
+    is_container = any((root / name).exists() for name in (".dockerenv", "run/.containerenv"))
+    return present(
+        {
+            "is_container": is_container or None,
+            "memory_bytes_max": min(memories, default=None),
+            "cpu_count_max": min(shares, default=None),
+            "cpus": cpusets[0] if cpusets else None,
+        }
+    )
+
+
+def _control_groups(root: Path) -> Iterator[Path]:
+    """Yield the control group of this process and those around it, innermost first."""
+    text = read_text(root / "proc/self/cgroup") or ""
+    own = next((line[3:] for line in text.splitlines() if line.startswith("0::")), None)
+    mount = root / "sys/fs/cgroup"
+    if own is None or not (mount / "cgroup.controllers").exists():
+        return
+    inner = Path(own.lstrip("/"))
+    for relative in (inner, *inner.parents):
+        yield mount / relative
+
+
+def _limits(folder: Path) -> dict[str, Any]:
+    quota = (read_text(folder / "cpu.max") or "max").split()
+    share = int(quota[0]) / int(quota[1]) if len(quota) > 1 and quota[0] != "max" else None
+    return present(
+        {
+            "memory_bytes_max": read_int(folder / "memory.max"),
+            "cpu_count_max": share,
+            "cpus": read_text(folder / "cpuset.cpus"),
+        }
+    )
+
+
+def system_load(root: Path = ROOT) -> dict[str, Any]:
+    """Return the load before the run: mean runnable tasks, and pressure (share of time)."""
+    words = (read_text(root / "proc/loadavg") or "").split()
+    loads = dict(zip(("mean_1min", "mean_5min", "mean_15min"), map(float, words[:3]), strict=False))
+    pressures = {
+        f"{name}_pressure_ratio_10s": _pressure(root / "proc/pressure" / name)
+        for name in ("cpu", "memory", "io")
+    }
+    return present({**loads, **pressures})
+
+
+def _pressure(path: Path) -> float | None:
+    match = re.search(r"some avg10=([\d.]+)", read_text(path) or "")
+    return float(match.group(1)) / 100 if match else None
+
+
+def clock(root: Path = ROOT) -> dict[str, Any]:
+    """Return the kernel's clock source."""
+    folder = root / "sys/devices/system/clocksource/clocksource0"
+    return present({"source": read_text(folder / "current_clocksource")})

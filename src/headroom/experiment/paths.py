@@ -1,0 +1,38 @@
+"""Where the results of a study lie: beside the study, the quick variant one folder deeper."""
+
+from pathlib import Path
+
+STUDY_NAME = "study.toml"
+JOURNAL_NAME = "journal.sqlite"
+RESULTS_NAME = "results.json"
+PAGE_NAME = "report.html"
+
+
+def results_folder(folder: Path, quick: bool) -> Path:  # noqa: FBT001 - reads as the two variants
+    """Return the folder of a study's results.
+
+    Parameters
+    ----------
+    folder
+        Folder of the study.
+    quick
+        True for the quick variant, whose results never mix with the full ones.
+
+    Examples
+    --------
+    >>> results_folder(Path("studies/shop"), True).as_posix()
+    'studies/shop/results/quick'
+    """
+    results = folder / "results"
+    return results / "quick" if quick else results
+
+
+def journal_path(folder: Path, quick: bool) -> Path:  # noqa: FBT001 - as above
+    """Return the path of a study's journal.
+
+    Examples
+    --------
+    >>> journal_path(Path("studies/shop"), False).as_posix()
+    'studies/shop/results/journal.sqlite'
+    """
+    return results_folder(folder, quick) / JOURNAL_NAME

@@ -1,0 +1,181 @@
+"""What a study becomes before it runs: experiments with their systems, factors and points.
+
+Types only; `design.make_plan` makes them and checks everything on the way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.study import Experiment, Study
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import Parameter, System, Value
+
+Origin: TypeAlias = Literal["default", "fixed", "factor"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorSpec:
+    """A factor with its checked levels, in the order of the study file.
+
+    Parameters
+    ----------
+    name
+        Name of the parameter that varies.
+    parameter
+        Its declaration.
+    levels
+        Levels in the parameter's type.
+    zipped_with
+        Other factors that move together with this one; empty for a factor of its own.
+    """
+
+    name: str
+    parameter: Parameter
+    levels: tuple[Value, ...]
+    zipped_with: tuple[str, ...] = ()
+
+    @property
+    def is_numeric(self) -> bool:
+        """True where the levels are numbers."""
+        return self.parameter.type in {"int", "float"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterUse:
+    """A parameter of an experiment and where its value comes from.
+
+    Parameters
+    ----------
+    parameter
+        The declaration.
+    value
+        The value, None for a factor.
+    origin
+        The system's default, fixed by the study, or a factor.
+    source
+        Where the value comes from: the system's source, or the study's own.
+    """
+
+    parameter: Parameter
+    value: Value | None
+    origin: Origin
+    source: str
+
+    @property
+    def name(self) -> str:
+        """Name of the parameter."""
+        return self.parameter.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One combination of levels.
+
+    Parameters
+    ----------
+    experiment
+        Name of the experiment.
+    key
+        16 hexadecimal digits, see `seeds.point_key`.
+    levels
+        Level of each factor.
+    config
+        Value of every parameter: what `System.run` is given.
+    fingerprint
+        Hash of system, set-up and config; rows of another fingerprint are not reused.
+    """
+
+    experiment: str
+    key: str
+    levels: Mapping[str, Value]
+    config: Mapping[str, Value]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedExperiment:
+    """One experiment, ready to run.
+
+    Parameters
+    ----------
+    spec
+        Its table of the study file, with the quick variant applied.
+    system
+        The loaded system.
+    setup, base
+        What the system was loaded from, so that worker processes can load it again.
+    factors
+        Factors in the order of the file.
+    points
+        All points, full factorial, in the order of the file.
+    parameters
+        Every parameter with its value and origin.
+    """
+
+    spec: Experiment
+    system: System
+    setup: msgspec.Struct
+    base: Path
+    factors: tuple[FactorSpec, ...]
+    points: tuple[Point, ...]
+    parameters: tuple[ParameterUse, ...]
+
+    @property
+    def most_replications(self) -> int:
+        """Largest number of replications of a point."""
+        count = self.spec.replications.count
+        return self.spec.replications.maximum if count is None else count
+
+    @property
+    def first_replications(self) -> int:
+        """Number of replications that every point gets before a stopping rule is asked."""
+        count = self.spec.replications.count
+        return self.spec.replications.minimum if count is None else count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A study as it is to be run.
+
+    Parameters
+    ----------
+    study
+        The study file's content.
+    folder
+        Folder of the study.
+    is_quick
+        True for the quick variant.
+    seed
+        Study seed in use; the file's own unless another was asked for.
+    experiments
+        Experiments to run.
+    """
+
+    study: Study
+    folder: Path
+    is_quick: bool
+    seed: int
+    experiments: tuple[PlannedExperiment, ...]
+
+    def only(self, names: Sequence[str]) -> "Plan":
+        """Return the plan with the named experiments only.
+
+        Raises
+        ------
+        StudyError
+            An experiment of this name is not in the plan.
+        """
+        known = [experiment.spec.name for experiment in self.experiments]
+        for name in names:
+            if name not in known:
+                raise StudyError(
+                    f"study {self.study.name!r} has no experiment {name!r}",
+                    cure=suggestion(name, known),
+                )
+        kept = tuple(one for one in self.experiments if one.spec.name in names)
+        return replace(self, experiments=kept)

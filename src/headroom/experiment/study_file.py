@@ -1,0 +1,168 @@
+"""Reading a study file: syntax, types and names, with the line of whatever is wrong.
+
+Invariant: a `LoadedStudy` satisfies the types of `study`; whether its names and levels make
+sense to the systems is checked by `design.make_plan`, through the same located errors.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.experiment.paths import STUDY_NAME
+from headroom.experiment.study import Study
+from headroom.experiment.toml_lines import key_lines
+from headroom.experiment.type_errors import find_type_error
+
+KeyPath: TypeAlias = Sequence[str | int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedStudy:
+    """A study with the text that it came from.
+
+    Parameters
+    ----------
+    study
+        The checked content.
+    folder
+        Folder of the study; relative paths in it start here.
+    path
+        The study file as it was named by the user.
+    text
+        The file's text.
+    lines
+        Line (from 1) of every key path.
+    """
+
+    study: Study
+    folder: Path
+    path: Path
+    text: str
+    lines: Mapping[tuple[str | int, ...], int]
+
+    def locate(self, key_path: KeyPath) -> int:
+        """Return the line (from 1) of a key, or of the nearest table around it."""
+        return nearest_line(self.lines, key_path)
+
+    def error(self, key_path: KeyPath, message: str, *, cure: str) -> StudyError:
+        """Return a `StudyError` that names file, line and key."""
+        return StudyError(_located(self.path, self.lines, key_path, message), cure=cure)
+
+    def relocated(self, key_path: KeyPath, error: HeadroomError) -> HeadroomError:
+        """Return the same error with file, line and key in front of its message."""
+        message = _located(self.path, self.lines, key_path, error.message)
+        return type(error)(message, cure=error.cure)
+
+
+def load_study(path: Path) -> LoadedStudy:
+    """Read and check a study file.
+
+    Parameters
+    ----------
+    path
+        The file, or the folder that holds `study.toml`.
+
+    Raises
+    ------
+    StudyError
+        The file is missing, no TOML, or has unknown keys or impossible values; the message
+        names file, line and key, the cure a likely correction.
+    """
+    file = path / STUDY_NAME if path.is_dir() else path
+    text = _read(file)
+    content = _parse(file, text)
+    lines = key_lines(text)
+    problem = find_type_error(content, Study)
+    if problem is not None:
+        message = _located(file, lines, problem.key_path, problem.message)
+        raise StudyError(message, cure=problem.cure)
+    study = msgspec.convert(content, Study)
+    return LoadedStudy(study=study, folder=file.parent, path=file, text=text, lines=lines)
+
+
+def key_text(key_path: KeyPath) -> str:
+    """Return a key path as it is written in messages.
+
+    Examples
+    --------
+    >>> key_text(["experiment", 0, "factors", "users"])
+    'experiment[0].factors.users'
+    """
+    words = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in key_path]
+    return "".join(words).removeprefix(".")
+
+
+def nearest_line(lines: Mapping[tuple[str | int, ...], int], key_path: KeyPath) -> int:
+    """Return the line of the longest known beginning of a key path."""
+    path = tuple(key_path)
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
+
+
+def _located(
+    path: Path, lines: Mapping[tuple[str | int, ...], int], key_path: KeyPath, message: str
+) -> str:
+    place = f"{path}:{nearest_line(lines, key_path)}"
+    key = key_text(key_path)
+    return f"{place}: {key}: {message}" if key else f"{place}: {message}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError as error:
+        raise StudyError(
+            f"there is no study file {path}",
+            cure="name a folder with a study.toml, or write one with `headroom init FOLDER`",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise StudyError(
+            f"{path} is not UTF-8 text (byte {error.start})", cure="save the file as UTF-8"
+        ) from error
+    except OSError as error:
+        raise EnvironmentUnfitError(
+            f"cannot read {path}: {error.strerror}", cure="make the file readable for you"
+        ) from error
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(path, text, str(error)) from error
+
+
+def _syntax_error(path: Path, text: str, detail: str) -> StudyError:
+    """Return the error for broken TOML, with the line and what usually goes wrong there."""
+    place = re.search(r" \(at line (\d+), column (\d+)\)$", detail)
+    lines = text.splitlines()
+    number = int(place.group(1)) if place else max(len(lines), 1)
+    what = detail[: place.start()] if place else detail.removesuffix(" (at end of document)")
+    line = lines[number - 1].strip() if number <= len(lines) else ""
+    shown = f" in `{line}`" if line else ""
+    return StudyError(f"{path}:{number}: {what}{shown}", cure=_syntax_cure(what))
+
+
+def _syntax_cure(what: str) -> str:
+    cures = {
+        "Invalid value": "put text in quotes, write true and false in small letters, "
+        "and numbers without units",
+        "Unclosed array": "close the list with ]",
+        "Unclosed inline": "close the table with }",
+        "Cannot overwrite": "the key is there twice; keep one of them",
+        "Cannot declare": "the table is there twice; keep one, or write [[...]] for a list of tables",
+        "Expected '='": "write key = value; a header is written [name]",
+        "Illegal character": "close the text with the quote that opened it",
+        "Unterminated": "close the text with the quotes that opened it",
+    }
+    for beginning, cure in cures.items():
+        if what.startswith(beginning):
+            return cure
+    return "see https://toml.io for the syntax; one key = value per line"
