@@ -17,7 +17,7 @@ demo: build ## simulate a model and measure real programs; ends with two report 
 test: ## install what the tests need and run every check, quick and cheap first
 	@scripts/system-packages
 	@scripts/build test
-	@scripts/with-rust .venv/bin/python scripts/check.py
+	@scripts/with-rust .venv/bin/python -m scripts.check
 
 bench: ## run the benchmarks beside their peers; PART=simulation runs one part
 	@scripts/build bench
@@ -31,11 +31,11 @@ format: ## rewrite the layout of all code
 
 docs: ## regenerate the reference pages and the printed examples in the documents
 	@scripts/build test
-	@.venv/bin/python scripts/refresh_docs.py
+	@.venv/bin/python -m scripts.refresh_docs
 
 pictures: ## take the pictures of the documents anew (needs Chromium)
 	@scripts/build test
-	@.venv/bin/python scripts/make_pictures.py
+	@.venv/bin/python -m scripts.make_pictures
 
 clean: ## remove everything that was built; results of studies stay
 	@rm -rf .venv target build src/headroom/_core*.so .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

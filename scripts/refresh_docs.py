@@ -1,0 +1,42 @@
+"""Bring the documents up to date: `make docs`.
+
+Writes the reference pages from the code, then runs the examples of every page and puts what
+they print today into the console blocks that show output.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from scripts.documents import ROOT, pages, refreshed
+from scripts.reference_pages import REFERENCE, reference_pages
+
+
+def refresh_reference() -> None:
+    """Write the generated pages that have changed."""
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name, text in reference_pages().items():
+        _write_if_changed(REFERENCE / name, text)
+
+
+def refresh_examples(chosen: list[Path]) -> None:
+    """Run each page and renew the output that it shows."""
+    for page in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            _write_if_changed(page, refreshed(page, Path(folder).resolve()))
+
+
+def _write_if_changed(page: Path, text: str) -> None:
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
+        print(f"renewed {page.relative_to(ROOT)}")
+
+
+def main(arguments: list[str]) -> None:
+    """Refresh the pages named, or all of them."""
+    refresh_reference()
+    refresh_examples([Path(name).resolve() for name in arguments] or pages())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

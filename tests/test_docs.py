@@ -1,0 +1,135 @@
+"""Every example of every document runs, every link leads somewhere, the reference is current.
+
+`scripts/documents.py` says what each kind of block means; `make docs` brings pages up to date.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from scripts.reference_pages import REFERENCE, reference_pages
+
+from scripts.documents import (
+    ROOT,
+    Block,
+    ExampleError,
+    PageRun,
+    anchors,
+    blocks,
+    links,
+    pages,
+    run_block,
+    start_page,
+)
+
+PAGES = [page for page in pages() if page.exists()]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+# A cell such as "12.3 ms" or "4.2 MB": a figure that somebody measured once.
+MEASURED = re.compile(r"\d\s?(ns|µs|us|ms|s|min|B|kB|MB|GB|KiB|MiB|%|/s)\b")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_the_examples_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    found = list(blocks(page.read_text(encoding="utf-8")))
+    if not found:
+        return
+    run = start_page(page, tmp_path)
+    for block in found:
+        content = run_block(run, block)
+        if content is not None and block.settings.get("output") != "example":
+            place = f"{page.relative_to(ROOT)}, line {block.line} (`make docs` refreshes it)"
+            assert content == block.content, place
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for link in links(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file_name, _, anchor = link.partition("#")
+        target = (page.parent / file_name).resolve() if file_name else page
+        assert target.exists(), f"{link}: no such file"
+        assert target.is_relative_to(ROOT), f"{link}: leads out of the repository"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.read_text(encoding="utf-8")), f"{link}: no heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_no_table_holds_a_measured_number_that_no_command_prints(page: Path) -> None:
+    """Figures stand in console blocks with their command, where `make docs` can renew them."""
+    if page.is_relative_to(REFERENCE) or "background" in page.parts:
+        return
+    is_block = False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip().startswith("```"):
+            is_block = not is_block
+        if line.lstrip().startswith("|") and not is_block:
+            assert not MEASURED.search(line), f"{page.relative_to(ROOT)}:{number}: {line}"
+
+
+@pytest.mark.parametrize("name", sorted(reference_pages()))
+def test_the_reference_says_what_the_code_says(name: str) -> None:
+    page = REFERENCE / name
+    assert page.exists(), f"{page} is missing; `make docs` writes it"
+    assert page.read_text(encoding="utf-8") == reference_pages()[name], "run `make docs`"
+
+
+def test_every_page_of_the_documents_can_be_reached_from_the_index() -> None:
+    index = ROOT / "docs" / "README.md"
+    reached: set[Path] = set()
+    waiting = [index]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md" or not page.exists():
+            continue
+        reached.add(page)
+        found = links(page.read_text(encoding="utf-8"))
+        waiting += [(page.parent / link.partition("#")[0]).resolve() for link in found]
+    assert set(ROOT.glob("docs/**/*.md")) <= reached
+
+
+def block(language: str, content: str, **settings: str) -> Block:
+    return Block(language=language, settings=settings, content=content, line=1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (block("console", "$ headroom run nowhere\n"), "instead of 0"),
+        (block("console", "$ true\n", exit="2"), "instead of 2"),
+        (block("console", "$ make no-such-target\n"), "no target"),
+        (block("python", ">>> 1 + 1\n3\n"), "Expected"),
+        (block("python", "raise ValueError('wrong example')\n"), "wrong example"),
+        (block("toml", "schema = 1\nnmae = 'x'\n"), "nmae"),
+        (block("toml", "= 1\n"), "Invalid"),
+        (block("json", "{\n"), "Expecting"),
+    ],
+)
+def test_a_wrong_example_is_found(wrong: Block, message: str, tmp_path: Path) -> None:
+    """The machinery itself must be able to fail."""
+    with pytest.raises(Exception, match=message):  # each kind raises its own
+        run_block(PageRun(page=ROOT / "README.md", folder=tmp_path), wrong)
+
+
+def test_console_blocks_share_a_folder_and_its_files(tmp_path: Path) -> None:
+    run = PageRun(page=ROOT / "README.md", folder=tmp_path)
+    run_block(run, block("text", "one\n", file="sub/a.txt"))
+    run_block(run, block("console", "$ cd sub\n"))
+    said = run_block(run, block("console", "$ cat a.txt\nold\n", output="compared"))
+    assert said == "$ cat a.txt\none\n"
+
+
+def test_output_that_is_not_asked_for_is_refused_in_a_plain_console_block(tmp_path: Path) -> None:
+    run = PageRun(page=ROOT / "README.md", folder=tmp_path)
+    written = block("console", "$ echo one\ntwo\n")
+    assert run_block(run, written) != written.content
+
+
+def test_python_blocks_of_a_page_share_their_names(tmp_path: Path) -> None:
+    run = PageRun(page=ROOT / "README.md", folder=tmp_path)
+    run_block(run, block("python", "answer = 42\n"))
+    run_block(run, block("python", ">>> answer\n42\n"))
+    with pytest.raises(ExampleError):
+        run_block(run, block("python", ">>> answer\n43\n"))
