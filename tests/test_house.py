@@ -25,6 +25,7 @@ BASICS = (
     "mktemp",
     "rm",
     "git",
+    "true",
 )
 
 
