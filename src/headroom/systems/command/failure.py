@@ -1,0 +1,66 @@
+"""Failures of measured programs: the message of a failed point."""
+
+import signal
+from pathlib import Path
+
+from headroom.errors import ExitCode, HeadroomError
+
+_SHOWN_LINES = 12
+_SHOWN_WORDS = 200
+_SHOWN_CHARACTERS = 2000
+
+
+class CommandFailedError(HeadroomError):
+    """A command ended badly, ran past its limit, or did not say what was asked of it."""
+
+    exit_code = ExitCode.POINTS_FAILED
+
+
+def ended_badly(words: list[str], *, code: int, signal_number: int, said: str) -> HeadroomError:
+    """Return the error of a command that was killed or whose exit code is not an accepted one."""
+    if signal_number:
+        how = f"was killed by signal {signal_number} ({_signal_name(signal_number)})"
+        cure = "run it by hand; SIGKILL often means that the machine ran out of memory"
+    else:
+        how = f"ended with exit code {code}"
+        cure = "run it by hand, or name the code in `ok_exit_codes` if it means success"
+    return CommandFailedError(f"{shown(words)} {how}{said}", cure=cure)
+
+
+def ran_too_long(words: list[str], *, limit_s: float, said: str) -> HeadroomError:
+    """Return the error of a command that was killed at its time limit."""
+    return CommandFailedError(
+        f"{shown(words)} was killed at its time limit of {limit_s:g} s{said}",
+        cure="raise `time_limit_s`, or find out why it takes so long",
+    )
+
+
+def shown(words: list[str]) -> str:
+    """Return a command line for a message, cut where it is long."""
+    line = " ".join(words)
+    return line if len(line) <= _SHOWN_WORDS else line[: _SHOWN_WORDS - 1] + "…"
+
+
+def last_words(stderr: Path, stdout: Path) -> str:
+    """Return the end of what a command said, on stderr or else on stdout, for a message."""
+    for path, name in ((stderr, "stderr"), (stdout, "stdout")):
+        lines = _end_of(path)
+        if lines:
+            return f"; the end of its {name}:\n" + "\n".join(f"    {line}" for line in lines)
+    return "; it said nothing"
+
+
+def _end_of(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _SHOWN_CHARACTERS))
+        text = file.read(_SHOWN_CHARACTERS).decode(errors="replace")
+    return text.strip().splitlines()[-_SHOWN_LINES:]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unnamed"

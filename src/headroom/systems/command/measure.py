@@ -1,0 +1,207 @@
+"""The launcher of measured programs, from the side of Python.
+
+The native launcher (`launch.rs`) starts and clocks programs, so neither the memory nor the
+scheduling of this interpreter is part of a figure. One launcher serves one replication.
+
+Invariant: when a launcher is closed, no process that it started is alive.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from headroom import _core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one finished program used.
+
+    Parameters
+    ----------
+    wall_s
+        Time (s) on the monotonic clock, from just before the fork to the known end.
+    user_s, system_s
+        Processor time (s) of the program and of its children that it waited for.
+    peak_memory_bytes
+        Largest resident set (B) of the program or of any one child that it waited for. The
+        kernel counts in pages, and batches the counts: a few pages per processor are its
+        granularity.
+    major_faults, involuntary_switches
+        Pages read from storage; times the processor was taken away.
+    exit_code, signal
+        How it ended; `signal` is 0 unless one killed it.
+    """
+
+    wall_s: float
+    user_s: float
+    system_s: float
+    peak_memory_bytes: int
+    major_faults: int
+    involuntary_switches: int
+    exit_code: int
+    signal: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A program to start: `program` is its path, `argv` what it sees, files are its streams."""
+
+    program: str
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    stdout: Path
+    stderr: Path
+    stdin: Path = Path(os.devnull)
+    time_limit_s: float = 0.0
+    """0 for no limit."""
+
+    def encode(self) -> bytes:
+        """Return the request as `launch.rs` reads it."""
+        streams = (self.stdin, self.stdout, self.stderr)
+        limit_ms = max(1, round(self.time_limit_s * 1000)) if self.time_limit_s else 0
+        fields = [str(limit_ms), str(self.folder), *map(str, streams)]
+        fields += [str(len(self.environment))]
+        fields += [f"{name}={value}" for name, value in self.environment.items()]
+        fields += [self.program, *self.argv]
+        body = b"".join(os.fsencode(text) + b"\0" for text in fields)
+        return len(body).to_bytes(4, "little") + body
+
+
+class TimeLimitError(Exception):
+    """The program ran past its time limit; it and all that it started are gone."""
+
+
+@dataclass(slots=True)
+class Launcher:
+    """Starts programs one after the other; see the module's description.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Launcher() as launcher, tempfile.TemporaryDirectory() as name:
+    ...     folder = Path(name)
+    ...     launch = Launch(
+    ...         program="/bin/sh", argv=["sh", "-c", "exit 3"], environment={}, folder=folder,
+    ...         stdout=folder / "out", stderr=folder / "err", time_limit_s=60,
+    ...     )
+    ...     launcher.run(launch).exit_code
+    3
+    """
+
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def run(self, launch: Launch) -> Usage:
+        """Run a program to its end and return what it used.
+
+        Raises
+        ------
+        OSError
+            The program could not be started.
+        TimeLimitError
+            It was killed at its time limit.
+        """
+        if self._process is None:
+            self._process = _start_launcher()
+        try:
+            answer = _ask(self._process, launch.encode())
+        except BaseException:
+            self.close()
+            raise
+        return _parse_answer(answer)
+
+    def close(self) -> None:
+        """Kill whatever the programs have left, and end the launcher."""
+        process, self._process = self._process, None
+        if process is not None:
+            with process:
+                pass
+
+
+def _start_launcher() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [_launcher_path()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def _launcher_path() -> str:
+    """Return a path under which this process and its children find the launcher.
+
+    An anonymous file in memory where the system has them: nothing to install, to find or to
+    remove. Its path goes through this process, as the file is closed in children.
+    """
+    if hasattr(os, "memfd_create"):
+        return f"/proc/{os.getpid()}/fd/{_launcher_in_memory()}"
+    return str(_launcher_on_disk())
+
+
+@cache
+def _launcher_in_memory() -> int:
+    descriptor = os.memfd_create("headroom-launch", os.MFD_CLOEXEC)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(_core.LAUNCHER)
+    return descriptor
+
+
+@cache
+def _launcher_on_disk() -> Path:
+    path = Path(tempfile.mkdtemp(prefix="headroom-launch-")) / "launch"
+    path.write_bytes(_core.LAUNCHER)
+    path.chmod(0o700)
+    return path
+
+
+def _ask(process: subprocess.Popen[bytes], request: bytes) -> list[str]:
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("the launcher is always started with pipes")
+    process.stdin.write(request)
+    process.stdin.flush()
+    return process.stdout.readline().decode(errors="replace").rstrip("\n").split(" ", 2)
+
+
+def _parse_answer(answer: list[str]) -> Usage:
+    match answer:
+        case ["ended", wall_ns, rest]:
+            numbers = [int(number) for number in rest.split()]
+            return _usage(int(wall_ns), numbers)
+        case ["limit", _]:
+            raise TimeLimitError
+        case ["failed", errno, text]:
+            raise OSError(int(errno), text)
+        case _:
+            raise OSError(0, "the launcher was killed")
+
+
+def _usage(wall_ns: int, numbers: Sequence[int]) -> Usage:
+    user_us, system_us, peak, faults, switches, code, signal = numbers
+    return Usage(
+        wall_s=wall_ns / 1e9,
+        user_s=user_us / 1e6,
+        system_s=system_us / 1e6,
+        peak_memory_bytes=peak,
+        major_faults=faults,
+        involuntary_switches=switches,
+        exit_code=code,
+        signal=signal,
+    )

@@ -1,0 +1,143 @@
+"""Figures picked from what a program wrote: by regular expression, JSON path or file size.
+
+Invariant: a figure is one finite number, or the point fails and the message shows the text in
+which it was looked for.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import jsonpath
+
+from headroom.errors import StudyError
+from headroom.systems.command.failure import CommandFailedError
+from headroom.systems.command.setup_table import MetricTable
+
+LARGEST_TEXT_BYTES = 64 * 1024 * 1024
+"""Longest beginning of an output (B) in which figures are looked for."""
+
+_SHOWN_CHARACTERS = 300
+_JSON_PATHS = jsonpath.JSONPathEnvironment(strict=True)
+
+
+def check_metric(metric: MetricTable) -> None:
+    """Raise `StudyError` where a metric has no or two ways to be found, or a wrong one."""
+    ways = ("pattern", "json_path", "size_of", "quotient")
+    used = [way for way in ways if getattr(metric, way)]
+    if len(used) != 1:
+        raise StudyError(
+            f"metric {metric.name!r} sets {' and '.join(used) or 'none'} of {', '.join(ways)}",
+            cure="set exactly one of them: it says how the figure is found",
+        )
+    if metric.pattern:
+        _check_pattern(metric)
+    if metric.json_path:
+        _check_json_path(metric)
+    if len(metric.quotient) == 1:
+        raise StudyError(
+            f"metric {metric.name!r} names one metric, but a quotient needs two",
+            cure='name two metrics: quotient = ["stdout_bytes", "wall_s"]',
+        )
+
+
+def pick(metric: MetricTable, *, path: Path) -> float:
+    """Return the figure of `metric`, found in the file `path`."""
+    if not path.is_file():
+        raise CommandFailedError(
+            f"metric {metric.name!r}: there is no file {path.name!r} after the run",
+            cure="check the path, and that the program writes it when it succeeds",
+        )
+    if metric.size_of:
+        return float(path.stat().st_size)
+    text, is_cut = _beginning(path)
+    found = _by_pattern(metric, text) if metric.pattern else _by_json_path(metric, text)
+    if found is None:
+        sought = metric.pattern or metric.json_path
+        raise _not_found(metric, f"nothing matches {sought!r}", text, is_cut=is_cut)
+    return _number(metric, found, text)
+
+
+def divide(metric: MetricTable, values: Mapping[str, float]) -> float:
+    """Return the quotient of two metrics of the same run."""
+    over, under = (values[name] for name in metric.quotient)
+    if under == 0:
+        raise CommandFailedError(
+            f"metric {metric.name!r}: {metric.quotient[1]!r} is 0, it cannot divide",
+            cure="measure a longer or larger run",
+        )
+    return over / under
+
+
+def _check_pattern(metric: MetricTable) -> None:
+    try:
+        groups = re.compile(metric.pattern).groups
+    except re.error as error:
+        raise StudyError(
+            f"metric {metric.name!r}: the pattern {metric.pattern!r} is wrong: {error}",
+            cure="correct it; in TOML, single quotes keep backslashes: pattern = 'took (\\d+) s'",
+        ) from error
+    if groups != 1:
+        raise StudyError(
+            f"metric {metric.name!r}: the pattern {metric.pattern!r} has {groups} groups, not one",
+            cure="put round brackets around the number alone; (?:...) groups without counting",
+        )
+
+
+def _check_json_path(metric: MetricTable) -> None:
+    try:
+        _JSON_PATHS.compile(metric.json_path)
+    except jsonpath.JSONPathError as error:
+        raise StudyError(
+            f"metric {metric.name!r}: the JSON path {metric.json_path!r} is wrong: {error}",
+            cure="write a path as in RFC 9535, for example $.jobs[0].read.iops",
+        ) from error
+
+
+def _beginning(path: Path) -> tuple[str, bool]:
+    with path.open("rb") as file:
+        raw = file.read(LARGEST_TEXT_BYTES)
+        return raw.decode(errors="replace"), bool(file.read(1))
+
+
+def _by_pattern(metric: MetricTable, text: str) -> object:
+    match = re.search(metric.pattern, text, flags=re.MULTILINE)
+    return None if match is None else match[1]
+
+
+def _by_json_path(metric: MetricTable, text: str) -> object:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise _not_found(metric, f"the output is no JSON ({error})", text, is_cut=False) from error
+    found = _JSON_PATHS.findall(metric.json_path, document)
+    if len(found) > 1:
+        what = f"{metric.json_path!r} selects {len(found)} values, not one"
+        raise _not_found(metric, what, text, is_cut=False)
+    return found[0] if found else None
+
+
+def _number(metric: MetricTable, found: object, text: str) -> float:
+    is_number = isinstance(found, (int, float, str)) and not isinstance(found, bool)
+    try:
+        number = float(found) if is_number else math.nan  # type: ignore[arg-type]
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise _not_found(metric, f"{found!r} is not a finite number", text, is_cut=False)
+    return number
+
+
+def _not_found(metric: MetricTable, what: str, text: str, *, is_cut: bool) -> CommandFailedError:
+    where = metric.file or metric.stream
+    note = f" (only its first {LARGEST_TEXT_BYTES} bytes were read)" if is_cut else ""
+    start = text.strip()[:_SHOWN_CHARACTERS]
+    looked_at = (
+        "it is empty" if not start else "it begins:\n    " + "\n    ".join(start.splitlines())
+    )
+    return CommandFailedError(
+        f"metric {metric.name!r}: in {where}, {what}{note}; {looked_at}",
+        cure="run the command by hand and correct the metric's table",
+    )

@@ -1,0 +1,150 @@
+"""A command as a study describes it: its templates, and the words of one point.
+
+Invariant: whatever can be wrong about the set-up whatever the levels is found when it is read.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from headroom.errors import StudyError
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import Parameter, Value
+from headroom.systems.command.pick import check_metric
+from headroom.systems.command.setup_table import CommandSetup, ParameterTable
+from headroom.systems.command.template import Template, parse_template
+
+GIVEN_NAMES = ("study", "work", "seed")
+"""Placeholders that Headroom fills: the study's folder, the temporary folder, the seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The command of one point and replication, every placeholder filled."""
+
+    argv: list[str]
+    set_up: list[list[str]]
+    clean_up: list[list[str]]
+    environment: dict[str, str]
+    folder: Path
+    stdin: Path
+    metric_files: dict[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPlan:
+    """The templates of a command."""
+
+    argv: tuple[Template, ...]
+    set_up: tuple[tuple[Template, ...], ...]
+    clean_up: tuple[tuple[Template, ...], ...]
+    environment: Mapping[str, Template]
+    folder: Template
+    stdin: Template
+    metric_files: Mapping[str, Template]
+
+    @classmethod
+    def of(cls, setup: CommandSetup) -> Self:
+        """Return the plan of a set-up, or raise `StudyError` where it contradicts itself."""
+        plan = cls(
+            argv=_templates(setup.argv),
+            set_up=tuple(_templates(words) for words in setup.set_up),
+            clean_up=tuple(_templates(words) for words in setup.clean_up),
+            environment={name: parse_template(text) for name, text in setup.env.items()},
+            folder=parse_template(setup.folder),
+            stdin=parse_template(setup.stdin),
+            metric_files={
+                metric.name: parse_template(metric.file or metric.size_of)
+                for metric in setup.metrics
+                if metric.file or metric.size_of
+            },
+        )
+        for metric in setup.metrics:
+            check_metric(metric)
+        plan._check_names(setup.parameters)
+        return plan
+
+    def placeholders(self) -> tuple[str, ...]:
+        """Return the names that a study must give, in the order of their first use."""
+        names = (name for template in self._templates() for name in template.names)
+        return tuple(name for name in dict.fromkeys(names) if name not in GIVEN_NAMES)
+
+    def fill(self, config: Mapping[str, Value], *, seed: int, study: Path, work: Path) -> Words:
+        """Return the words of one point; relative paths start at the working folder."""
+        values = {**config, "seed": seed, "study": str(study), "work": str(work)}
+
+        def filled(templates: tuple[Template, ...]) -> list[str]:
+            return [template.fill(values) for template in templates]
+
+        added = {name: template.fill(values) for name, template in self.environment.items()}
+        folder = study / self.folder.fill(values)
+        stdin = self.stdin.fill(values)
+        files = {name: folder / path.fill(values) for name, path in self.metric_files.items()}
+        return Words(
+            argv=filled(self.argv),
+            set_up=[filled(words) for words in self.set_up],
+            clean_up=[filled(words) for words in self.clean_up],
+            environment={**os.environ, **added},
+            folder=folder,
+            stdin=folder / stdin if stdin else Path(os.devnull),
+            metric_files=files,
+        )
+
+    def fixed_programs(self, study: Path) -> list[str]:
+        """Return the programs that every point needs: those that no level chooses."""
+        commands = (self.argv, *self.set_up, *self.clean_up)
+        fixed = (words[0] for words in commands if set(words[0].names) <= {"study"})
+        return [template.fill({"study": str(study)}) for template in fixed]
+
+    def fixed_environment(self) -> dict[str, str]:
+        """Return the environment as far as no level changes it."""
+        added = {name: text.fill({}) for name, text in self.environment.items() if not text.names}
+        return {**os.environ, **added}
+
+    def _templates(self) -> Iterator[Template]:
+        yield from self.argv
+        for words in (*self.set_up, *self.clean_up):
+            yield from words
+        yield from (*self.environment.values(), self.folder, self.stdin)
+        yield from self.metric_files.values()
+
+    def _check_names(self, declared: Mapping[str, ParameterTable]) -> None:
+        used = self.placeholders()
+        for name in declared:
+            if name in GIVEN_NAMES:
+                raise StudyError(
+                    f"parameter {name!r} is declared, but Headroom itself fills {{{name}}}",
+                    cure="give the parameter another name",
+                )
+            if name not in used:
+                raise StudyError(
+                    f"parameter {name!r} is declared, but no text of the command uses {{{name}}}",
+                    cure=suggestion(name, used),
+                )
+        unknown = [name for name in used if declared and name not in declared]
+        if unknown:
+            raise StudyError(
+                f"{{{unknown[0]}}} stands in the command, but parameters.{unknown[0]} is missing",
+                cure=suggestion(unknown[0], (*declared, *GIVEN_NAMES)),
+            )
+
+
+def parameter_of(name: str, table: ParameterTable) -> Parameter:
+    """Return the parameter of a placeholder; an undeclared one takes any value, in unit 1."""
+    return Parameter(
+        name=name,
+        type=table.type,
+        unit=table.unit,
+        low=table.low,
+        high=table.high,
+        choices=tuple(table.choices),
+        source=table.source,
+        default=table.default,
+        description=table.description,
+    )
+
+
+def _templates(words: list[str]) -> tuple[Template, ...]:
+    return tuple(parse_template(word) for word in words)
