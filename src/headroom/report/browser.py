@@ -1,0 +1,300 @@
+"""Opens a page in headless Chromium and says what happened there.
+
+Used by the tests of the page and by the script that takes the pictures of the documentation.
+It speaks the DevTools protocol over a pair of pipes, so it needs no package, no port and no
+driver program.
+
+Invariant: the browser gets its own empty profile and a network that answers nothing.
+"""
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+from headroom.errors import EnvironmentUnfitError
+
+Scheme: TypeAlias = Literal["light", "dark"]
+Message: TypeAlias = dict[str, Any]
+
+CURE = "install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path"
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_SWITCHES = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--remote-debugging-pipe",
+)
+_LOWEST_FREE_FD = 10
+# Chromium reads commands on descriptor 3 and answers on 4.
+_STARTER = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+_STATE = """
+new Promise((resolve) => {
+  const root = document.documentElement;
+  const answer = () => resolve(JSON.stringify({
+    state: root.dataset, scheme: root.dataset.drawnScheme ?? "",
+    figures: Object.fromEntries([...document.querySelectorAll(".chart")].map((chart) => [
+      chart.dataset.figure,
+      { state: chart.dataset.state, marks: Number(chart.dataset.marks ?? 0),
+        isThere: chart.querySelector("svg, canvas") !== null,
+        isBroken: chart.innerHTML.includes("NaN"), width: chart.clientWidth },
+    ])),
+    overflow: root.scrollWidth - root.clientWidth,
+  }));
+  const look = () => (root.dataset.state === "done" ? answer() : setTimeout(look, 20));
+  look();
+})
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """What one visit to a page showed.
+
+    Parameters
+    ----------
+    state
+        The page's own status: ``state``, ``drawn``, ``empty``, ``failed``, ``problems``.
+    figures
+        Figure key to ``state``, ``marks``, ``isThere``, ``isBroken``, ``width``.
+    overflow
+        Pixels by which the page is wider than its window.
+    console
+        Warnings and errors of the console, uncaught exceptions included.
+    requests
+        Addresses that the page asked for, other than itself and data inside it.
+    """
+
+    state: dict[str, str]
+    figures: dict[str, dict[str, Any]]
+    overflow: int
+    console: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+def find_chromium() -> str | None:
+    """Return the path of Chromium or Chrome: the variable CHROMIUM, else the search path."""
+    named = os.environ.get("CHROMIUM")
+    found = [shutil.which(name) for name in ((named,) if named else _NAMES)]
+    return next((path for path in found if path), None)
+
+
+class Browser:
+    """A running headless browser; use `open_browser` to get one."""
+
+    def __init__(self, *, commands: BinaryIO, answers: BinaryIO) -> None:
+        self._commands = commands
+        self._answers = answers
+        self._last_id = 0
+        self._events: list[Message] = []
+
+    def visit(
+        self,
+        page: Path,
+        *,
+        scheme: Scheme = "light",
+        width: int = 1280,
+        height: int = 900,
+        picture: Path | None = None,
+        action: str = "",
+    ) -> Visit:
+        """Open `page`, wait until its figures are drawn, and return what was seen.
+
+        Parameters
+        ----------
+        page
+            An HTML file.
+        scheme
+            What ``prefers-color-scheme`` says.
+        width, height
+            Window (CSS pixels).
+        picture
+            Where to write a PNG of the whole page, None for no picture.
+        action
+            JavaScript to run once the figures are drawn; the page is then awaited again.
+        """
+        tab = self._open_tab(scheme=scheme, width=width, height=height)
+        self._events.clear()
+        self._call("Page.navigate", {"url": page.resolve().as_uri()}, session=tab)
+        self._wait_for("Page.loadEventFired", session=tab)
+        seen = json.loads(self._evaluate(_STATE, session=tab))
+        if action:
+            self._evaluate(action, session=tab)
+            seen = json.loads(self._evaluate(_STATE, session=tab))
+        if picture:
+            self._take_picture(picture, width=width, session=tab)
+        events = [event for event in self._events if event.get("sessionId") == tab]
+        return Visit(
+            state=seen["state"],
+            figures=seen["figures"],
+            overflow=seen["overflow"],
+            console=[text for event in events if (text := _console_text(event))],
+            requests=[url for event in events if (url := _foreign_request(event, page))],
+        )
+
+    def _open_tab(self, *, scheme: Scheme, width: int, height: int) -> str:
+        target = self._call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        session: str = self._call("Target.attachToTarget", {"targetId": target, "flatten": True})[
+            "sessionId"
+        ]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self._call(f"{domain}.enable", session=session)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._call("Emulation.setEmulatedMedia", {"features": features}, session=session)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", size, session=session)
+        return session
+
+    def _take_picture(self, path: Path, *, width: int, session: str) -> None:
+        metrics = self._call("Page.getLayoutMetrics", session=session)
+        clip = {
+            "x": 0,
+            "y": 0,
+            "width": width,
+            "height": metrics["cssContentSize"]["height"],
+            "scale": 1,
+        }
+        options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
+        shot = self._call("Page.captureScreenshot", options, session=session)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def _evaluate(self, expression: str, *, session: str) -> Any:  # noqa: ANN401
+        options = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        answer = self._call("Runtime.evaluate", options, session=session)
+        if "exceptionDetails" in answer:
+            raise AssertionError(str(answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def close(self) -> None:
+        """Ask the browser to end."""
+        self._call("Browser.close")
+
+    def _call(
+        self, method: str, options: Message | None = None, *, session: str = ""
+    ) -> dict[str, Any]:
+        self._last_id += 1
+        message: Message = {"id": self._last_id, "method": method, "params": options or {}}
+        if session:
+            message["sessionId"] = session
+        self._commands.write(json.dumps(message).encode() + b"\0")
+        self._commands.flush()
+        while True:
+            answer = self._read()
+            if answer.get("id") == self._last_id:
+                if "error" in answer:
+                    raise AssertionError(f"{method}: {answer['error']}")
+                result: dict[str, Any] = answer["result"]
+                return result
+            self._events.append(answer)
+
+    def _wait_for(self, method: str, *, session: str) -> None:
+        def is_it(event: Message) -> bool:
+            return event.get("method") == method and event.get("sessionId") == session
+
+        while not any(is_it(event) for event in self._events):
+            self._events.append(self._read())
+
+    def _read(self) -> Message:
+        text = bytearray()
+        while (byte := self._answers.read(1)) != b"\0":
+            if not byte:
+                raise EnvironmentUnfitError("Chromium ended while a page was open", cure=CURE)
+            text += byte
+        message: Message = json.loads(text)
+        return message
+
+
+def _console_text(event: Message) -> str:
+    options = event.get("params", {})
+    if event.get("method") == "Runtime.exceptionThrown":
+        return f"exception: {json.dumps(options['exceptionDetails'])}"
+    if event.get("method") == "Runtime.consoleAPICalled" and options["type"] in {
+        "warning",
+        "error",
+        "assert",
+    }:
+        texts = [str(part.get("value", part.get("description"))) for part in options["args"]]
+        return f"console.{options['type']}: {' '.join(texts)}"
+    if event.get("method") == "Log.entryAdded" and options["entry"]["level"] in {
+        "warning",
+        "error",
+    }:
+        return f"log: {options['entry']['text']}"
+    return ""
+
+
+def _foreign_request(event: Message, page: Path) -> str:
+    if event.get("method") != "Network.requestWillBeSent":
+        return ""
+    url: str = event["params"]["request"]["url"]
+    is_own = url.startswith(("data:", "blob:")) or url == page.resolve().as_uri()
+    return "" if is_own else url
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Start Chromium with an empty profile and end it afterwards.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Where there is no Chromium.
+    """
+    program = find_chromium()
+    if program is None:
+        raise EnvironmentUnfitError("no Chromium was found", cure=CURE)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command_read, command_write = _pipe()
+        answer_read, answer_write = _pipe()
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-I", "-c", _STARTER, str(command_read), str(answer_write)),
+                *(program, *_SWITCHES, f"--user-data-dir={profile}", "about:blank"),
+            ],
+            pass_fds=(command_read, answer_write),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(command_read)
+        os.close(answer_write)
+        with os.fdopen(command_write, "wb") as commands, os.fdopen(answer_read, "rb") as answers:
+            browser = Browser(commands=commands, answers=answers)
+            try:
+                yield browser
+                browser.close()
+            finally:
+                _end(process)
+
+
+def _pipe() -> tuple[int, int]:
+    """Return a pipe whose descriptors cannot collide with the two that Chromium wants."""
+    ends = os.pipe()
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _LOWEST_FREE_FD) for end in ends]
+    for end in ends:
+        os.close(end)
+    return moved[0], moved[1]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,467 @@
+"""Figures of one selected point: stations, distribution, warm-up, raw samples.
+
+The page draws them from the embedded results; this module gives the specifications and, for
+each point, the words and scales that a script must not invent.
+
+Invariant: placeholders in a specification are whole strings that start with ``@``; the page
+replaces them by the words of the selected point and metric.
+"""
+
+from typing import Any
+
+from headroom.analysis.results import (
+    Distribution,
+    Estimate,
+    ExperimentResult,
+    PointResult,
+    Resource,
+    WarmUpCut,
+)
+from headroom.report.charts.figure import Figure, Row, Spec, estimate_row
+from headroom.report.numbers import (
+    Scale,
+    choose_scale,
+    format_estimate,
+    format_level,
+    format_plain,
+    format_quantity,
+)
+from headroom.report.words import axis_title, label_point, title_metric
+
+_HEIGHT_PX = 220
+_METRIC_TITLE = "@metric"
+_QUEUE_METRIC = "queue_len_mean"
+
+
+def detail_figures(experiment: ExperimentResult) -> list[Figure]:
+    """Return the figures of a selected point for which any point has data."""
+    points = experiment.points
+    figures: list[Figure] = []
+    if any(point.resources for point in points):
+        figures += [_utilization_figure(experiment), _queue_figure(experiment)]
+    if any(found.counts for point in points for found in point.distributions):
+        figures += [_histogram_figure(experiment), _cumulative_figure(experiment)]
+    if any(found.samples for point in points for found in point.distributions):
+        figures += [_spread_figure(experiment), _order_figure(experiment)]
+    if any(point.warm_up and point.warm_up.values for point in points):
+        figures.append(_warm_up_figure(experiment))
+    return figures
+
+
+def detail_points(experiment: ExperimentResult) -> list[dict[str, Any]]:
+    """Return for each point that can be selected its label, scales, rows and remarks."""
+    return [
+        {
+            "key": point.key,
+            "label": label_point(point, experiment.factors),
+            "metrics": [_metric_choice(found, point) for found in point.distributions],
+            "stations": [_station_row(resource, point) for resource in point.resources],
+            "remarks": remarks_of(point),
+            "warm_up": _warm_up_words(point.warm_up),
+        }
+        for point in experiment.points
+        if point.resources or point.distributions or point.warm_up
+    ]
+
+
+def first_choice(experiment: ExperimentResult) -> str:
+    """Return the key of the point to show first: the first one that something limits."""
+    points = [point for point in experiment.points if point.done]
+    limited = [point for point in points if point.bottleneck and point.bottleneck.limits]
+    return next((point.key for point in [*limited[:1], *points[-1:]]), "")
+
+
+def remarks_of(point: PointResult) -> list[str]:
+    """Return what a reader must know about one point, in sentences."""
+    remarks = []
+    if point.bottleneck:
+        remarks.append(point.bottleneck.evidence)
+    if point.little:
+        state = "holds" if point.little.passed else "is violated"
+        gap = f"{point.little.worst_gap * 100:.2g}%"
+        place = f" ({point.little.place})" if point.little.place else ""
+        remarks.append(f"Little's law {state}: largest gap {gap}{place}.")
+    if point.warm_up and not point.warm_up.is_steady:
+        remarks.append(f"Not steady: {point.warm_up.note or 'the run may be too short'}.")
+    return [*remarks, *(f"Fault: {fault}" for fault in point.faults)]
+
+
+def _metric_choice(found: Distribution, point: PointResult) -> dict[str, Any]:
+    estimate = point.estimates.get(found.metric)
+    spread = found.samples or [bound for bound in found.high if bound < float("inf")]
+    typical = estimate.value if estimate else _weighted_centre(found)
+    scale = choose_scale([typical] if typical else spread, found.unit, metric=found.metric)
+    better = estimate.better if estimate else "none"
+    return {
+        "metric": found.metric,
+        "name": title_metric(found.metric),
+        "title": axis_title(found.metric, scale, better),
+        "factor": scale.factor,
+        "count": f"{found.count:,}",
+        "marks": _quantile_marks(found, point, scale),
+    }
+
+
+def _weighted_centre(found: Distribution) -> float:
+    total = sum(found.counts)
+    if not total:
+        return 0.0
+    bins = zip(found.low, found.high, found.counts, strict=True)
+    return sum((low + high) / 2 * count for low, high, count in bins) / total
+
+
+def _quantile_marks(found: Distribution, point: PointResult, scale: Scale) -> list[Row]:
+    wanted = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99"}
+    return [
+        {
+            "at": estimate.value * scale.factor,
+            "label": f"{name} {format_quantity(estimate.value, estimate.unit)}",
+        }
+        for suffix, name in wanted.items()
+        if (estimate := point.estimates.get(f"{found.metric}_{suffix}")) is not None
+    ]
+
+
+def _station_row(resource: Resource, point: PointResult) -> Row:
+    limits = bool(
+        point.bottleneck and point.bottleneck.limits and point.bottleneck.name == resource.name
+    )
+    servers = "servers" if resource.kind == "station" else "tokens"
+    queue = resource.estimates.get(_QUEUE_METRIC)
+    used = resource.estimates.get("utilization")
+    return {
+        "name": resource.name,
+        "kind": resource.kind,
+        "label": f"{resource.name} ({format_level(resource.capacity)} {servers})",
+        "limits": "limits" if limits else "",
+        "utilization": estimate_row(used, Scale(100.0, "%")) if used else None,
+        "queue": estimate_row(queue, Scale(1.0, "")) if queue else None,
+        "wait": _shown(resource.estimates.get("wait_s_mean")),
+    }
+
+
+def _shown(estimate: Estimate | None) -> str:
+    return format_estimate(estimate) if estimate else ""
+
+
+def _warm_up_words(cut: WarmUpCut | None) -> dict[str, Any] | None:
+    if cut is None:
+        return None
+    unit = "s"
+    scale = choose_scale(cut.values, unit)
+    time = choose_scale([cut.run_s], "s")
+    share = cut.cut_s / cut.run_s * 100.0 if cut.run_s > 0 else 0.0
+    return {
+        "title": axis_title(cut.metric or "response_s", scale, "none"),
+        "factor": scale.factor,
+        "time_title": f"time since the start ({time.label})",
+        "time_factor": time.factor,
+        "cut_label": f"cut {format_quantity(cut.cut_s, 's')} ({format_plain(share, decimals=1)}%)",
+    }
+
+
+def _base(description: str, *, height: int = _HEIGHT_PX) -> Spec:
+    return {
+        "description": description,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "data": {"name": "rows"},
+    }
+
+
+def _utilization_figure(experiment: ExperimentResult) -> Figure:
+    spec = _station_spec(
+        "Utilization of stations and pools",
+        {
+            "type": "quantitative",
+            "title": "utilization (%)",
+            "scale": {"domain": [0, 100], "nice": False},
+        },
+    )
+    return Figure(
+        key=f"{experiment.name}-stations",
+        title="How busy each part is",
+        caption="Mean utilization with its 95 % interval; the part that limits is named.",
+        spec=spec,
+        detail="utilization",
+        experiment=experiment.name,
+    )
+
+
+def _queue_figure(experiment: ExperimentResult) -> Figure:
+    spec = _station_spec(
+        "Queue length of stations and pools",
+        {
+            "type": "quantitative",
+            "title": "mean number waiting, lower is better",
+            "scale": {"zero": True},
+        },
+    )
+    return Figure(
+        key=f"{experiment.name}-queues",
+        title="Who waits where",
+        caption="Mean number waiting (in service not counted) with its 95 % interval.",
+        spec=spec,
+        detail="queue",
+        experiment=experiment.name,
+    )
+
+
+def _station_spec(description: str, x: Spec) -> Spec:
+    y = {
+        "field": "label",
+        "type": "nominal",
+        "title": None,
+        "sort": None,
+        "axis": {"labelLimit": 220, "grid": False, "ticks": False, "domain": False},
+    }
+    kind = {
+        "field": "kind",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": ["station", "pool"]},
+    }
+    tooltip = [
+        {"field": "label", "type": "nominal", "title": "part"},
+        {"field": "shown", "type": "nominal", "title": "value (95 % interval)"},
+        {"field": "wait", "type": "nominal", "title": "mean wait"},
+        {"field": "n", "type": "quantitative", "title": "n"},
+    ]
+    bar = {
+        "mark": {"type": "bar", "height": {"band": 0.62}, "cornerRadiusEnd": 2, "opacity": 0.85},
+        "encoding": {"y": y, "x": {**x, "field": "value"}, "color": kind, "tooltip": tooltip},
+    }
+    whisker = {
+        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+        "mark": {"type": "rule", "style": "whisker"},
+        "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}},
+    }
+    named = {
+        "transform": [{"filter": "datum.limits"}],
+        "mark": {
+            "type": "text",
+            "style": "inside-text",
+            "align": "left",
+            "dx": 6,
+            "x": 0,
+            "fontWeight": 600,
+        },
+        "encoding": {"y": y, "text": {"field": "limits"}},
+    }
+    return {**_base(description), "height": {"step": 34}, "layer": [bar, whisker, named]}
+
+
+def _quantile_layers(*, height_offset: int) -> list[Spec]:
+    at = {"field": "at", "type": "quantitative"}
+    return [
+        {
+            "data": {"name": "marks"},
+            "mark": {"type": "rule", "style": "guide", "clip": True},
+            "encoding": {"x": at},
+        },
+        {
+            "data": {"name": "marks"},
+            "mark": {
+                "type": "text",
+                "style": "guide-text",
+                "align": "left",
+                "baseline": "top",
+                "dx": 3,
+                "clip": True,
+            },
+            "encoding": {
+                "x": at,
+                "y": {"value": {"expr": f"{height_offset} + datum.lane * 13"}},
+                "text": {"field": "label"},
+            },
+        },
+    ]
+
+
+def _value_axis() -> Spec:
+    return {
+        "type": "quantitative",
+        "title": _METRIC_TITLE,
+        "scale": {"type": "@scale", "zero": False, "nice": False},
+        "axis": {"tickCount": 6, "grid": False, "labelOverlap": True},
+    }
+
+
+def _histogram_figure(experiment: ExperimentResult) -> Figure:
+    x = _value_axis()
+    bars = {
+        "mark": {"type": "bar", "opacity": 0.8, "binSpacing": 0.5, "clip": True},
+        "encoding": {
+            "x": {**x, "field": "low"},
+            "x2": {"field": "high"},
+            "y": {"field": "share", "type": "quantitative", "title": "share of requests (%)"},
+            "tooltip": [
+                {"field": "range", "type": "nominal", "title": "from to"},
+                {"field": "share", "type": "quantitative", "title": "share (%)", "format": ".3g"},
+                {"field": "count", "type": "quantitative", "title": "n", "format": ","},
+            ],
+        },
+    }
+    return Figure(
+        key=f"{experiment.name}-histogram",
+        title="Distribution",
+        caption="All observations after the warm-up cut, merged over the replications.",
+        spec={**_base("Histogram"), "layer": [bars, *_quantile_layers(height_offset=0)]},
+        detail="histogram",
+        experiment=experiment.name,
+    )
+
+
+def _cumulative_figure(experiment: ExperimentResult) -> Figure:
+    line: Spec = {
+        "mark": {"type": "line", "strokeWidth": 2, "interpolate": "linear", "clip": True},
+        "encoding": {
+            "x": {**_value_axis(), "field": "at"},
+            "y": {
+                "field": "share",
+                "type": "quantitative",
+                "title": "requests at most that long (%)",
+                "scale": {"domain": [0, 100]},
+                "axis": {"tickCount": 5},
+            },
+        },
+    }
+    hover: Spec = {
+        "mark": {"type": "point", "opacity": 0, "size": 120},
+        "encoding": {
+            **line["encoding"],
+            "tooltip": [
+                {"field": "range", "type": "nominal", "title": "at most"},
+                {"field": "share", "type": "quantitative", "title": "share (%)", "format": ".4g"},
+            ],
+        },
+    }
+    return Figure(
+        key=f"{experiment.name}-cumulative",
+        title="Cumulative distribution",
+        caption="Read a percentile: go right from the share, then down.",
+        spec={**_base("Cumulative distribution"), "layer": [line, hover]},
+        detail="cumulative",
+        experiment=experiment.name,
+    )
+
+
+def _spread_figure(experiment: ExperimentResult) -> Figure:
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "title": _METRIC_TITLE,
+        "scale": {"zero": False, "padding": 12},
+        "axis": {"tickCount": 6},
+    }
+    box = {
+        "mark": {"type": "boxplot", "extent": "min-max", "size": 34, "opacity": 0.35},
+        "encoding": {"x": x, "y": {"value": 60}},
+    }
+    strip = {
+        "mark": {"type": "point", "filled": True, "size": 34, "opacity": 0.8},
+        "encoding": {
+            "x": x,
+            "y": {
+                "field": "lane",
+                "type": "quantitative",
+                "axis": None,
+                "scale": {"domain": [-2, 1.4]},
+            },
+            "tooltip": _sample_tooltip(),
+        },
+    }
+    return Figure(
+        key=f"{experiment.name}-spread",
+        title="Raw samples",
+        caption="One dot per replication; the box holds the middle half, its bar is the median.",
+        spec={**_base("Raw samples", height=120), "layer": [box, strip]},
+        detail="samples",
+        experiment=experiment.name,
+    )
+
+
+def _order_figure(experiment: ExperimentResult) -> Figure:
+    line = {
+        "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.5, "point": {"size": 34}},
+        "encoding": {
+            "x": {
+                "field": "index",
+                "type": "quantitative",
+                "title": "replication, in order",
+                "scale": {"zero": False, "nice": False, "padding": 8},
+                "axis": {"tickMinStep": 1, "grid": False, "format": "d"},
+            },
+            "y": {
+                "field": "value",
+                "type": "quantitative",
+                "title": _METRIC_TITLE,
+                "scale": {"zero": False},
+                "axis": {"tickCount": 4},
+            },
+            "tooltip": _sample_tooltip(),
+        },
+    }
+    return Figure(
+        key=f"{experiment.name}-order",
+        title="In order of replication",
+        caption="A trend or steps here mean that the machine changed during the measurement.",
+        spec={**_base("Samples in order", height=120), "layer": [line]},
+        detail="samples",
+        experiment=experiment.name,
+    )
+
+
+def _sample_tooltip() -> list[Spec]:
+    return [
+        {"field": "index", "type": "quantitative", "title": "replication"},
+        {"field": "value", "type": "quantitative", "title": _METRIC_TITLE, "format": ".6g"},
+    ]
+
+
+def _warm_up_figure(experiment: ExperimentResult) -> Figure:
+    time = {
+        "field": "time",
+        "type": "quantitative",
+        "title": "@time",
+        "scale": {"zero": True, "nice": False},
+        "axis": {"grid": False, "tickCount": 6},
+    }
+    area = {
+        "data": {"name": "cut"},
+        "mark": {"type": "rect", "style": "guide-area", "clip": True},
+        "encoding": {"x": {**time, "field": "start"}, "x2": {"field": "end"}},
+    }
+    line = {
+        "mark": {"type": "line", "strokeWidth": 1.4, "clip": True},
+        "encoding": {
+            "x": time,
+            "y": {
+                "field": "value",
+                "type": "quantitative",
+                "title": "@warm_up",
+                "scale": {"zero": True},
+                "axis": {"tickCount": 5},
+            },
+        },
+    }
+    rule = {
+        "data": {"name": "cut"},
+        "mark": {"type": "rule", "style": "guide", "clip": True},
+        "encoding": {"x": {**time, "field": "end"}},
+    }
+    text = {
+        "data": {"name": "cut"},
+        "mark": {"type": "text", "style": "guide-text", "align": "left", "dx": 5, "y": 8},
+        "encoding": {"x": {**time, "field": "end"}, "text": {"field": "label"}},
+    }
+    return Figure(
+        key=f"{experiment.name}-warm-up",
+        title="Warm-up",
+        caption="The series averaged over the replications; the shaded start is cut off.",
+        spec={**_base("Warm-up"), "layer": [area, line, rule, text]},
+        detail="warm_up",
+        experiment=experiment.name,
+        is_wide=True,
+    )

@@ -1,0 +1,75 @@
+"""Colours, dashes and markers of the figures, for the light and the dark scheme.
+
+The palette is that of Okabe and Ito (Color Universal Design, 2008), lightened for the dark
+scheme. A series always differs in dash and marker as well, never in colour alone.
+"""
+
+from typing import Any
+
+SYMBOLS = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2]]
+LIGHT_SERIES = ["#0072B2", "#D55E00", "#007F5F", "#B5589A", "#B97700", "#2F8FC4", "#5B5F66"]
+DARK_SERIES = ["#56B4E9", "#F2A33A", "#2EC4A0", "#DE93BF", "#F4845F", "#F0E442", "#B8BEC7"]
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+def themes() -> dict[str, dict[str, Any]]:
+    """Return the Vega-Lite configuration of each scheme.
+
+    Examples
+    --------
+    >>> sorted(themes())
+    ['dark', 'light']
+    """
+    return {
+        "light": _config(
+            ink="#1c2430", soft="#5a6675", grid="#e8ebef", rule="#8a94a3", series=LIGHT_SERIES
+        ),
+        "dark": _config(
+            ink="#e6eaf0", soft="#a3aebd", grid="#2a323d", rule="#7d8998", series=DARK_SERIES
+        ),
+    }
+
+
+def _config(*, ink: str, soft: str, grid: str, rule: str, series: list[str]) -> dict[str, Any]:
+    axis = {
+        "labelColor": soft,
+        "titleColor": ink,
+        "gridColor": grid,
+        "domainColor": rule,
+        "tickColor": rule,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": 500,
+        "titlePadding": 10,
+        "labelPadding": 4,
+        "tickSize": 4,
+        "labelFlush": False,
+    }
+    return {
+        "background": "transparent",
+        "font": _FONT,
+        "view": {"stroke": "transparent"},
+        "axis": axis,
+        "legend": {
+            "labelColor": ink,
+            "titleColor": soft,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": 500,
+            "orient": "top",
+            "symbolSize": 80,
+            "labelLimit": 240,
+        },
+        "range": {"category": series, "symbol": SYMBOLS},
+        "mark": {"color": series[0]},
+        "rule": {"color": series[0]},
+        "text": {"color": ink},
+        "style": {
+            "guide": {"stroke": rule, "strokeDash": [4, 3], "strokeWidth": 1.2},
+            "guide-area": {"fill": rule, "fillOpacity": 0.14, "stroke": None},
+            "guide-text": {"fill": soft, "fontSize": 11},
+            "note-text": {"fill": ink, "fontSize": 11},
+            "whisker": {"stroke": ink, "strokeWidth": 1.4},
+        },
+    }

@@ -1,0 +1,195 @@
+"""Scatter of two metrics of one experiment: what one pays for what one gets."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headroom.analysis.results import Estimate, ExperimentResult, PointResult
+from headroom.report.charts.figure import HEIGHT_PX, Figure, Row, Spec, describe_interval, thin
+from headroom.report.charts.sweep import scale_of, series_channels
+from headroom.report.dimensions import is_log_like
+from headroom.report.numbers import Scale, format_estimate, format_level
+from headroom.report.words import axis_title, label_levels, label_metric, title_metric
+
+_FIGURES_AT_MOST = 2
+_LABELS_AT_MOST = 30
+_SERIES_AT_MOST = 7
+
+
+def tradeoff_figures(experiment: ExperimentResult) -> list[Figure]:
+    """Return scatters of the first response against the next ones, for measured experiments."""
+    if experiment.column != "measure" or not experiment.responses:
+        return []
+    first, *others = experiment.responses
+    figures = [_figure(experiment, first, other) for other in others[:_FIGURES_AT_MOST]]
+    return [figure for figure in figures if figure.rows and len(figure.rows) > 1]
+
+
+def _figure(experiment: ExperimentResult, across: str, up: str) -> Figure:
+    found = [
+        (point, point.estimates[across], point.estimates[up])
+        for point in experiment.points
+        if across in point.estimates and up in point.estimates
+    ]
+    x_estimates = [x for _, x, _ in found]
+    y_estimates = [y for _, _, y in found]
+    scales = (scale_of(x_estimates), scale_of(y_estimates))
+    best = frontier(found)
+    series = _series_of(experiment)
+    rows, note = thin(
+        [_row(point, x, y, scales, series, is_best=point.key in best) for point, x, y in found]
+    )
+    titles = (
+        axis_title(across, scales[0], x_estimates[0].better if found else "none"),
+        axis_title(up, scales[1], y_estimates[0].better if found else "none"),
+    )
+    return Figure(
+        key=f"{experiment.name}-trade-{across}-{up}".replace(".", "-"),
+        title=f"{title_metric(up)} against {label_metric(across)}",
+        caption=" ".join(filter(None, [describe_interval(x_estimates), _best_words(best), note])),
+        spec=_spec(rows, titles, series),
+        rows=rows,
+        experiment=experiment.name,
+        is_wide=True,
+    )
+
+
+def _series_of(experiment: ExperimentResult) -> list[str]:
+    first = next((f for f in experiment.factors if not f.is_numeric), None)
+    if first is None or not 1 < len(set(map(format_level, first.levels))) <= _SERIES_AT_MOST:
+        return []
+    return [first.name, *dict.fromkeys(format_level(level) for level in first.levels)]
+
+
+def frontier(found: Sequence[tuple[PointResult, Estimate, Estimate]]) -> set[str]:
+    """Return the keys of the points that no other point beats in both metrics.
+
+    Empty where a metric has no direction; ties beat nobody.
+    """
+    if not found or "none" in {found[0][1].better, found[0][2].better}:
+        return set()
+    costs = {point.key: (_cost(x), _cost(y)) for point, x, y in found}
+    return {
+        key
+        for key, cost in costs.items()
+        if not any(
+            other[0] <= cost[0] and other[1] <= cost[1] and other != cost
+            for other in costs.values()
+        )
+    }
+
+
+def _cost(estimate: Estimate) -> float:
+    return -estimate.value if estimate.better == "high" else estimate.value
+
+
+def _best_words(best: set[str]) -> str:
+    return "Filled: no other point is better in both; hollow: some point is." if best else ""
+
+
+def _row(
+    point: PointResult,
+    x: Estimate,
+    y: Estimate,
+    scales: tuple[Scale, Scale],
+    series: Sequence[str],
+    *,
+    is_best: bool,
+) -> Row:
+    return {
+        "x": x.value * scales[0].factor,
+        "y": y.value * scales[1].factor,
+        "x_low": None if x.low is None else x.low * scales[0].factor,
+        "x_high": None if x.high is None else x.high * scales[0].factor,
+        "y_low": None if y.low is None else y.low * scales[1].factor,
+        "y_high": None if y.high is None else y.high * scales[1].factor,
+        "series": format_level(point.levels.get(series[0])) if series else "",
+        "name": label_levels(list(point.levels.values())),
+        "is_best": is_best,
+        "shown_x": format_estimate(x),
+        "shown_y": format_estimate(y),
+        "n": x.count,
+    }
+
+
+def _spec(rows: Sequence[Row], titles: tuple[str, str], series: Sequence[str]) -> Spec:
+    x = _axis(rows, "x", titles[0])
+    y = _axis(rows, "y", titles[1])
+    channels = series_channels(series[0], list(series[1:])) if series else {}
+    color = {"color": channels["color"]} if series else {}
+    layers = [
+        _whisker(x, y, along="x", color=color),
+        _whisker(x, y, along="y", color=color),
+        _marks(x, y, titles, channels),
+    ]
+    if len(rows) <= _LABELS_AT_MOST:
+        layers.append(_names(x, y))
+    return {
+        "description": f"{titles[1]} against {titles[0]}",
+        "width": "container",
+        "height": HEIGHT_PX + 60,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "data": {"name": "rows"},
+        "layer": layers,
+    }
+
+
+def _axis(rows: Sequence[Row], field: str, title: str) -> Spec:
+    is_log = is_log_like(row[field] for row in rows)
+    scale: Spec = (
+        {"type": "log", "nice": False, "padding": 24} if is_log else {"zero": False, "padding": 24}
+    )
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": scale,
+        "axis": {"tickCount": 6, "labelOverlap": True},
+    }
+
+
+def _whisker(x: Spec, y: Spec, *, along: str, color: Spec) -> Spec:
+    low, high = f"{along}_low", f"{along}_high"
+    main = {**(x if along == "x" else y), "field": low}
+    other = {"y": y} if along == "x" else {"x": x}
+    return {
+        "transform": [{"filter": f"isValid(datum.{low}) && isValid(datum.{high})"}],
+        "mark": {"type": "rule", "opacity": 0.7, "strokeWidth": 1.5},
+        "encoding": {along: main, f"{along}2": {"field": high}, **other, **color},
+    }
+
+
+def _marks(x: Spec, y: Spec, titles: tuple[str, str], channels: Spec) -> Spec:
+    fill: dict[str, Any] = {
+        "fillOpacity": {"condition": {"test": "datum.is_best", "value": 1}, "value": 0}
+    }
+    tooltip = [
+        {"field": "name", "type": "nominal", "title": "point"},
+        {"field": "shown_x", "type": "nominal", "title": titles[0].split(",")[0]},
+        {"field": "shown_y", "type": "nominal", "title": titles[1].split(",")[0]},
+        {"field": "n", "type": "quantitative", "title": "n"},
+    ]
+    marks = {name: channels[name] for name in ("color", "shape") if name in channels}
+    return {
+        "params": [
+            {
+                "name": "zoom",
+                "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"},
+                "bind": "scales",
+            }
+        ],
+        "mark": {
+            "type": "point",
+            "filled": True,
+            "size": 70,
+            "strokeWidth": 1.8,
+            "strokeOpacity": 1,
+        },
+        "encoding": {"x": x, "y": y, "tooltip": tooltip, **fill, **marks},
+    }
+
+
+def _names(x: Spec, y: Spec) -> Spec:
+    return {
+        "mark": {"type": "text", "style": "guide-text", "dy": -11, "clip": False},
+        "encoding": {"x": x, "y": y, "text": {"field": "name"}},
+    }

@@ -1,0 +1,230 @@
+"""The report of a study: one HTML file that needs no network and no server.
+
+Everything travels inside the file: styles, the chart library, the figures, the raw results. The
+content security policy allows exactly the scripts that were put there, by their hashes, and no
+connection at all; so a name in a study file can never become code.
+
+Invariant: reads `StudyResult` and nothing else; every text passes Jinja's escaping or
+`embed_json`.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.report.charts.detail import detail_figures, detail_points, first_choice
+from headroom.report.charts.figure import Figure
+from headroom.report.charts.sweep import sweep_figures
+from headroom.report.charts.theme import themes
+from headroom.report.charts.tradeoff import tradeoff_figures
+from headroom.report.numbers import format_level
+from headroom.report.summary import Finding, count_verdicts, describe_progress, find
+from headroom.report.tables import (
+    Table,
+    flatten,
+    parameters_table,
+    points_table,
+    resources_table,
+)
+from headroom.report.words import count_noun, label_point
+
+_LIBRARIES = ("vega", "vega-lite", "vega-embed")
+_HERE = files("headroom.report")
+_COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentView:
+    """One experiment as the template lays it out."""
+
+    name: str
+    anchor: str
+    title: str
+    column: str
+    facts: list[tuple[str, str]]
+    subtitle: str
+    findings: list[Finding]
+    figures: list[Figure]
+    details: list[Figure]
+    choices: list[tuple[str, str]]
+    first_choice: str
+    points: Table
+    resources: Table | None
+    parameters: Table | None
+    failures: list[tuple[str, list[str]]]
+    seeds: list[tuple[str, str]]
+
+
+def render_page(result: StudyResult) -> str:
+    """Return the report of `result` as one self-contained HTML document.
+
+    Parameters
+    ----------
+    result
+        Results of a study; an incomplete or empty one gives an honest, shorter page.
+
+    Examples
+    --------
+    >>> result = StudyResult(format=1, name="empty", title="An empty study", question="",
+    ...     folder=".", seed=1, is_quick=False, is_complete=False, done=0, failed=0, planned=0,
+    ...     experiments=[], claims=[], environments=[], command="headroom run .",
+    ...     generated="2026-01-01T00:00:00Z", headroom_version="0.1.0")
+    >>> "<title>An empty study" in render_page(result)
+    True
+    """
+    views = [view_of(experiment) for experiment in result.experiments]
+    libraries = [_library(name) for name in _LIBRARIES]
+    script = _template_text("page.js")
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            result=result,
+            views=views,
+            verdicts=count_verdicts(result.claims),
+            progress=describe_progress(result),
+            environments=[flatten(environment) for environment in result.environments],
+            policy=_policy([*libraries, script]),
+            style=Markup(_template_text("page.css")),  # noqa: S704 - a file of this package
+            libraries=[Markup(library) for library in libraries],  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            licences=[_licence(name) for name in _LIBRARIES],
+            figures_json=embed_json(_figure_data(result, views)),
+            results_json=embed_json(result),
+            has_figures=any(view.figures or view.details for view in views),
+        )
+    )
+
+
+def view_of(experiment: ExperimentResult) -> ExperimentView:
+    """Return what the template shows of one experiment."""
+    done = [point for point in experiment.points if point.done]
+    return ExperimentView(
+        name=experiment.name,
+        anchor=f"experiment-{experiment.name}",
+        title=experiment.title or experiment.name,
+        column=_COLUMN_WORDS[experiment.column],
+        facts=flatten(experiment.facts),
+        subtitle=_subtitle(experiment),
+        findings=find(experiment),
+        figures=[*tradeoff_figures(experiment), *sweep_figures(experiment)],
+        details=detail_figures(experiment),
+        choices=[(p.key, label_point(p, experiment.factors)) for p in done],
+        first_choice=first_choice(experiment),
+        points=points_table(experiment),
+        resources=resources_table(experiment),
+        parameters=parameters_table(experiment),
+        failures=_failures(experiment),
+        seeds=_seeds(experiment),
+    )
+
+
+def _subtitle(experiment: ExperimentResult) -> str:
+    parts = [f"System {experiment.system}", count_noun(len(experiment.points), "point")]
+    if experiment.replications:
+        parts.append(f"replications: {experiment.replications}")
+    return ", ".join(parts)
+
+
+def _failures(experiment: ExperimentResult) -> list[tuple[str, list[str]]]:
+    return [
+        (label_point(point, experiment.factors), messages)
+        for point in experiment.points
+        if (messages := _messages(point))
+    ]
+
+
+def _messages(point: PointResult) -> list[str]:
+    return list(dict.fromkeys([*point.errors, *(f"fault: {fault}" for fault in point.faults)]))
+
+
+def _seeds(experiment: ExperimentResult) -> list[tuple[str, str]]:
+    return [
+        (label_point(point, experiment.factors), ", ".join(map(format_level, point.seeds)))
+        for point in experiment.points
+        if point.seeds
+    ]
+
+
+def _figure_data(result: StudyResult, views: Iterable[ExperimentView]) -> dict[str, Any]:
+    shown = list(views)
+    return {
+        "themes": themes(),
+        "figures": [f.to_data() for view in shown for f in (*view.figures, *view.details)],
+        "experiments": {
+            experiment.name: {"points": detail_points(experiment), "first": view.first_choice}
+            for experiment, view in zip(result.experiments, shown, strict=True)
+        },
+        "name": result.name,
+    }
+
+
+def embed_json(value: object) -> Markup:
+    r"""Return `value` as JSON that is safe inside a `script` element.
+
+    Examples
+    --------
+    >>> print(embed_json({"text": "</script><!--"}))
+    {"text":"\u003c/script\u003e\u003c!--"}
+    """
+    text = msgspec.json.encode(value).decode()
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - no sign that HTML knows is left
+
+
+@cache
+def _template_text(name: str) -> str:
+    return (_HERE / "templates" / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def _library(name: str) -> str:
+    text = (_HERE / "vendor" / f"{name}.min.js").read_text(encoding="utf-8").strip()
+    text = re.sub(r"\n?//# sourceMappingURL=\S+$", "", text)
+    if "</script" in text.lower() or "<!--" in text:
+        raise AssertionError(f"{name}.min.js cannot stand inside a script element")
+    return text
+
+
+def _licence(name: str) -> str:
+    text = (_HERE / "vendor" / f"{name}.LICENSE").read_text(encoding="utf-8")
+    return f"{name}\n\n{text}"
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """Return the content security policy: these scripts, inline styles, no connection.
+
+    Vega compiles its expressions with `Function`, hence ``unsafe-eval``; it evaluates
+    specifications made here and data only as values.
+    """
+    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src 'unsafe-eval' {hashes}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; connect-src 'none'; form-action 'none'; base-uri 'none'"
+    )
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("headroom.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

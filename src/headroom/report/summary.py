@@ -1,0 +1,256 @@
+"""The verdict of a study in words: what limits, where the knee is, how sure that is.
+
+Invariant: every sentence restates fields of the results; no threshold of its own decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal, TypeAlias
+
+from headroom.analysis.results import (
+    Bottleneck,
+    ClaimResult,
+    Estimate,
+    ExperimentResult,
+    Knee,
+    PointResult,
+    StudyResult,
+)
+from headroom.report.dimensions import dimensions_of
+from headroom.report.numbers import format_bounds, format_estimate, format_level, format_plain
+from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
+
+Topic: TypeAlias = Literal["Limit", "Knee", "Best", "How sure", "Caution"]
+_BEST_AT_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence of the summary under its heading."""
+
+    topic: Topic
+    text: str
+
+
+def find(experiment: ExperimentResult) -> list[Finding]:
+    """Return the findings of an experiment, the most useful first."""
+    groups: list[tuple[Topic, list[str]]] = [
+        ("Limit", _limits(experiment)),
+        ("Knee", _knees(experiment)),
+        ("Best", _bests(experiment)),
+        ("How sure", _sureness(experiment)),
+        ("Caution", _cautions(experiment)),
+    ]
+    return [Finding(topic, text) for topic, texts in groups for text in texts]
+
+
+def _limits(experiment: ExperimentResult) -> list[str]:
+    judged = [(point, point.bottleneck) for point in experiment.points if point.bottleneck]
+    limited = [(point, found) for point, found in judged if found.limits]
+    if not judged:
+        return []
+    if not limited:
+        return [f"Nothing limits at any of the {count_noun(len(judged), 'point')}."]
+    names = list(dict.fromkeys((found.kind, found.name) for _, found in limited))
+    sentences = [_limit_sentence(experiment, limited, judged, kind, name) for kind, name in names]
+    free = len(judged) - len(limited)
+    if free:
+        sentences.append(f"At the other {count_noun(free, 'point')} nothing limits.")
+    return sentences
+
+
+def _limit_sentence(
+    experiment: ExperimentResult,
+    limited: Sequence[tuple[PointResult, Bottleneck]],
+    judged: Sequence[tuple[PointResult, Bottleneck]],
+    kind: str,
+    name: str,
+) -> str:
+    here = [(point, found) for point, found in limited if (found.kind, found.name) == (kind, name)]
+    where = _span(experiment, [point for point, _ in here], [point for point, _ in judged])
+    shares = sorted(found.utilization for _, found in here)
+    used = _percent_range(shares[0], shares[-1])
+    return f"The {kind} {name} limits {where}, at {used} utilization."
+
+
+def _percent_range(low: float, high: float) -> str:
+    first, last = (format_plain(share * 100.0, decimals=1) for share in (low, high))
+    return f"{last}%" if first == last else f"{first} to {last}%"
+
+
+def _span(
+    experiment: ExperimentResult, here: Sequence[PointResult], judged: Sequence[PointResult]
+) -> str:
+    """Return where the points are: a range of the only factor, or a count."""
+    if len(here) == len(judged):
+        return (
+            "at every point"
+            if len(judged) > 1
+            else f"at {label_point(here[0], experiment.factors)}"
+        )
+    dimensions = dimensions_of(experiment)
+    if len(dimensions) == 1 and dimensions[0].is_numeric:
+        axis = dimensions[0]
+        levels = sorted(axis.number_of(point) for point in here)
+        between = [p for p in judged if levels[0] <= axis.number_of(p) <= levels[-1]]
+        if len(between) == len(here):
+            top = max(axis.number_of(point) for point in judged)
+            first, last = format_level(levels[0]), format_level(levels[-1])
+            if levels[-1] == top and len(levels) > 1:
+                return f"from {axis.name} = {first} up"
+            return f"at {axis.name} = {first}" + (f" to {last}" if first != last else "")
+    return f"at {len(here)} of {count_noun(len(judged), 'point')}"
+
+
+def _knees(experiment: ExperimentResult) -> list[str]:
+    found = [knee for knee in experiment.knees if knee.found and knee.level is not None]
+    if experiment.knees and not found:
+        metrics = list(dict.fromkeys(label_metric(knee.metric) for knee in experiment.knees))
+        return [f"No knee found in the range studied, for {join_words(metrics)}."]
+    return [_knee_sentence(experiment, knee) for knee in found]
+
+
+def _knee_sentence(experiment: ExperimentResult, knee: Knee) -> str:
+    where = ", ".join(f"{name} = {format_level(level)}" for name, level in knee.where.items())
+    estimate = next(
+        (p.estimates[knee.metric] for p in experiment.points if knee.metric in p.estimates), None
+    )
+    value = ""
+    if knee.value is not None and estimate is not None:
+        shown = format_bounds(knee.value, None, None, estimate.unit, metric=knee.metric)
+        value = f", where it is {shown}"
+    tail = f" with {where}" if where else ""
+    return f"{title_metric(knee.metric)} bends at {knee.factor} = {knee_level(knee)}{value}{tail}."
+
+
+def knee_level(knee: Knee) -> str:
+    """Return the level of a knee with its interval.
+
+    Examples
+    --------
+    >>> knee_level(Knee(metric="throughput", factor="users", where={}, found=True,
+    ...     level=80.0, level_low=60.0, level_high=100.0))
+    '80 (60 to 100)'
+    """
+    if knee.level is None:
+        return "none"
+    return format_bounds(knee.level, knee.level_low, knee.level_high, "1")
+
+
+def _bests(experiment: ExperimentResult) -> list[str]:
+    is_comparison = experiment.column == "measure" or any(
+        not dimension.is_numeric for dimension in dimensions_of(experiment)
+    )
+    if not is_comparison:
+        return []
+    sentences = [_best(experiment, metric) for metric in experiment.responses[:_BEST_AT_MOST]]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _best(experiment: ExperimentResult, metric: str) -> str:
+    found = [(p, p.estimates[metric]) for p in experiment.points if metric in p.estimates]
+    if len(found) < 2 or found[0][1].better == "none":  # noqa: PLR2004
+        return ""
+    sign = -1.0 if found[0][1].better == "high" else 1.0
+    best, estimate = min(found, key=lambda pair: sign * pair[1].value)
+    equals = sum(_overlap(estimate, other) for point, other in found if point is not best)
+    word = "Highest" if sign < 0 else "Lowest"
+    tie = (
+        f"; the intervals of {count_noun(equals, 'other point')} overlap with it" if equals else ""
+    )
+    return (
+        f"{word} {label_metric(metric)}: {label_point(best, experiment.factors)} "
+        f"with {format_estimate(estimate)}{tie}."
+    )
+
+
+def _overlap(first: Estimate, second: Estimate) -> bool:
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return False
+    return first.low <= second.high and second.low <= first.high
+
+
+def _sureness(experiment: ExperimentResult) -> list[str]:
+    widths = sorted(
+        (width, label_point(point, experiment.factors), metric)
+        for point in experiment.points
+        for metric in experiment.responses
+        if (width := _relative_half_width(point.estimates.get(metric))) is not None
+    )
+    if not widths:
+        return ["No interval: too few replications."] if experiment.points else []
+    worst, point, metric = widths[-1]
+    middle = median(width for width, _, _ in widths)
+    rule = f" Replications: {experiment.replications}." if experiment.replications else ""
+    return [
+        f"The 95 % intervals are typically ±{_percent(middle)} of the value, at worst "
+        f"±{_percent(worst)} ({label_metric(metric)} at {point}).{rule}"
+    ]
+
+
+def _relative_half_width(estimate: Estimate | None) -> float | None:
+    if estimate is None or estimate.low is None or estimate.high is None or not estimate.value:
+        return None
+    return (estimate.high - estimate.low) / 2.0 / abs(estimate.value)
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100.0:.2g}%" if share < 1 else f"{share * 100.0:,.0f}%"
+
+
+def _cautions(experiment: ExperimentResult) -> list[str]:
+    points = experiment.points
+    counted = {
+        "{} failed; see the messages below": [p for p in points if p.failed and not p.done],
+        "{} lost some replications": [p for p in points if p.failed and p.done],
+        "{} not measured yet": [p for p in points if not p.failed and not p.done],
+        "{} missed the precision that was asked for": [
+            p for p in points if p.precision_reached is False
+        ],
+        "{} did not reach a steady state": [
+            p for p in points if p.warm_up and not p.warm_up.is_steady
+        ],
+        "{} violated Little's law: do not trust the figures": [
+            p for p in points if p.little and not p.little.passed
+        ],
+        "{} with faults: not reported": [p for p in points if p.faults],
+    }
+    return [
+        f"{words.format(count_noun(len(found), 'point'))}."
+        for words, found in counted.items()
+        if found
+    ]
+
+
+def count_verdicts(claims: Sequence[ClaimResult]) -> str:
+    """Return how many claims hold, differ or are undecided, in words.
+
+    Examples
+    --------
+    >>> count_verdicts([])
+    'The study states no claims.'
+    """
+    if not claims:
+        return "The study states no claims."
+    counts = {
+        verdict: sum(claim.verdict == verdict for claim in claims)
+        for verdict in ("holds", "differs", "undecided")
+    }
+    words = [
+        (counts["holds"], "holds", "hold"),
+        (counts["differs"], "differs", "differ"),
+        (counts["undecided"], "is undecided", "are undecided"),
+    ]
+    parts = [f"{count} {one if count == 1 else many}" for count, one, many in words if count]
+    return f"{count_noun(len(claims), 'claim')}: {join_words(parts)}."
+
+
+def describe_progress(result: StudyResult) -> str:
+    """Return how much of the study is done, in words."""
+    total = count_noun(result.planned, "replication")
+    if result.is_complete and not result.failed:
+        return f"All {total} done"
+    failed = f", {result.failed:,} failed" if result.failed else ""
+    state = "" if result.is_complete else "; the study is not complete"
+    return f"{result.done:,} of {total} done{failed}{state}"

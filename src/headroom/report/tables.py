@@ -1,0 +1,213 @@
+"""The tables of the page: strings and sort keys, so that the templates only lay out.
+
+Invariant: a cell's `sort` is the base-unit number behind its text, never the text of a number.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headroom.analysis.results import Estimate, ExperimentResult, ParameterUsed, PointResult
+from headroom.report.numbers import (
+    Scale,
+    choose_scale,
+    format_estimate,
+    format_level,
+    format_with_unit,
+)
+from headroom.report.words import direction_phrase, label_factor, title_metric
+
+_COMMON_SCALE_SPAN = 5_000.0
+RESOURCE_ROWS_AT_MOST = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: its text, its sort key, its alignment, a remark in small print."""
+
+    text: str
+    sort: str = ""
+    is_number: bool = False
+    remark: str = ""
+    is_head: bool = False
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One column head: words, unit, alignment."""
+
+    text: str
+    unit: str = ""
+    is_number: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that the template lays out."""
+
+    caption: str
+    heads: list[Head]
+    rows: list[list[Cell]]
+    note: str = ""
+    is_sortable: bool = True
+
+
+def column_scale(estimates: Iterable[Estimate]) -> Scale | None:
+    """Return one scale for a column, None where its values span too much for one unit."""
+    found = list(estimates)
+    sizes = [abs(estimate.value) for estimate in found if estimate.value]
+    if not sizes or max(sizes) / min(sizes) > _COMMON_SCALE_SPAN:
+        return None
+    return choose_scale(sizes, found[0].unit, metric=found[0].metric)
+
+
+def points_table(experiment: ExperimentResult) -> Table:
+    """Return the table of all points: levels, responses with intervals, what limits, state."""
+    points = experiment.points
+    metrics = [m for m in experiment.responses if any(m in p.estimates for p in points)]
+    scales = {m: column_scale(p.estimates[m] for p in points if m in p.estimates) for m in metrics}
+    has_limits = any(point.bottleneck for point in points)
+    heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
+    heads += [_metric_head(metric, scales[metric], points) for metric in metrics]
+    heads += [Head("What limits")] if has_limits else []
+    heads += [Head("n", is_number=True, hint="replications done"), Head("State")]
+    rows = [
+        [
+            *(_level_cell(point.levels.get(f.name), f.is_numeric) for f in experiment.factors),
+            *(_estimate_cell(point.estimates.get(m), scales[m]) for m in metrics),
+            *([_limit_cell(point)] if has_limits else []),
+            Cell(str(point.done), str(point.done), is_number=True),
+            _state_cell(point),
+        ]
+        for point in points
+    ]
+    return Table("All points, with 95 % intervals in brackets", heads, rows)
+
+
+def _metric_head(metric: str, scale: Scale | None, points: Iterable[PointResult]) -> Head:
+    better = next((p.estimates[metric].better for p in points if metric in p.estimates), "none")
+    hint = f"{metric}{direction_phrase(better)}"
+    return Head(title_metric(metric), scale.label if scale else "", is_number=True, hint=hint)
+
+
+def _level_cell(value: object, is_numeric: bool) -> Cell:  # noqa: FBT001
+    text = format_level(value)
+    return Cell(text, text, is_number=is_numeric, is_head=True)
+
+
+def _estimate_cell(estimate: Estimate | None, scale: Scale | None) -> Cell:
+    if estimate is None:
+        return Cell("", "", is_number=True)
+    text, _, bounds = format_estimate(estimate, scale=scale).partition(" (")
+    remark = f"({bounds}" if bounds else ""
+    return Cell(text, repr(estimate.value), is_number=True, remark=remark)
+
+
+def _limit_cell(point: PointResult) -> Cell:
+    found = point.bottleneck
+    if found is None:
+        return Cell("")
+    if not found.limits:
+        return Cell("nothing", "")
+    return Cell(found.name, found.name, remark=f"{found.utilization * 100.0:.1f}%")
+
+
+def _state_cell(point: PointResult) -> Cell:
+    states = (
+        (point.failed > 0 and not point.done, Cell("failed", "3", mark="bad")),
+        (bool(point.faults), Cell("fault", "2", mark="bad")),
+        (not point.done, Cell("not run", "2", mark="warn")),
+        (point.failed > 0, Cell(f"{point.failed} failed", "1", mark="warn")),
+        (_is_unsteady(point), Cell("not steady", "1", mark="warn")),
+        (point.precision_reached is False, Cell("not precise", "1", mark="warn")),
+    )
+    return next((cell for applies, cell in states if applies), Cell("done", "0"))
+
+
+def _is_unsteady(point: PointResult) -> bool:
+    return point.warm_up is not None and not point.warm_up.is_steady
+
+
+def resources_table(experiment: ExperimentResult) -> Table | None:
+    """Return one row per point and station or pool, None without any."""
+    metrics = list(
+        dict.fromkeys(
+            metric
+            for point in experiment.points
+            for resource in point.resources
+            for metric in resource.estimates
+        )
+    )
+    rows = [
+        [
+            *(_level_cell(point.levels.get(f.name), f.is_numeric) for f in experiment.factors),
+            Cell(resource.name, resource.name, is_head=True, remark=resource.kind),
+            *(_estimate_cell(resource.estimates.get(metric), None) for metric in metrics),
+        ]
+        for point in experiment.points
+        for resource in point.resources
+    ]
+    if not rows:
+        return None
+    heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
+    heads += [Head("Part"), *(Head(title_metric(m), is_number=True, hint=m) for m in metrics)]
+    note = f"The first {RESOURCE_ROWS_AT_MOST:,} of {len(rows):,} rows; the data hold all."
+    return Table(
+        "Stations and pools at every point",
+        heads,
+        rows[:RESOURCE_ROWS_AT_MOST],
+        note if len(rows) > RESOURCE_ROWS_AT_MOST else "",
+    )
+
+
+def parameters_table(experiment: ExperimentResult) -> Table | None:
+    """Return the parameters with value, range, origin and source, None without any."""
+    if not experiment.parameters:
+        return None
+    heads = [Head("Parameter"), Head("Value", is_number=True), Head("Range"), Head("Set by")]
+    heads += [Head("Source of the default or value"), Head("Meaning")]
+    return Table("Parameters", heads, [_parameter_row(used) for used in experiment.parameters])
+
+
+def _parameter_row(used: ParameterUsed) -> list[Cell]:
+    value = "varied" if used.origin == "factor" else format_with_unit(used.value, used.unit)
+    return [
+        Cell(used.name, used.name, is_head=True),
+        Cell(value, format_level(used.value), is_number=True),
+        Cell(_range_words(used)),
+        Cell(used.origin, used.origin),
+        Cell(used.source, used.source),
+        Cell(used.description),
+    ]
+
+
+def _range_words(used: ParameterUsed) -> str:
+    if used.low is None and used.high is None:
+        return ""
+    if used.high is None:
+        return f"at least {format_level(used.low)}"
+    if used.low is None:
+        return f"at most {format_level(used.high)}"
+    return f"{format_level(used.low)} to {format_level(used.high)}"
+
+
+def flatten(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Return a nested record as rows of name and text, in its own order.
+
+    Examples
+    --------
+    >>> flatten({"cpu": {"model": "x", "cores": 2}, "versions": ["a", "b"], "dirty": False})
+    [('cpu model', 'x'), ('cpu cores', '2'), ('versions', 'a, b'), ('dirty', 'false')]
+    """
+    rows: list[tuple[str, str]] = []
+    for name, value in record.items():
+        label = f"{prefix}{name}".replace("_", " ")
+        if isinstance(value, Mapping):
+            rows += flatten(value, f"{label} ")
+        elif isinstance(value, (list, tuple)):
+            rows.append((label, ", ".join(format_level(item) for item in value)))
+        else:
+            rows.append((label, format_level(value)))
+    return rows

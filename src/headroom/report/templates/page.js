@@ -1,0 +1,336 @@
+"use strict";
+/* Draws the figures from the data in this file. Its state is readable on the root element:
+   data-state (static, drawing, done), data-drawn, data-empty, data-failed, data-problems. */
+(() => {
+  const root = document.documentElement;
+  const problems = [];
+  const note = (text) => {
+    problems.push(String(text));
+    root.dataset.problems = problems.join(" | ");
+  };
+  window.addEventListener("error", (event) => note(event.message));
+  window.addEventListener("unhandledrejection", (event) => note(event.reason));
+  document.addEventListener("securitypolicyviolation", (event) => {
+    note(`blocked ${event.violatedDirective} ${event.blockedURI}`);
+  });
+
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const report = read("figures");
+  const results = read("results");
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  all(".needs-script").forEach((element) => { element.hidden = false; });
+
+  /* What is selected: the point and metric of each experiment, the held levels of a figure. */
+  const selected = new Map();
+  const held = new Map();
+  const pointsOf = new Map(results.experiments.map((experiment) => [
+    experiment.name, new Map(experiment.points.map((point) => [point.key, point])),
+  ]));
+
+  const isDark = () => (root.dataset.scheme
+    ? root.dataset.scheme === "dark"
+    : window.matchMedia("(prefers-color-scheme: dark)").matches);
+
+  /* Rows of a selected point. */
+  const BINS = 64;
+  const STEPS = 400;
+  const LOG_SPAN = 20;
+  const shortly = (value) => Number(value.toPrecision(3)).toString();
+
+  function quantileSpan(bins, total) {
+    let seen = 0;
+    let first = null;
+    for (const bin of bins) {
+      seen += bin.count;
+      if (first === null && seen >= 0.01 * total) first = bin;
+      if (seen >= 0.999 * total) return [first, bin];
+    }
+    return [bins[0], bins[bins.length - 1]];
+  }
+
+  function binsOf(distribution, factor) {
+    return distribution.counts
+      .map((count, i) => ({ low: distribution.low[i] * factor, high: distribution.high[i] * factor, count }))
+      .filter((bin) => bin.count > 0 && Number.isFinite(bin.high))
+      .sort((a, b) => a.low - b.low);
+  }
+
+  function histogram(distribution, choice) {
+    const bins = binsOf(distribution, choice.factor);
+    const total = bins.reduce((sum, bin) => sum + bin.count, 0);
+    if (!total) return { rows: [], scale: "linear" };
+    const [first, last] = quantileSpan(bins, total);
+    const isLog = last.high / Math.max(first.high, Number.MIN_VALUE) > LOG_SPAN;
+    const [to, from] = isLog ? [Math.log, Math.exp] : [(x) => x, (x) => x];
+    const floor = isLog ? first.high / 4 : -Infinity;
+    const start = to(Math.max(bins[0].low, floor));
+    const end = to(bins[bins.length - 1].high);
+    const width = (end - start) / BINS || 1;
+    const counts = new Array(BINS).fill(0);
+    const place = (x) => Math.min(Math.max((to(Math.max(x, floor)) - start) / width, 0), BINS);
+    for (const bin of bins) {
+      const [a, b] = [place(bin.low), place(bin.high)];
+      const span = b - a || 1;
+      for (let i = Math.min(Math.floor(a), BINS - 1); i < Math.max(b, a + 1e-9) && i < BINS; i += 1) {
+        const part = b > a ? (Math.min(b, i + 1) - Math.max(a, i)) / span : 1;
+        counts[i] += Math.max(part, 0) * bin.count;
+      }
+    }
+    const rows = counts.map((count, i) => {
+      const [low, high] = [from(start + i * width), from(start + (i + 1) * width)];
+      const range = `${shortly(low)} to ${shortly(high)}`;
+      return { low, high, range, count: Math.round(count), share: (100 * count) / total };
+    });
+    return { rows: rows.filter((row) => row.share > 0), scale: isLog ? "log" : "linear" };
+  }
+
+  function cumulative(distribution, choice) {
+    const bins = binsOf(distribution, choice.factor);
+    const total = bins.reduce((sum, bin) => sum + bin.count, 0);
+    if (!total) return { rows: [], scale: "linear" };
+    const step = Math.ceil(bins.length / STEPS);
+    const rows = [];
+    let seen = 0;
+    bins.forEach((bin, i) => {
+      seen += bin.count;
+      if (i % step === 0 || i === bins.length - 1) {
+        rows.push({ at: bin.high, range: shortly(bin.high), share: (100 * seen) / total });
+      }
+    });
+    if (bins[0].low > 0) rows.unshift({ at: bins[0].low, range: shortly(bins[0].low), share: 0 });
+    const [first, last] = quantileSpan(bins, total);
+    const isLog = rows[0].at > 0 && last.high / first.high > LOG_SPAN;
+    return { rows, scale: isLog ? "log" : "linear" };
+  }
+
+  function samples(distribution, choice) {
+    const rows = distribution.samples.map((value, i) => ({
+      value: value * choice.factor,
+      index: i + 1,
+      lane: ((i * 0.618034) % 1) - 0.5,
+    }));
+    return { rows };
+  }
+
+  function warmUp(point, words) {
+    const cut = point.warm_up;
+    const step = Math.ceil(cut.values.length / 2000) || 1;
+    const rows = cut.values
+      .map((value, i) => ({ time: cut.times_s[i] * words.time_factor, value: value * words.factor }))
+      .filter((row, i) => i % step === 0 && Number.isFinite(row.value));
+    return { rows, cut: [{ start: 0, end: cut.cut_s * words.time_factor, label: words.cut_label }] };
+  }
+
+  function stations(choice, field) {
+    return {
+      rows: choice.stations.filter((row) => row[field]).map((row) => ({
+        label: row.label, kind: row.kind, limits: row.limits, wait: row.wait, ...row[field],
+      })),
+    };
+  }
+
+  function detailRows(figure) {
+    const { key, metric } = selected.get(figure.experiment) ?? {};
+    const choice = report.experiments[figure.experiment].points.find((point) => point.key === key);
+    const point = pointsOf.get(figure.experiment)?.get(key);
+    if (!choice || !point) return { rows: [] };
+    if (figure.detail === "utilization" || figure.detail === "queue") {
+      return stations(choice, figure.detail);
+    }
+    if (figure.detail === "warm_up") {
+      if (!point.warm_up?.values?.length) return { rows: [] };
+      const words = { "@time": choice.warm_up.time_title, "@warm_up": choice.warm_up.title };
+      return { ...warmUp(point, choice.warm_up), words };
+    }
+    const place = choice.metrics.findIndex((item) => item.metric === metric);
+    if (place < 0) return { rows: [] };
+    const found = { histogram, cumulative, samples }[figure.detail](
+      point.distributions[place], choice.metrics[place],
+    );
+    const marks = choice.metrics[place].marks.map((mark, lane) => ({ ...mark, lane }));
+    return { ...found, marks, words: { "@metric": choice.metrics[place].title, "@scale": found.scale } };
+  }
+
+  /* Drawing. */
+  const fill = (value, words) => JSON.parse(JSON.stringify(value), (_, item) => (
+    typeof item === "string" && item in words ? words[item] : item));
+
+  function rowsOf(figure) {
+    if (figure.detail) return detailRows(figure);
+    const hold = held.get(figure.key) ?? figure.holds[0];
+    const isHeld = (row) => hold === undefined || row.hold === hold;
+    return { rows: figure.rows.filter(isHeld), isHeld };
+  }
+
+  function keepHeld(spec, isHeld) {
+    for (const layer of spec.layer ?? []) {
+      if (isHeld && layer.data?.values) layer.data.values = layer.data.values.filter(isHeld);
+    }
+    return spec;
+  }
+
+  function countMarks(item) {
+    const children = item.items ?? [];
+    if (item.marktype && item.marktype !== "group") return item.role === "mark" ? children.length : 0;
+    return children.reduce((sum, child) => sum + countMarks(child), 0);
+  }
+
+  function show(holder, state, text) {
+    holder.dataset.state = state;
+    if (text) holder.textContent = text;
+  }
+
+  const views = new Map();
+  async function draw(figure) {
+    const holder = document.querySelector(`[data-figure="${CSS.escape(figure.key)}"]`);
+    views.get(figure.key)?.finalize();
+    views.delete(figure.key);
+    const { rows, words, isHeld, ...datasets } = rowsOf(figure);
+    if (!rows.length) {
+      holder.replaceChildren();
+      return show(holder, "empty", "No data for this point.");
+    }
+    delete datasets.scale;
+    const spec = keepHeld(fill(figure.spec, words ?? {}), isHeld);
+    spec.datasets = { ...datasets, rows };
+    const dark = isDark();
+    const shown = await vegaEmbed(holder, spec, {
+      mode: "vega-lite",
+      renderer: rows.length > 1500 ? "canvas" : "svg",
+      config: report.themes[dark ? "dark" : "light"],
+      tooltip: { theme: dark ? "dark" : "custom" },
+      actions: { export: true, source: false, compiled: false, editor: false },
+      downloadFileName: `${report.name}-${figure.key}`,
+    });
+    views.set(figure.key, shown);
+    const marks = countMarks(shown.view.scenegraph().root);
+    holder.dataset.marks = marks;
+    return show(holder, marks > 0 ? "drawn" : "failed");
+  }
+
+  function countStates() {
+    for (const state of ["drawn", "empty", "failed"]) {
+      root.dataset[state] = all(`.chart[data-state="${state}"]`).length;
+    }
+  }
+
+  /* One loop draws at a time; whatever is asked for meanwhile waits in the set. */
+  const waiting = new Set();
+  async function drawAll(figures = report.figures) {
+    figures.forEach((figure) => waiting.add(figure));
+    root.dataset.drawnScheme = isDark() ? "dark" : "light";
+    if (root.dataset.state === "drawing") return;
+    root.dataset.state = "drawing";
+    for (const figure of waiting) {
+      waiting.delete(figure);
+      try {
+        await draw(figure);
+      } catch (problem) {
+        note(`${figure.key}: ${problem}`);
+        const holder = document.querySelector(`[data-figure="${CSS.escape(figure.key)}"]`);
+        show(holder, "failed", "This figure could not be drawn; the table holds its numbers.");
+      }
+    }
+    countStates();
+    root.dataset.state = "done";
+  }
+
+  /* Choices. */
+  function choosePoint(panel) {
+    const name = panel.dataset.experiment;
+    const key = panel.querySelector(".choose-point").value;
+    const choice = report.experiments[name].points.find((point) => point.key === key);
+    const metrics = choice?.metrics ?? [];
+    const select = panel.querySelector(".choose-metric");
+    const before = select.value;
+    select.replaceChildren(...metrics.map((item) => new Option(item.name, item.metric)));
+    if (metrics.some((item) => item.metric === before)) select.value = before;
+    panel.querySelector(".choose-metric-label").hidden = metrics.length < 2;
+    panel.querySelector(".remarks").replaceChildren(...(choice?.remarks ?? []).map((text) => {
+      const item = document.createElement("li");
+      item.textContent = text;
+      return item;
+    }));
+    selected.set(name, { key, metric: select.value });
+  }
+
+  const detailsOf = (name) => report.figures.filter((figure) => figure.detail && figure.experiment === name);
+  for (const panel of all(".choose")) {
+    choosePoint(panel);
+    panel.addEventListener("change", () => {
+      choosePoint(panel);
+      drawAll(detailsOf(panel.dataset.experiment));
+    });
+  }
+  for (const select of all("[data-hold]")) {
+    select.addEventListener("change", () => {
+      held.set(select.dataset.hold, select.value);
+      drawAll(report.figures.filter((figure) => figure.key === select.dataset.hold));
+    });
+  }
+
+  /* Tables. */
+  function compare(a, b) {
+    if (a === "" || b === "") return a === b ? 0 : a === "" ? 1 : -1;
+    const difference = Number(a) - Number(b);
+    return Number.isNaN(difference) ? a.localeCompare(b, "en", { numeric: true }) : difference;
+  }
+  function sortBy(table, column, head) {
+    const rises = head.getAttribute("aria-sort") !== "ascending";
+    all("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", rises ? "ascending" : "descending");
+    const keyOf = (row) => row.cells[column].dataset.sort ?? row.cells[column].textContent;
+    const rows = all("tbody tr", table).map((row) => [keyOf(row), row]);
+    rows.sort(([a], [b]) => (rises || a === "" || b === "" ? compare(a, b) : compare(b, a)));
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  }
+  for (const table of all("table.sortable")) {
+    all("thead th", table).forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sortBy(table, column, head));
+      head.append(button);
+    });
+  }
+
+  /* Scheme, copy, download, print. */
+  const scheme = document.getElementById("scheme");
+  const nameScheme = () => { scheme.textContent = isDark() ? "Light" : "Dark"; };
+  nameScheme();
+  scheme.addEventListener("click", () => {
+    root.dataset.scheme = isDark() ? "light" : "dark";
+    nameScheme();
+    drawAll();
+  });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    if (!root.dataset.scheme) { nameScheme(); drawAll(); }
+  });
+  for (const button of all("[data-copy]")) {
+    button.addEventListener("click", async () => {
+      const source = document.getElementById(button.dataset.copy);
+      try {
+        await navigator.clipboard.writeText(source.textContent);
+        button.textContent = "Copied";
+      } catch {
+        window.getSelection().selectAllChildren(source);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+  }
+  document.getElementById("download").addEventListener("click", () => {
+    const blob = new Blob([document.getElementById("results").textContent], { type: "application/json" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${report.name}-results.json`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  window.addEventListener("beforeprint", () => {
+    all("details").forEach((element) => { element.open = true; });
+  });
+
+  drawAll();
+})();

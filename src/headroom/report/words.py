@@ -1,0 +1,140 @@
+"""Names of metrics, factors and points as people read them.
+
+Invariant: nothing here computes; a label never loses information that the reader needs to find
+the metric in the results, because tables and tooltips also carry its name.
+"""
+
+from collections.abc import Sequence
+
+from headroom.analysis.results import Factor, PointResult
+from headroom.report.numbers import Scale, format_level
+
+_WORDS = {
+    "response": "response time",
+    "wall": "wall time",
+    "user": "user time",
+    "system": "system time",
+    "wait": "wait",
+    "len": "length",
+}
+_UNIT_WORDS = {"s", "bytes", "b", "ms", "us", "ns", "1"}
+_QUALIFIED = {"station", "pool", "class"}
+
+
+def label_metric(metric: str) -> str:
+    """Return a metric's name in words, without its unit.
+
+    Examples
+    --------
+    >>> label_metric("response_s_p99"), label_metric("wall_s")
+    ('response time p99', 'wall time')
+    >>> label_metric("station.database.queue_len_mean")
+    'database queue length mean'
+    >>> label_metric("peak_memory_bytes"), label_metric("size_bytes"), label_metric("s")
+    ('peak memory', 'size', 's')
+    """
+    kind, _, rest = metric.partition(".")
+    owner, _, name = rest.rpartition(".")
+    is_qualified = kind in _QUALIFIED and bool(owner)
+    words = _words_of(name if is_qualified else metric)
+    return f"{owner} {words}" if is_qualified else words
+
+
+def _words_of(name: str) -> str:
+    tokens = name.split("_")
+    kept = [token for token in tokens if token not in _UNIT_WORDS] or tokens
+    return " ".join(_WORDS.get(token, token) for token in kept)
+
+
+def title_metric(metric: str) -> str:
+    """Return the label with a capital first letter.
+
+    Examples
+    --------
+    >>> title_metric("response_s_p99")
+    'Response time p99'
+    """
+    label = label_metric(metric)
+    return label[:1].upper() + label[1:]
+
+
+def axis_title(metric: str, scale: Scale, better: str) -> str:
+    """Return the title of an axis: quantity, unit, direction.
+
+    Examples
+    --------
+    >>> axis_title("response_s_p99", Scale(1000.0, "ms"), "low")
+    'response time p99 (ms), lower is better'
+    >>> axis_title("queue_len_mean", Scale(1.0, ""), "none")
+    'queue length mean'
+    """
+    unit = f" ({scale.label.replace('/s', 'per s')})" if scale.label else ""
+    return f"{label_metric(metric)}{unit}{direction_phrase(better)}"
+
+
+def direction_phrase(better: str) -> str:
+    """Return ``, lower is better``, or nothing where no direction is declared."""
+    return {"low": ", lower is better", "high": ", higher is better"}.get(better, "")
+
+
+def label_factor(factor: Factor) -> str:
+    """Return a factor's name with its unit.
+
+    Examples
+    --------
+    >>> label_factor(Factor(name="think", unit="ms", is_numeric=True, levels=[1, 2]))
+    'think (ms)'
+    """
+    return factor.name if factor.unit in {"", "1"} else f"{factor.name} ({factor.unit})"
+
+
+def label_point(point: PointResult, factors: Sequence[Factor]) -> str:
+    """Return ``users = 80, servers = 2``: the levels of a point in the order of the factors.
+
+    Examples
+    --------
+    >>> users = Factor(name="users", unit="1", is_numeric=True, levels=[40, 80])
+    >>> label_point(PointResult(key="k", levels={"users": 80}, done=1, failed=0), [users])
+    'users = 80'
+    """
+    named = [factor.name for factor in factors]
+    rest = [name for name in point.levels if name not in named]
+    parts = [
+        f"{name} = {format_level(point.levels[name])}"
+        for name in (*named, *rest)
+        if name in point.levels
+    ]
+    return ", ".join(parts) or "the only point"
+
+
+def label_levels(levels: Sequence[object]) -> str:
+    """Return the levels of factors that move together as one short name.
+
+    Examples
+    --------
+    >>> label_levels(["gzip", 9])
+    'gzip 9'
+    """
+    return " ".join(format_level(level) for level in levels)
+
+
+def count_noun(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> count_noun(1, "point"), count_noun(3, "point"), count_noun(2, "study", "studies")
+    ('1 point', '3 points', '2 studies')
+    """
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return a list in a sentence.
+
+    Examples
+    --------
+    >>> join_words(["a"]), join_words(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
