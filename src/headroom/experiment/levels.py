@@ -61,13 +61,19 @@ def checked_level(level: Value, parameter: Parameter) -> Value:
 def _range_levels(levels: Range, parameter: Parameter) -> list[Value]:
     _check_range(levels, parameter)
     if levels.step is not None:
-        return list(_stepped(levels.start, levels.stop, levels.step))
+        steps = _stepped(levels.start, levels.stop, levels.step)
+        return [_shortest(step) for step in steps] if parameter.type == "any" else list(steps)
     count = levels.count or 2
     spread = _log_spread if levels.scale == "log" else _linear_spread
     numbers = spread(levels.start, levels.stop, count)
     if parameter.type == "int":
         return list(dict.fromkeys(round(number) for number in numbers))
     return list(numbers)
+
+
+def _shortest(number: float) -> Value:
+    """Return a whole number as such, where no type asks for a float."""
+    return int(number) if number.is_integer() else number
 
 
 def _check_range(levels: Range, parameter: Parameter) -> None:
@@ -78,7 +84,7 @@ def _check_range(levels: Range, parameter: Parameter) -> None:
 
 
 def _range_problem(levels: Range, parameter: Parameter) -> tuple[str, str] | None:
-    if parameter.type not in {"int", "float"}:
+    if parameter.type not in {"int", "float", "any"}:
         return f"is for numbers, but its type is {parameter.type}", "list the levels instead"
     if (levels.step is None) == (levels.count is None):
         return "needs either step or count", "give one of the two"

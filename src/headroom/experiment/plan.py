@@ -42,7 +42,9 @@ class FactorSpec:
     @property
     def is_numeric(self) -> bool:
         """True where the levels are numbers."""
-        return self.parameter.type in {"int", "float"}
+        return all(
+            isinstance(level, (int, float)) and not isinstance(level, bool) for level in self.levels
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
