@@ -117,10 +117,12 @@ def links(text: str) -> list[str]:
 
     Examples
     --------
-    >>> links("See [the guide](guides/a.md#part) and `[not](this)` ![picture](p.png)")
+    >>> links('See [the guide](guides/a.md#part) and `[not](this)` <img src="p.png">')
     ['guides/a.md#part', 'p.png']
     """
-    return re.findall(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)", prose(text))
+    shown = prose(text)
+    in_markdown = re.findall(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)", shown)
+    return in_markdown + re.findall(r"\b(?:src|srcset|href)=\"([^\"]+)\"", shown)
 
 
 def anchors(text: str) -> set[str]:
