@@ -1,0 +1,104 @@
+"""Tidy rows for other programs: one row per point, per replication, or per observation.
+
+Every row names its experiment, its point and the level of each factor, so that rows can be
+joined or filtered without the study file.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from headroom.analysis.point import summarise
+from headroom.analysis.results import PointResult, StudyResult
+from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.experiment.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.selection import Selection
+
+Row: TypeAlias = dict[str, Any]
+
+
+def point_rows(result: StudyResult) -> Iterator[Row]:
+    """Yield one row per point and metric: the estimate with its interval."""
+    for experiment in result.experiments:
+        for point in experiment.points:
+            head = _head(experiment.name, point.key, point)
+            for estimate in point.estimates.values():
+                yield head | {
+                    "metric": estimate.metric,
+                    "unit": estimate.unit,
+                    "count": estimate.count,
+                    "centre": estimate.centre,
+                    "value": estimate.value,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                    "method": estimate.method,
+                    "mean": estimate.mean,
+                    "median": estimate.median,
+                    "stdev": estimate.stdev,
+                    "minimum": estimate.minimum,
+                    "maximum": estimate.maximum,
+                }
+
+
+def replication_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
+    """Yield one row per replication and metric, after the point's warm-up cut.
+
+    A failed replication yields one row without a metric and with its error; a finished one that
+    is not reported (a fault, a broken operational law) yields one row without a metric.
+    """
+    for experiment, point, rows in _points(plan, journal):
+        done = [row for row in rows if row.run is not None]
+        summary = summarise(experiment, [row.run for row in done if row.run is not None])
+        values_of = {id(window.run): place for place, window in enumerate(summary.windows)}
+        for row in rows:
+            head = _head(experiment.spec.name, point.key, point) | _about(row)
+            place = values_of.get(id(row.run))
+            if place is None:
+                yield head | {"metric": None, "value": None}
+                continue
+            for metric, value in summary.values[place].items():
+                yield head | {"metric": metric, "value": value}
+
+
+def observation_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
+    """Yield one row per value of each series, warm-up included, in completion order."""
+    for experiment, point, rows in _points(plan, journal):
+        for row in rows:
+            if row.run is None:
+                continue
+            head = _head(experiment.spec.name, point.key, point) | _about(row)
+            for series in row.run.series:
+                times = series.end_times_s
+                for place, value in enumerate(series.values):
+                    yield head | {
+                        "metric": series.metric,
+                        "batch_size": series.batch_size,
+                        "place": place,
+                        "end_time_s": None if times is None else float(times[place]),
+                        "value": float(value),
+                    }
+
+
+def _points(
+    plan: Plan, journal: Journal
+) -> Iterator[tuple[PlannedExperiment, Point, list[ReplicationRow]]]:
+    selection = Selection(plan, journal)
+    for experiment in plan.experiments:
+        for point in experiment.points:
+            yield experiment, point, selection.rows(experiment, point)
+
+
+def _head(experiment: str, key: str, point: Point | PointResult) -> Row:
+    return {"experiment": experiment, "point": key} | {
+        f"factor.{name}": level for name, level in point.levels.items()
+    }
+
+
+def _about(row: ReplicationRow) -> Row:
+    return {
+        "replication": row.replication,
+        "seed": row.seed,
+        "state": row.state,
+        "error": row.error,
+        "wall_clock_s": row.wall_s,
+        "started_at": row.started_at,
+    }

@@ -1,0 +1,172 @@
+"""`headroom status`, `show`, `report` and `list`: look at studies and their results."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.table import Table
+
+from headroom.analysis.results import ExperimentResult
+from headroom.cli import options, session
+from headroom.cli.output import ColorMode, result_console, write_json
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.paths import JOURNAL_NAME
+from headroom.experiment.registry import system_names
+from headroom.experiment.study_file import load_study
+from headroom.report.terminal import render_study
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """How far one experiment has come, in points."""
+
+    experiment: str
+    points: int
+    done: int
+    failed: int
+    open: int
+
+
+def status(
+    study: options.StudyPath = Path(),
+    *,
+    quick: options.Quick = False,
+    as_json: options.AsJson = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Tell how far a study has come: finished, failed and open points per experiment."""
+    plan = session.open_plan(study, quick=quick)
+    if session.journal_of(plan).exists():
+        with session.existing_journal(plan) as journal:
+            rows = [_status_of(item) for item in session.analysed(plan, journal).experiments]
+    else:
+        rows = [
+            Status(experiment=item.spec.name, points=count, done=0, failed=0, open=count)
+            for item in plan.experiments
+            for count in [len(item.points)]
+        ]
+    if as_json:
+        write_json("status", rows)
+        return
+    table = Table("experiment", "points", "done", "failed", "open")
+    for row in rows:
+        table.add_row(
+            row.experiment, str(row.points), str(row.done), str(row.failed), str(row.open)
+        )
+    result_console(color).print(table)
+
+
+def _status_of(experiment: ExperimentResult) -> Status:
+    count = len(experiment.points)
+    failed = sum(1 for point in experiment.points if point.failed)
+    done = sum(1 for point in experiment.points if point.done and not point.failed)
+    return Status(
+        experiment=experiment.name,
+        points=count,
+        done=done,
+        failed=failed,
+        open=count - done - failed,
+    )
+
+
+def show(
+    study: options.StudyPath = Path(),
+    *,
+    quick: options.Quick = False,
+    point: Annotated[
+        str | None, typer.Option("--point", metavar="KEY", help="Everything about one point.")
+    ] = None,
+    as_json: options.AsJson = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Print the essentials of a study's results in the terminal."""
+    plan = session.open_plan(study, quick=quick)
+    with session.existing_journal(plan) as journal:
+        result = session.analysed(plan, journal)
+    known = [item.key for experiment in result.experiments for item in experiment.points]
+    if point is not None and point not in known:
+        raise StudyError(
+            f"no point {point!r} in study {result.name!r}",
+            cure=f"take a key that `headroom run {study} --dry-run` prints",
+        )
+    if as_json:
+        write_json("study-result", result)
+        return
+    render_study(result, result_console(color), point=point)
+
+
+def report(
+    study: options.StudyPath = Path(),
+    *,
+    quick: options.Quick = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the page here instead.")
+    ] = None,
+    is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Analyse the journal again and write the report page; prints the page's path."""
+    plan = session.open_plan(study, quick=quick)
+    with session.existing_journal(plan) as journal:
+        result = session.analysed(plan, journal)
+    if output is None:
+        page = session.write_artefacts(plan, result)
+    else:
+        page = output
+        session.write_page(result, page)
+    typer.echo(page)
+    if is_opened:
+        webbrowser.open(page.resolve().as_uri())
+
+
+class StudyListing(msgspec.Struct, frozen=True, kw_only=True):
+    """One study that `headroom list` found."""
+
+    folder: str
+    name: str
+    title: str
+    is_run: bool
+    error: str = ""
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """What `headroom list` prints."""
+
+    studies: list[StudyListing]
+    systems: list[str]
+
+
+def list_studies(
+    folder: Annotated[Path, typer.Argument(help="Where to look, two levels deep.")] = Path(),
+    *,
+    as_json: options.AsJson = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """List the studies below a folder, and the systems that studies can use."""
+    if not folder.is_dir():
+        raise StudyError(f"{folder} is not a folder", cure="name a folder that holds studies")
+    files = sorted(
+        {path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}study.toml")}
+    )
+    listing = Listing(studies=[_listed(path) for path in files], systems=list(system_names()))
+    if as_json:
+        write_json("listing", listing)
+        return
+    table = Table("folder", "title", "results")
+    for item in listing.studies:
+        table.add_row(item.folder, item.error or item.title, "yes" if item.is_run else "no")
+    console = result_console(color)
+    console.print(table)
+    console.print(f"systems: {', '.join(listing.systems)}", markup=False)
+
+
+def _listed(path: Path) -> StudyListing:
+    results = path.parent / "results"
+    is_run = any(results.glob(f"**/{JOURNAL_NAME}"))
+    try:
+        study = load_study(path).study
+    except HeadroomError as error:
+        return StudyListing(
+            folder=str(path.parent), name="", title="", is_run=is_run, error=error.message
+        )
+    return StudyListing(folder=str(path.parent), name=study.name, title=study.title, is_run=is_run)

@@ -1,0 +1,25 @@
+"""Options that several commands share, declared once."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from headroom.cli.output import ColorMode
+
+StudyPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="STUDY", help="Folder of the study, or its study.toml.")
+]
+Quick: TypeAlias = Annotated[
+    bool, typer.Option("--quick", help="The smaller variant that the study defines.")
+]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Write one JSON document to stdout.")
+]
+Color: TypeAlias = Annotated[
+    ColorMode, typer.Option("--color", help="Colours; NO_COLOR is honoured.", show_default=True)
+]
+Quiet: TypeAlias = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", envvar="HEADROOM_QUIET", help="No progress and no notes."),
+]

@@ -1,0 +1,58 @@
+"""Consoles and JSON documents: who may write where, and in which colours.
+
+`NO_COLOR` and `--color` decide about colours, a terminal decides by default. JSON documents
+carry their kind and format version, so that a program can refuse what it does not know.
+"""
+
+import os
+import sys
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+DOCUMENT_FORMAT = 1
+
+
+class ColorMode(StrEnum):
+    """When to use colours."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def result_console(mode: ColorMode = ColorMode.AUTO) -> Console:
+    """Return the console of stdout: results only."""
+    return _console(mode, is_error=False)
+
+
+def error_console(mode: ColorMode = ColorMode.AUTO) -> Console:
+    """Return the console of stderr: progress, warnings, errors."""
+    return _console(mode, is_error=True)
+
+
+def _console(mode: ColorMode, *, is_error: bool) -> Console:
+    chosen = _mode_from_environment() if mode is ColorMode.AUTO else mode
+    return Console(
+        stderr=is_error,
+        soft_wrap=is_error,
+        highlight=False,
+        no_color=True if chosen is ColorMode.NEVER else None,
+        force_terminal=True if chosen is ColorMode.ALWAYS else None,
+    )
+
+
+def _mode_from_environment() -> ColorMode:
+    if os.environ.get("NO_COLOR"):
+        return ColorMode.NEVER
+    wanted = os.environ.get("HEADROOM_COLOR", "auto")
+    return ColorMode(wanted) if wanted in set(ColorMode) else ColorMode.AUTO
+
+
+def write_json(kind: str, content: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Write one JSON document to stdout: `kind`, `format`, and the content under its kind."""
+    document = {"kind": kind, "format": DOCUMENT_FORMAT, kind: msgspec.to_builtins(content)}
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    sys.stdout.write("\n")

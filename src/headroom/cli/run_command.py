@@ -1,0 +1,108 @@
+"""`headroom run`: the whole path of a study, from its file to its page."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headroom.analysis.results import StudyResult
+from headroom.analysis.stopping import IntervalRule
+from headroom.cli import options, session
+from headroom.cli.output import ColorMode, error_console, result_console, write_json
+from headroom.errors import ExitCode
+from headroom.experiment.interrupt import Interrupt
+from headroom.experiment.journal import Journal
+from headroom.experiment.plan import Plan
+from headroom.experiment.progress import Progress
+from headroom.experiment.runner import Outcome, run_plan
+from headroom.report.terminal import render_study
+
+
+def run(
+    study: options.StudyPath = Path(),
+    *,
+    quick: options.Quick = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="EXPERIMENT", help="Run this experiment only; repeatable."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Another study seed than the file's.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit 3 unless every claim holds.")
+    ] = False,
+    stop_on_failure: Annotated[
+        bool, typer.Option("--stop-on-failure", help="Stop at the first point that fails.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the points and stop; nothing is run.")
+    ] = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Run a study, or carry on with one that was cut off; then analyse it and write its report."""
+    plan = session.open_plan(study, quick=quick, seed=seed)
+    if dry_run:
+        _print_plan(plan, as_json=as_json)
+        return
+    path = session.journal_of(plan)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Journal.open(path, create=True) as journal:
+        outcome = run_plan(
+            plan.only(only) if only else plan,
+            journal,
+            stopping=IntervalRule(),
+            jobs=jobs or os.cpu_count() or 1,
+            progress=Progress(error_console(color), is_quiet=quiet),
+            interrupt=Interrupt(),
+            stop_on_failure=stop_on_failure,
+        )
+        _say_what_was_reused(outcome, quiet=quiet)
+        result = session.analysed(plan, journal)
+    page = session.write_artefacts(plan, result)
+    if as_json:
+        write_json("study-result", result)
+    else:
+        render_study(result, result_console(color))
+    session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
+    raise typer.Exit(_exit_code(outcome, result, check=check))
+
+
+def _say_what_was_reused(outcome: Outcome, *, quiet: bool) -> None:
+    for line in outcome.notes:
+        session.note(line, quiet=quiet)
+
+
+def _exit_code(outcome: Outcome, result: StudyResult, *, check: bool) -> ExitCode:
+    if outcome.interrupted:
+        return ExitCode.INTERRUPTED
+    if outcome.failed:
+        return ExitCode.POINTS_FAILED
+    if check and any(claim.verdict != "holds" for claim in result.claims):
+        return ExitCode.CLAIMS_DIFFER
+    return ExitCode.DONE
+
+
+def _print_plan(plan: Plan, *, as_json: bool) -> None:
+    points = [
+        {"experiment": point.experiment, "point": point.key, "levels": dict(point.levels)}
+        for experiment in plan.experiments
+        for point in experiment.points
+    ]
+    if as_json:
+        write_json("plan", points)
+        return
+    console = result_console()
+    for point in points:
+        levels = ", ".join(f"{name}={level}" for name, level in point["levels"].items())
+        console.print(f"{point['experiment']}  {point['point']}  {levels}", markup=False)
+    console.print(f"{len(points)} points", markup=False)

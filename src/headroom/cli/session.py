@@ -1,0 +1,78 @@
+"""The steps that several commands share: open a study, its journal, its analysed result."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headroom.analysis.analyse import analyse
+from headroom.analysis.results import StudyResult
+from headroom.analysis.results_file import write_results
+from headroom.cli.output import error_console
+from headroom.errors import StudyError
+from headroom.experiment.design import make_plan
+from headroom.experiment.journal import Journal
+from headroom.experiment.paths import PAGE_NAME, RESULTS_NAME, journal_path, results_folder
+from headroom.experiment.plan import Plan
+from headroom.experiment.study_file import load_study
+from headroom.report.page import render_page
+
+
+def open_plan(study: Path, *, quick: bool, seed: int | None = None) -> Plan:
+    """Load and check a study file, and lay out its points."""
+    return make_plan(load_study(study), quick=quick, seed=seed)
+
+
+def journal_of(plan: Plan) -> Path:
+    """Return where the plan's journal lies."""
+    return journal_path(plan.folder, plan.is_quick)
+
+
+@contextmanager
+def existing_journal(plan: Plan) -> Iterator[Journal]:
+    """Open the journal of a study that has been run; say what to do where it has not."""
+    path = journal_of(plan)
+    if not path.exists():
+        variant = " --quick" if plan.is_quick else ""
+        raise StudyError(
+            f"{plan.folder} has no results yet ({path} does not exist)",
+            cure=f"run it first: headroom run {plan.folder}{variant}",
+        )
+    with Journal.open(path, create=False) as journal:
+        yield journal
+
+
+def analysed(plan: Plan, journal: Journal) -> StudyResult:
+    """Return the analysed study, complete or not."""
+    return analyse(plan, journal, environments=journal.environments(), command=repeat_command(plan))
+
+
+def repeat_command(plan: Plan) -> str:
+    """Return the command that repeats the study as it was planned."""
+    words = ["headroom", "run", f"studies/{plan.folder.name}"]
+    if plan.is_quick:
+        words.append("--quick")
+    if plan.seed != plan.study.seed:
+        words.append(f"--seed={plan.seed}")
+    return " ".join(words)
+
+
+def write_artefacts(plan: Plan, result: StudyResult) -> Path:
+    """Write results.json and the page beside the journal; return the page's path."""
+    folder = results_folder(plan.folder, plan.is_quick)
+    write_results(result, folder / RESULTS_NAME)
+    page = folder / PAGE_NAME
+    write_page(result, page)
+    return page
+
+
+def write_page(result: StudyResult, page: Path) -> None:
+    """Write the report so that a reader never sees half a page."""
+    draft = page.with_name(page.name + ".draft")
+    draft.write_text(render_page(result), encoding="utf-8")
+    draft.replace(page)
+
+
+def note(message: str, *, quiet: bool = False) -> None:
+    """Say something about the run on stderr."""
+    if not quiet:
+        error_console().print(f"headroom: {message}", markup=False)

@@ -1,0 +1,14 @@
+"""The version of the installed package."""
+
+from importlib.metadata import version as _installed_version
+
+
+def version() -> str:
+    """Return the version of Headroom, e.g. ``"0.1.0"``.
+
+    Examples
+    --------
+    >>> version().count(".")
+    2
+    """
+    return _installed_version("headroom")

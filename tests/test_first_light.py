@@ -1,0 +1,335 @@
+"""The whole laboratory from the outside: the command line as a user types it.
+
+Every test starts the real command in a process of its own, on a copy of a starter study.
+"""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+FAST_STUDY = """
+schema = 1
+name = "tiny"
+title = "A queue"
+seed = 3
+
+[[experiment]]
+name = "queue"
+responses = ["throughput", "response_s_mean"]
+
+[experiment.system]
+name = "model"
+file = "model.py"
+completions = {completions}
+
+[experiment.factors]
+users = [1, 4, 16]
+
+[experiment.replications]
+count = {count}
+"""
+
+MODEL = """
+from typing import Annotated
+
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+
+def build(
+    *, users: Annotated[int, parameter(unit="1", low=1, high=99, source="assumed")] = 1
+) -> Model:
+    model = Model("queue", time_unit="ms")
+    server = model.station("server")
+    request = model.program("request")
+    request.use(server, exponential(2))
+    model.closed_class("users", request, population=users, think=exponential(20))
+    return model
+"""
+
+
+def headroom(
+    *words: object, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "headroom", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "100", **environment},
+    )
+
+
+def write_study(folder: Path, *, completions: int = 2_000, count: int = 3) -> Path:
+    folder.mkdir()
+    text = FAST_STUDY.format(completions=completions, count=count)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    (folder / "model.py").write_text(MODEL, encoding="utf-8")
+    return folder
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """Return results.json without what names the session rather than the study."""
+    content: dict[str, Any] = json.loads((folder / "results/results.json").read_text("utf-8"))
+    return {
+        key: value
+        for key, value in content.items()
+        if key not in {"generated", "environments", "folder", "command"}
+    }
+
+
+@pytest.mark.parametrize("system", ["model", "command"])
+def test_a_starter_study_runs_as_it_is_written(tmp_path: Path, system: str) -> None:
+    study = tmp_path / "mine"
+    assert headroom("init", study, "--system", system).returncode == 0
+    run = headroom("run", study, "--quick")
+    assert run.returncode == 0, run.stderr
+    assert "results/quick/report.html" in run.stderr
+    page = (study / "results/quick/report.html").read_text("utf-8")
+    assert "How" in page
+    assert headroom("status", study, "--quick").returncode == 0
+    shown = headroom("show", study, "--quick")
+    assert shown.returncode == 0
+    assert shown.stdout == run.stdout
+
+
+def test_every_claim_of_the_starter_model_holds(tmp_path: Path) -> None:
+    study = tmp_path / "mine"
+    headroom("init", study)
+    run = headroom("run", study, "--quick", "--check")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count("holds") >= 3
+
+
+def test_a_claim_that_differs_is_exit_code_three_under_check_only(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    claim = """
+[[claim]]
+name = "wrong"
+text = "One user completes 1 request a second"
+kind = "value"
+experiment = "queue"
+metric = "throughput"
+where = { users = 1 }
+value = 1.0
+tolerance = 0.1
+"""
+    with (study / "study.toml").open("a", encoding="utf-8") as file:
+        file.write(claim)
+    plain = headroom("run", study)
+    assert plain.returncode == 0, plain.stderr
+    assert "differs" in plain.stdout
+    assert headroom("run", study, "--check").returncode == 3
+
+
+def test_stdout_holds_one_json_document_that_the_published_schema_accepts(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    run = headroom("run", study, "--json")
+    document = json.loads(run.stdout)
+    assert document["kind"] == "study-result"
+    schema = json.loads(headroom("schema", "results").stdout)
+    jsonschema.validate(document["study-result"], schema)
+    assert document["study-result"]["done"] == 9
+
+
+def test_a_study_that_is_run_again_reuses_every_row_and_says_so(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    first = headroom("run", study)
+    before = results(study)
+    second = headroom("run", study)
+    assert second.returncode == 0
+    assert re.search(r"\b9\b.*", second.stderr)
+    assert second.stdout == first.stdout
+    assert results(study) == before
+    with sqlite3.connect(study / "results/journal.sqlite") as journal:
+        assert journal.execute("SELECT count(*) FROM replication").fetchone() == (9,)
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
+    one, two = write_study(tmp_path / "one"), write_study(tmp_path / "two")
+    headroom("run", one, "--jobs", 1)
+    headroom("run", two, "--jobs", 2)
+    assert results(one) == results(two)
+
+
+def test_a_driver_killed_in_mid_study_loses_nothing_and_ends_with_the_same_table(
+    tmp_path: Path,
+) -> None:
+    whole = write_study(tmp_path / "whole", completions=200_000, count=8)
+    cut_off = write_study(tmp_path / "cut", completions=200_000, count=8)
+    undisturbed = headroom("run", whole)
+    journal = cut_off / "results/journal.sqlite"
+    kills = 0
+    for rows_wanted in (2, 9, 17):
+        kills += kill_once_it_has_rows(cut_off, journal, rows_wanted)
+    assert kills >= 1, "the study finished before it could be killed"
+    resumed = headroom("run", cut_off)
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout == undisturbed.stdout
+    assert results(cut_off) == results(whole)
+
+
+def kill_once_it_has_rows(study: Path, journal: Path, rows_wanted: int) -> int:
+    """Start the study, kill its driver once the journal holds `rows_wanted` rows; count kills."""
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "headroom", "run", str(study), "--jobs", "2"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while driver.poll() is None and row_count(journal) < rows_wanted:
+        time.sleep(0.005)
+    if driver.poll() is not None:
+        return 0
+    before = row_count(journal)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    assert row_count(journal) >= before
+    return 1
+
+
+def row_count(journal: Path) -> int:
+    try:
+        with sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True) as connection:
+            (count,) = connection.execute("SELECT count(*) FROM replication").fetchone()
+    except sqlite3.Error:
+        return 0
+    return int(count)
+
+
+def test_ctrl_c_finishes_saves_and_exits_130(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny", completions=400_000, count=20)
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "headroom", "run", str(study), "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while driver.poll() is None and row_count(study / "results/journal.sqlite") < 2:
+        time.sleep(0.005)
+    driver.send_signal(signal.SIGINT)
+    _, errors = driver.communicate()
+    assert driver.returncode == 130, errors
+    document = json.loads(headroom("status", study, "--json").stdout)["status"][0]
+    assert document["points"] == 3
+    resumed = headroom("run", study)
+    assert resumed.returncode == 0
+    assert results(study)["done"] == 60
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("responses", "respones", "responses"),
+        ("users = [1, 4, 16]", "user = [1, 4, 16]", "users"),
+        ("users = [1, 4, 16]", "users = [1, 400]", "99"),
+        ('name = "model"', 'name = "modle"', "model"),
+        ("completions =", "completion =", "completions"),
+        ("seed = 3", "seed = ", "study.toml:5"),
+    ],
+)
+def test_a_wrong_study_names_file_line_and_correction(
+    tmp_path: Path, old: str, new: str, hint: str
+) -> None:
+    study = write_study(tmp_path / "tiny")
+    path = study / "study.toml"
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), encoding="utf-8")
+    run = headroom("run", study)
+    assert run.returncode == 2
+    assert re.search(r"study\.toml:\d+", run.stderr), run.stderr
+    assert hint in run.stderr
+    assert "Traceback" not in run.stderr
+    assert run.stdout == ""
+
+
+def test_a_damaged_journal_is_refused_and_left_alone(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    headroom("run", study)
+    journal = study / "results/journal.sqlite"
+    damaged = b"not a database" * 512
+    journal.write_bytes(damaged)
+    for command in ("run", "show", "status", "report", "export"):
+        answer = headroom(command, study)
+        assert answer.returncode == 5, (command, answer.stderr)
+        assert "journal.sqlite" in answer.stderr
+        assert "cure" in answer.stderr
+        assert "Traceback" not in answer.stderr
+    assert journal.read_bytes() == damaged
+
+
+def test_a_missing_program_fails_its_points_and_no_others(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    study.mkdir()
+    (study / "study.toml").write_text(
+        """
+schema = 1
+name = "programs"
+title = "Programs"
+seed = 1
+[[experiment]]
+name = "start"
+[experiment.system]
+name = "command"
+argv = ["{program}"]
+[experiment.factors]
+program = ["true", "surely-no-such-program"]
+[experiment.replications]
+count = 6
+""",
+        encoding="utf-8",
+    )
+    run = headroom("run", study)
+    assert run.returncode == 1, run.stderr
+    assert "surely-no-such-program" in run.stdout + run.stderr
+    assert results(study)["done"] == 6
+
+
+@pytest.mark.parametrize("what", ["points", "replications", "observations"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_exports_are_tidy_rows(tmp_path: Path, what: str, form: str) -> None:
+    study = write_study(tmp_path / "tiny")
+    headroom("run", study)
+    export = headroom("export", study, "--what", what, "--format", form)
+    assert export.returncode == 0, export.stderr
+    lines = export.stdout.splitlines()
+    assert len(lines) > 9
+    assert "factor.users" in lines[0]
+
+
+def test_a_study_that_was_never_run_says_what_to_do(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    for command in ("show", "report", "export"):
+        answer = headroom(command, study)
+        assert answer.returncode == 2
+        assert f"headroom run {study}" in answer.stderr
+
+
+def test_colours_are_used_only_where_they_are_wanted(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    assert "\x1b[" not in headroom("run", study).stdout
+    assert "\x1b[" in headroom("show", study, "--color", "always").stdout
+    assert "\x1b[" not in headroom("show", study, "--color", "auto", NO_COLOR="1").stdout
+
+
+def test_init_never_overwrites(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    before = (study / "study.toml").read_bytes()
+    answer = headroom("init", study)
+    assert answer.returncode == 2
+    assert (study / "study.toml").read_bytes() == before
+
+
+def test_an_unknown_option_is_a_usage_error(tmp_path: Path) -> None:
+    answer = headroom("run", tmp_path, "--quik")
+    assert answer.returncode == 2
+    assert "--quick" in answer.stderr
