@@ -1,1 +1,67 @@
 //! The simulation kernel: an event loop over stations, pools and programs.
+//!
+//! A model is data ([`model`]); it is compiled to flat tables ([`mod@compile`], [`program`]) and run
+//! ([`engine`]). A run is a function of (model, seed): time is an integer ([`time`]), each source
+//! of randomness has its own stream ([`stream`]), and nothing here reads a clock or depends on a
+//! hash. Statistics are exact integers in bounded memory ([`resources`], [`classes`],
+//! [`snapshots`]), and the conservation laws are asserted at the end of every run
+//! ([`invariants`]). `docs/background/simulation-kernel.md` tells the whole story.
+
+pub mod alias;
+pub mod classes;
+pub mod compile;
+pub mod deadlock;
+pub mod distribution;
+pub mod engine;
+pub mod error;
+pub mod event_queue;
+pub mod histogram;
+pub mod holdings;
+pub mod invariants;
+pub mod jobs;
+pub mod model;
+pub mod program;
+pub mod resources;
+pub mod result;
+pub mod series;
+pub mod snapshots;
+pub mod stack_depth;
+pub mod stream;
+pub mod time;
+
+pub use error::SimulationError;
+pub use model::Stop;
+pub use result::Outcome;
+
+/// Run the model in `json` once with `seed`; `stop` overrides the model's own limits if it sets
+/// any, and `is_wanted` is asked now and then whether to go on.
+///
+/// # Errors
+///
+/// Fails where the data are no valid model and where the run cannot be finished.
+pub fn simulate(
+    json: &[u8],
+    seed: u64,
+    stop: Stop,
+    is_wanted: &mut dyn FnMut() -> bool,
+) -> Result<Outcome, SimulationError> {
+    let model: model::Model = serde_json::from_slice(json)?;
+    engine::run(&compile::compile(&model, stop)?, seed, is_wanted)
+}
+
+/// Draw `count` values from the distribution in `json` with the stream `key` of a run with `seed`.
+///
+/// The values are in the distribution's own unit. For looking at distributions; a run draws by
+/// itself.
+///
+/// # Errors
+///
+/// Fails where the data are no valid distribution.
+pub fn draw(json: &[u8], seed: u64, key: u64, count: usize) -> Result<Vec<f64>, SimulationError> {
+    let law: distribution::Distribution = serde_json::from_slice(json)?;
+    let sampler = law.compile(time::TICKS_PER_UNIT)?;
+    let mut stream = stream::open(seed, key);
+    Ok((0..count)
+        .map(|_| sampler.draw(&mut stream) as f64 / time::TICKS_PER_UNIT)
+        .collect())
+}

@@ -1,0 +1,20 @@
+"""The compiled core: conversion only; use it through `headroom.simulation`."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+BUILD_PROFILE: str
+__version__: str
+
+class KernelError(Exception):
+    """A model that cannot be run, or a run that had to stop: message and cure."""
+
+def simulate(
+    *, model: bytes, seed: int, completions: int | None = None, time: float | None = None
+) -> dict[str, Any]:
+    """Run a model once; see `headroom.simulation.simulate`."""
+
+def draw(*, distribution: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
+    """Draw values of a distribution; see `headroom.simulation.Distribution.draw`."""

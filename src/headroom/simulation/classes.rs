@@ -1,0 +1,89 @@
+//! Job classes at work: who is in the system, and how long it took.
+
+use super::histogram::SegmentedHistogram;
+use super::resources::area;
+use super::series::Series;
+use super::time::SimTime;
+
+/// One class of jobs.
+#[derive(Clone, Debug)]
+pub struct ClassState {
+    present: u32,
+    changed: SimTime,
+    totals: ClassTotals,
+    /// Largest number of jobs in the system at the same time.
+    pub jobs_max: u32,
+    /// Response times in completion order.
+    pub series: Series,
+    /// Response times by size.
+    pub histogram: SegmentedHistogram,
+}
+
+/// Sums since the start of the run; times are in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassTotals {
+    /// Jobs that entered the system.
+    pub arrival_count: u64,
+    /// Jobs that have done their work.
+    pub completion_count: u64,
+    /// Response times of the jobs that have done their work.
+    pub response_sum: u128,
+    /// Integral of the number of jobs in the system.
+    pub jobs_area: u128,
+}
+
+impl ClassState {
+    /// Return a class without jobs in the system.
+    pub fn new() -> Self {
+        Self {
+            present: 0,
+            changed: SimTime::ZERO,
+            totals: ClassTotals::default(),
+            jobs_max: 0,
+            series: Series::new(),
+            histogram: SegmentedHistogram::new(),
+        }
+    }
+
+    /// A job enters the system.
+    #[inline]
+    pub fn begin(&mut self, now: SimTime) {
+        self.advance(now);
+        self.present += 1;
+        self.totals.arrival_count += 1;
+        self.jobs_max = self.jobs_max.max(self.present);
+    }
+
+    /// A job that arrived at `arrived` has done its work.
+    #[inline]
+    pub fn complete(&mut self, now: SimTime, arrived: SimTime) {
+        self.advance(now);
+        self.present -= 1;
+        let response = now.since(arrived);
+        self.totals.completion_count += 1;
+        self.totals.response_sum += u128::from(response);
+        self.series.record(response, now);
+        self.histogram.record(response, now);
+    }
+
+    /// Return the jobs in the system.
+    pub const fn present(&self) -> u32 {
+        self.present
+    }
+
+    /// Return the totals as they stand at `now`.
+    pub fn totals_at(&self, now: SimTime) -> ClassTotals {
+        let ticks = now.since(self.changed);
+        ClassTotals {
+            jobs_area: self.totals.jobs_area + area(self.present, ticks),
+            ..self.totals
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: SimTime) {
+        let ticks = now.since(self.changed);
+        self.changed = now;
+        self.totals.jobs_area += area(self.present, ticks);
+    }
+}

@@ -1,0 +1,83 @@
+//! What can go wrong with a model or a run, each with its cure.
+
+use thiserror::Error;
+
+/// A model that cannot be run, or a run that had to stop.
+#[derive(Debug, Error)]
+pub enum SimulationError {
+    /// The bytes are no model.
+    #[error("the model data cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// The model contradicts itself; the builder reports most of these with their source line.
+    #[error("the model is not valid: {0}")]
+    Invalid(String),
+    /// Jobs wait for each other and none can go on.
+    #[error("deadlock at {at_s} s: {cycle}")]
+    Deadlock {
+        /// Simulated time (s) at which it was found.
+        at_s: f64,
+        /// Who holds what and waits for whom.
+        cycle: String,
+    },
+    /// Simulated time left the range of its counter.
+    #[error("simulated time passed {limit_s} s, the longest that time unit '{unit}' can count")]
+    TimeOverflow {
+        /// Name of the model's time unit.
+        unit: &'static str,
+        /// Longest countable time (s).
+        limit_s: f64,
+    },
+    /// The model goes round without simulated time passing.
+    #[error("{steps} steps were taken at {at_s} s without simulated time passing")]
+    NoProgress {
+        /// Steps counted at that instant.
+        steps: u64,
+        /// Simulated time (s).
+        at_s: f64,
+    },
+    /// More jobs at once than the kernel can number.
+    #[error("more than {limit} jobs were in the system at once, at {at_s} s")]
+    TooManyJobs {
+        /// Largest number of jobs.
+        limit: u32,
+        /// Simulated time (s).
+        at_s: f64,
+    },
+    /// More events than the kernel can number.
+    #[error("the run passed {limit} events")]
+    TooManyEvents {
+        /// Largest number of events.
+        limit: u64,
+    },
+    /// The caller asked the run to stop.
+    #[error("the run was interrupted")]
+    Interrupted,
+}
+
+impl SimulationError {
+    /// Return what the user can do about it, one sentence.
+    pub fn cure(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) | Self::Invalid(_) => {
+                "build models with headroom.simulation.Model, which checks them step by step"
+            }
+            Self::Deadlock { .. } => {
+                "acquire pools in the same order everywhere, or give the pools of the cycle more \
+                 tokens"
+            }
+            Self::TimeOverflow { .. } => {
+                "choose a larger time_unit for the model, or stop the run earlier"
+            }
+            Self::NoProgress { .. } => {
+                "give the cycle a service, delay or think time above zero (smaller than 1e-9 of \
+                 the time_unit counts as zero)"
+            }
+            Self::TooManyJobs { .. } => {
+                "lower the arrivals, add capacity, or stop the run earlier: the model keeps \
+                 collecting jobs"
+            }
+            Self::TooManyEvents { .. } => "split the run into several replications",
+            Self::Interrupted => "run it again",
+        }
+    }
+}

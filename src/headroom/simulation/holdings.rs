@@ -1,0 +1,35 @@
+//! Which tokens a job holds, read off its position and its stack.
+//!
+//! The engine keeps no list of holders: what is held at each position is known from the compiled
+//! model, so only the callers' positions on the stack must be added up.
+
+use super::jobs::Jobs;
+use super::program::Plan;
+
+/// Return the tokens that `job` holds: pairs of pool and tokens, sorted by pool.
+pub fn of_job(plan: &Plan, jobs: &Jobs, job: u32) -> Vec<(u32, u32)> {
+    let mut held: Vec<(u32, u32)> = Vec::new();
+    let mut stack = jobs.stack(job);
+    let mut at = jobs[job].at;
+    loop {
+        let site = &plan.sites[at as usize];
+        for &(pool, tokens) in &site.held {
+            add(&mut held, pool, tokens);
+        }
+        stack = &stack[..stack.len() - site.slots as usize];
+        match stack.split_last() {
+            Some((&back, rest)) => {
+                at = back - 1;
+                stack = rest;
+            }
+            None => return held,
+        }
+    }
+}
+
+fn add(held: &mut Vec<(u32, u32)>, pool: u32, tokens: u32) {
+    match held.binary_search_by_key(&pool, |entry| entry.0) {
+        Ok(place) => held[place].1 += tokens,
+        Err(place) => held.insert(place, (pool, tokens)),
+    }
+}

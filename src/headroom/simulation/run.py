@@ -1,0 +1,63 @@
+"""Running a model: one call into the kernel."""
+
+import time as clocks
+
+from headroom import _core
+from headroom.simulation.check import refuse_overload
+from headroom.simulation.errors import SimulationError
+from headroom.simulation.model import Model, check_stop
+from headroom.simulation.result import SimulationResult, from_kernel
+
+SEED_LIMIT = 2**64
+
+
+def simulate(
+    model: Model, *, seed: int, completions: int | None = None, time: float | None = None
+) -> SimulationResult:
+    """Run `model` once.
+
+    The result depends on the model and the seed alone, to the last bit, on every machine. Other
+    threads run meanwhile.
+
+    Parameters
+    ----------
+    model
+        Model to run.
+    seed
+        Seed of all random streams, 0 to 2**64 - 1.
+    completions, time
+        Stop after so many completed jobs (all classes together), or at this time (in the model's
+        unit), whichever comes first. Where either is given, the model's own limits do not count.
+
+    Raises
+    ------
+    SimulationError
+        Where the model contradicts itself, is overloaded (unless it stops by time), deadlocks, or
+        runs out of the range of its clock.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("queue", time_unit="s")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("server"), exponential(0.8))
+    >>> model.open_class("customers", program, interarrival=exponential(1))
+    >>> result = simulate(model, seed=1, completions=1000)
+    >>> int(result.classes.columns["completion_count"][-1, 0])
+    1000
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEED_LIMIT:
+        raise SimulationError(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
+    if completions is not None or time is not None:
+        check_stop(completions, time)
+    data = model.to_json()
+    if time is None and (completions is not None or model.stop_time is None):
+        refuse_overload(model)
+    before_s = clocks.thread_time()
+    try:
+        raw = _core.simulate(model=data, seed=seed, completions=completions, time=time)
+    except _core.KernelError as error:
+        message, cure = error.args
+        raise SimulationError(f"model {model.name!r}: {message}", cure=cure) from error
+    processor_s = clocks.thread_time() - before_s
+    return from_kernel(raw, processor_s=processor_s, holds=model.holds())

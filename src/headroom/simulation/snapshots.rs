@@ -1,0 +1,102 @@
+//! Cumulative statistics at a few dozen moments of the run.
+//!
+//! Any warm-up cut can be made afterwards: a window is the difference of two snapshots. They are
+//! taken at job completions; when there are too many, every other one is dropped and the interval
+//! doubles, so memory does not grow with the run.
+
+use super::time::SimTime;
+
+/// Snapshots at most.
+pub const SNAPSHOT_LIMIT: usize = 64;
+
+/// One snapshot: all accumulators of the run in one row.
+pub type Row = Vec<u128>;
+
+/// The snapshots of a run.
+#[derive(Clone, Debug)]
+pub struct Snapshots {
+    taken: Vec<(SimTime, Row)>,
+    interval: u64,
+    next: u64,
+}
+
+impl Snapshots {
+    /// Return no snapshots; the first is due at the first completion.
+    pub const fn new() -> Self {
+        Self {
+            taken: Vec::new(),
+            interval: 1,
+            next: 1,
+        }
+    }
+
+    /// Return whether one is due after `completion_count` completions.
+    #[inline]
+    pub const fn is_due(&self, completion_count: u64) -> bool {
+        completion_count >= self.next
+    }
+
+    /// Store `row`, the state at `now` after `completion_count` completions.
+    pub fn take(&mut self, now: SimTime, completion_count: u64, row: Row) {
+        self.make_room();
+        self.taken.push((now, row));
+        self.next = (completion_count / self.interval + 1) * self.interval;
+    }
+
+    /// Store the end of the run and return all snapshots.
+    pub fn finish(mut self, now: SimTime, row: Row) -> Vec<(SimTime, Row)> {
+        if self.taken.last().is_some_and(|last| last.0 == now) {
+            self.taken.pop();
+        }
+        self.make_room();
+        self.taken.push((now, row));
+        self.taken
+    }
+
+    fn make_room(&mut self) {
+        if self.taken.len() == SNAPSHOT_LIMIT {
+            let mut is_kept = true;
+            self.taken.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
+            self.interval *= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_keeps_few_snapshots_and_its_end() {
+        let mut snapshots = Snapshots::new();
+        for completion_count in 1..=100_000 {
+            if snapshots.is_due(completion_count) {
+                snapshots.take(
+                    SimTime::from_ticks(completion_count),
+                    completion_count,
+                    vec![],
+                );
+            }
+        }
+        let taken = snapshots.finish(SimTime::from_ticks(100_001), vec![]);
+        let times: Vec<u64> = taken.iter().map(|snapshot| snapshot.0.ticks()).collect();
+        assert!(
+            (SNAPSHOT_LIMIT / 2..=SNAPSHOT_LIMIT).contains(&times.len()),
+            "{times:?}"
+        );
+        assert!(times.is_sorted());
+        assert_eq!(times.last(), Some(&100_001));
+        assert!(times[0] <= 100_000 / 16);
+    }
+
+    #[test]
+    fn two_snapshots_never_stand_at_the_end() {
+        let mut snapshots = Snapshots::new();
+        snapshots.take(SimTime::from_ticks(5), 1, vec![1]);
+        let taken = snapshots.finish(SimTime::from_ticks(5), vec![2]);
+        assert_eq!(taken, [(SimTime::from_ticks(5), vec![2])]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Simulated time: whole ticks since the start of a run.
+//!
+//! One tick is 1e-9 of the model's time unit, so a decimal such as 0.1 ms is exact, sums never
+//! drift, and the order of two events is one integer comparison.
+//!
+//! Invariant: time never wraps; an addition that would overflow is reported to the caller.
+
+use serde::Deserialize;
+
+/// Ticks in one unit of the model's time.
+pub const TICKS_PER_UNIT: f64 = 1e9;
+
+/// Simulated time (ticks) since the start of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SimTime(u64);
+
+impl SimTime {
+    /// The start of every run.
+    pub const ZERO: Self = Self(0);
+    /// The latest time that can be told.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// Return the time `ticks` after the start.
+    pub const fn from_ticks(ticks: u64) -> Self {
+        Self(ticks)
+    }
+
+    /// Return the ticks since the start.
+    pub const fn ticks(self) -> u64 {
+        self.0
+    }
+
+    /// Return the time `ticks` later, or None where it cannot be told.
+    #[inline]
+    pub const fn after(self, ticks: u64) -> Option<Self> {
+        match self.0.checked_add(ticks) {
+            Some(sum) => Some(Self(sum)),
+            None => None,
+        }
+    }
+
+    /// Return the ticks that passed since `earlier`.
+    #[inline]
+    pub const fn since(self, earlier: Self) -> u64 {
+        debug_assert!(self.0 >= earlier.0, "simulated time went backwards");
+        self.0.wrapping_sub(earlier.0)
+    }
+}
+
+/// Unit of every duration that a model is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum TimeUnit {
+    /// Picoseconds.
+    #[serde(rename = "ps")]
+    Picosecond,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanosecond,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Microsecond,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Millisecond,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Second,
+    /// Minutes.
+    #[serde(rename = "min")]
+    Minute,
+    /// Hours.
+    #[serde(rename = "h")]
+    Hour,
+}
+
+impl TimeUnit {
+    /// Return the name used in models.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Picosecond => "ps",
+            Self::Nanosecond => "ns",
+            Self::Microsecond => "us",
+            Self::Millisecond => "ms",
+            Self::Second => "s",
+            Self::Minute => "min",
+            Self::Hour => "h",
+        }
+    }
+
+    /// Return `ticks`, a count or a time integral, in seconds.
+    ///
+    /// Divides by a power of ten rather than multiplying by a rounded fraction, so that a time
+    /// that is a short decimal prints as one.
+    pub fn seconds(self, ticks: u128) -> f64 {
+        let (factor, ticks_per_factor) = match self {
+            Self::Picosecond => (1.0, 1e21),
+            Self::Nanosecond => (1.0, 1e18),
+            Self::Microsecond => (1.0, 1e15),
+            Self::Millisecond => (1.0, 1e12),
+            Self::Second => (1.0, 1e9),
+            Self::Minute => (60.0, 1e9),
+            Self::Hour => (3600.0, 1e9),
+        };
+        ticks as f64 * factor / ticks_per_factor
+    }
+}
+
+/// Return `ticks` as whole ticks, rounded half up; a value beyond the range saturates.
+#[inline]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and a saturated time is reported as an overflow when it is added"
+)]
+pub fn whole_ticks(ticks: f64) -> u64 {
+    (ticks + 0.5) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_the_unit_are_exact() {
+        assert_eq!(whole_ticks(0.1 * TICKS_PER_UNIT), 100_000_000);
+        assert_eq!(TimeUnit::Millisecond.seconds(100_000_000), 0.0001);
+        assert_eq!(TimeUnit::Hour.seconds(1_000_000_000), 3600.0);
+    }
+
+    #[test]
+    fn an_addition_beyond_the_range_is_reported() {
+        assert_eq!(SimTime::MAX.after(1), None);
+        assert_eq!(SimTime::ZERO.after(whole_ticks(1e300)), Some(SimTime::MAX));
+    }
+}
