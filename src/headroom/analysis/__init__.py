@@ -1,0 +1,1 @@
+"""Warm-up, intervals, bottleneck, knees, claims: statistics exist once, here."""

@@ -18,7 +18,7 @@ class _Result(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all results."""
 
 
-class Estimate(_Result):
+class Estimate(_Result, frozen=True, kw_only=True):
     """One metric of one point over its replications, with a 95 % interval.
 
     `value` is the mean (Student-t interval over replications) in the model column, the median
@@ -44,7 +44,7 @@ class Estimate(_Result):
     note: str = ""
 
 
-class Resource(_Result):
+class Resource(_Result, frozen=True, kw_only=True):
     """A station or a pool at one point; estimates keyed by metric, unqualified.
 
     Stations: ``utilization``, ``queue_len_mean``, ``jobs_mean``, ``wait_s_mean``,
@@ -58,7 +58,7 @@ class Resource(_Result):
     estimates: dict[str, Estimate]
 
 
-class Bottleneck(_Result):
+class Bottleneck(_Result, frozen=True, kw_only=True):
     """Which station or pool limits a point, and why one may believe it."""
 
     limits: bool
@@ -70,7 +70,7 @@ class Bottleneck(_Result):
     utilization_high: float | None
 
 
-class WarmUpCut(_Result):
+class WarmUpCut(_Result, frozen=True, kw_only=True):
     """The warm-up of a point: one cut for all its replications."""
 
     method: Literal["mser5", "fixed", "none"]
@@ -84,7 +84,7 @@ class WarmUpCut(_Result):
     metric: str = ""
 
 
-class Distribution(_Result):
+class Distribution(_Result, frozen=True, kw_only=True):
     """The merged distribution of one metric at one point, after the warm-up cut."""
 
     metric: str
@@ -98,7 +98,7 @@ class Distribution(_Result):
     """Raw values instead of bins, where there is one observation per replication."""
 
 
-class LittleCheck(_Result):
+class LittleCheck(_Result, frozen=True, kw_only=True):
     """Little's law on the runs of a point: the largest gap |N - X R| / N, and its place.
 
     `tolerance` is what the jobs at the edges of the window allow there, likewise relative to N.
@@ -110,7 +110,7 @@ class LittleCheck(_Result):
     tolerance: float = 0.0
 
 
-class PointResult(_Result):
+class PointResult(_Result, frozen=True, kw_only=True):
     """Everything known about one point."""
 
     key: str
@@ -130,7 +130,7 @@ class PointResult(_Result):
     """None where replications are fixed."""
 
 
-class Factor(_Result):
+class Factor(_Result, frozen=True, kw_only=True):
     """A factor of an experiment as it was run."""
 
     name: str
@@ -140,7 +140,7 @@ class Factor(_Result):
     zipped_with: list[str] = []
 
 
-class ParameterUsed(_Result):
+class ParameterUsed(_Result, frozen=True, kw_only=True):
     """A parameter and where its value comes from, for the provenance table."""
 
     name: str
@@ -153,7 +153,7 @@ class ParameterUsed(_Result):
     description: str = ""
 
 
-class Knee(_Result):
+class Knee(_Result, frozen=True, kw_only=True):
     """The knee of one metric over one numeric factor, others held at `where`."""
 
     metric: str
@@ -167,7 +167,7 @@ class Knee(_Result):
     note: str = ""
 
 
-class ExperimentResult(_Result):
+class ExperimentResult(_Result, frozen=True, kw_only=True):
     """One experiment."""
 
     name: str
@@ -186,7 +186,7 @@ class ExperimentResult(_Result):
     """The stopping rule in words."""
 
 
-class ClaimResult(_Result):
+class ClaimResult(_Result, frozen=True, kw_only=True):
     """One row of the claims table."""
 
     name: str
@@ -208,7 +208,7 @@ class ClaimResult(_Result):
     a knee."""
 
 
-class StudyResult(_Result):
+class StudyResult(_Result, frozen=True, kw_only=True):
     """The whole study: what the report, `headroom show` and `results.json` print."""
 
     format: int

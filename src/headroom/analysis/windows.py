@@ -69,7 +69,8 @@ class Window:
         return {name: self._increment(column) for name, column in table.columns.items()}
 
     def _increment(self, column: FloatArray) -> FloatArray:
-        return column[-1] - column[self.first] if self.first >= 0 else column[-1].copy()
+        start = column[self.first] if self.first >= 0 else 0.0
+        return np.asarray(column[-1] - start, dtype=np.float64)
 
     def kept_counts(self, histogram: Histogram) -> FloatArray:
         """Return the observations per bin in the segments that lie after `start_s`."""
@@ -81,11 +82,11 @@ class Window:
 def open_window(run: Run, *, cut_s: float) -> Window | None:
     """Return the window of `run` after a warm-up of `cut_s` (s), None where nothing is left.
 
-    Runs without tables keep everything: their values are whole-run figures.
+    A run without tables has an open end: only its series and histograms have a clock.
     """
     times_s = run.snapshot_times_s
     if times_s.size == 0:
-        return Window(run=run, first=-1, start_s=0.0, end_s=0.0)
+        return Window(run=run, first=-1, start_s=cut_s, end_s=float("inf"))
     end_s = float(times_s[-1])
     if cut_s <= 0.0:
         return Window(run=run, first=-1, start_s=0.0, end_s=end_s) if end_s > 0.0 else None

@@ -1,0 +1,257 @@
+"""From a plan and its journal to a `StudyResult`, one point at a time.
+
+Only the samples that claims and knees need outlive their point, so a study of many points
+is analysed in the memory of one.
+
+Invariant: the result is a function of plan and journal; no clock, no randomness. `generated` is
+the start of the newest replication.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
+from headroom.analysis.intervals import Sample
+from headroom.analysis.knee import FEWEST_LEVELS, curve_of, find_knee
+from headroom.analysis.point import analyse_point
+from headroom.analysis.results import (
+    ClaimResult,
+    ExperimentResult,
+    Factor,
+    Knee,
+    ParameterUsed,
+    PointResult,
+    StudyResult,
+)
+from headroom.analysis.results_file import FORMAT
+from headroom.analysis.stopping import in_words, is_precise
+from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
+from headroom.experiment.selection import Selection
+from headroom.experiment.study import Claim
+from headroom.experiment.system import Metric, Value
+from headroom.version import version
+
+RESPONSES_SHOWN = 3
+"""Metrics shown first where a study names none."""
+
+
+@dataclass(slots=True)
+class _Analysed:
+    """An experiment while its points pass by; `samples` has one entry per point."""
+
+    experiment: PlannedExperiment
+    metrics: tuple[Metric, ...]
+    responses: list[str]
+    needed: frozenset[str]
+    points: list[PointResult] = field(default_factory=list)
+    samples: list[dict[str, Sample]] = field(default_factory=list)
+    planned: int = 0
+    newest: str = ""
+
+
+def analyse(
+    plan: Plan,
+    journal: Journal,
+    *,
+    environments: Sequence[Mapping[str, Any]],
+    command: str,
+) -> StudyResult:
+    """Return the analysed study, complete or not.
+
+    Parameters
+    ----------
+    plan
+        The study as planned; rows of the journal that do not belong to it are not read.
+    journal
+        Opened for reading or writing.
+    environments
+        Provenance of the sessions, as `Journal.environments` returns it.
+    command
+        The command that repeats the study.
+    """
+    selection = Selection(plan, journal)
+    analysed = [
+        _experiment(experiment, plan.study.claims, selection) for experiment in plan.experiments
+    ]
+    done = sum(point.done for one in analysed for point in one.points)
+    failed = sum(point.failed for one in analysed for point in one.points)
+    return StudyResult(
+        format=FORMAT,
+        name=plan.study.name,
+        title=plan.study.title,
+        question=plan.study.question,
+        folder=plan.folder.name,
+        seed=plan.seed,
+        is_quick=plan.is_quick,
+        is_complete=done + failed >= sum(one.planned for one in analysed),
+        done=done,
+        failed=failed,
+        planned=sum(one.planned for one in analysed),
+        experiments=[_result(one, environments) for one in analysed],
+        claims=[_claim(claim, analysed) for claim in plan.study.claims],
+        environments=[dict(environment) for environment in environments],
+        command=command,
+        generated=max((one.newest for one in analysed), default=""),
+        headroom_version=version(),
+    )
+
+
+def _experiment(
+    experiment: PlannedExperiment, claims: Iterable[Claim], selection: Selection
+) -> _Analysed:
+    metrics = tuple(experiment.system.metrics(experiment.points[0].config))
+    responses = list(experiment.spec.responses) or [
+        metric.name for metric in metrics[:RESPONSES_SHOWN]
+    ]
+    claimed = {claim.metric for claim in claims if claim.experiment == experiment.spec.name}
+    analysed = _Analysed(experiment, metrics, responses, frozenset(claimed.union(responses)))
+    for point in experiment.points:
+        _add_point(analysed, point, selection.rows(experiment, point))
+    return analysed
+
+
+def _add_point(analysed: _Analysed, point: Point, rows: Sequence[ReplicationRow]) -> None:
+    experiment = analysed.experiment
+    precision = _precision(experiment, rows)
+    result, samples = analyse_point(experiment, point, rows, precision=precision)
+    analysed.points.append(result)
+    analysed.samples.append(
+        {name: sample for name, sample in samples.items() if name in analysed.needed}
+    )
+    analysed.planned += _planned_replications(experiment, len(rows), precision=precision)
+    analysed.newest = max([analysed.newest, *(row.started_at for row in rows)])
+
+
+def _precision(experiment: PlannedExperiment, rows: Sequence[ReplicationRow]) -> bool | None:
+    """Return whether the stopping rule was satisfied, None where replications are fixed."""
+    if experiment.spec.replications.count is not None:
+        return None
+    return is_precise(experiment, [row.run for row in rows if row.run is not None])
+
+
+def _planned_replications(
+    experiment: PlannedExperiment, found: int, *, precision: bool | None
+) -> int:
+    """Return how many replications the point needs in all, as far as that is known now."""
+    if precision is None:
+        return experiment.most_replications
+    if precision:
+        return found
+    return min(max(found + 1, experiment.first_replications), experiment.most_replications)
+
+
+def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> ExperimentResult:
+    experiment = analysed.experiment
+    return ExperimentResult(
+        name=experiment.spec.name,
+        title=experiment.spec.title,
+        system=experiment.system.name,
+        column=experiment.system.column.value,
+        factors=[_factor(factor) for factor in experiment.factors],
+        responses=analysed.responses,
+        points=analysed.points,
+        knees=list(_knees(analysed)),
+        parameters=[_parameter(use) for use in experiment.parameters],
+        facts=_facts(experiment.spec.name, environments),
+        replications=in_words(experiment.spec.replications),
+    )
+
+
+def _factor(factor: FactorSpec) -> Factor:
+    return Factor(
+        name=factor.name,
+        unit=factor.parameter.unit,
+        is_numeric=factor.is_numeric,
+        levels=list(factor.levels),
+        zipped_with=list(factor.zipped_with),
+    )
+
+
+def _parameter(use: ParameterUse) -> ParameterUsed:
+    return ParameterUsed(
+        name=use.name,
+        value=use.value,
+        unit=use.parameter.unit,
+        source=use.source,
+        origin=use.origin,
+        low=use.parameter.low,
+        high=use.parameter.high,
+        description=use.parameter.description,
+    )
+
+
+def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return what the newest session that ran the experiment measured before it."""
+    found: dict[str, float] = {}
+    for environment in environments:
+        found = dict(environment.get("facts", {}).get(name, found))
+    return found
+
+
+def _knees(analysed: _Analysed) -> Iterable[Knee]:
+    """Yield the knee of every response over every numeric factor with enough levels."""
+    for factor in analysed.experiment.factors:
+        if not factor.is_numeric or len(factor.levels) < FEWEST_LEVELS:
+            continue
+        for where, places in _curves(analysed.points, factor):
+            for metric in analysed.responses:
+                yield _knee(analysed, factor.name, metric, where, places)
+
+
+def _curves(
+    points: Sequence[PointResult], factor: FactorSpec
+) -> list[tuple[dict[str, Value], list[int]]]:
+    """Return the points of each curve over `factor`, with the levels of all other factors."""
+    curves: dict[tuple[tuple[str, Value], ...], list[int]] = {}
+    moving = {factor.name, *factor.zipped_with}
+    for place, point in enumerate(points):
+        held = tuple((name, level) for name, level in point.levels.items() if name not in moving)
+        curves.setdefault(held, []).append(place)
+    return [(dict(held), places) for held, places in curves.items()]
+
+
+def _knee(
+    analysed: _Analysed, factor: str, metric: str, where: dict[str, Value], places: Sequence[int]
+) -> Knee:
+    levels, samples = [], []
+    for place in places:
+        sample = analysed.samples[place].get(metric)
+        if sample is not None:
+            levels.append(float(analysed.points[place].levels[factor]))
+            samples.append(sample)
+    if len(samples) < len(places):
+        note = f"{len(places) - len(samples)} of {len(places)} levels have no value yet"
+        return Knee(metric=metric, factor=factor, where=where, found=False, note=note)
+    curve = curve_of(levels, samples)
+    if curve is None:
+        note = "a level has too few replications for an interval"
+        return Knee(metric=metric, factor=factor, where=where, found=False, note=note)
+    fit = find_knee(curve)
+    return Knee(
+        metric=metric,
+        factor=factor,
+        where=where,
+        found=fit.level is not None,
+        level=fit.level,
+        level_low=fit.low,
+        level_high=fit.high,
+        value=fit.value,
+        note=fit.note,
+    )
+
+
+def _claim(claim: Claim, analysed: Sequence[_Analysed]) -> ClaimResult:
+    found = next((one for one in analysed if one.experiment.spec.name == claim.experiment), None)
+    if found is None:
+        return check_claim(claim, Evidence(points=[]))
+    points = [
+        MeasuredPoint(point.levels, samples.get(claim.metric))
+        for point, samples in zip(found.points, found.samples, strict=True)
+    ]
+    units = {metric.name: metric.unit for metric in found.metrics}
+    factors = {factor.name: factor.parameter.unit for factor in found.experiment.factors}
+    return check_claim(
+        claim, Evidence(points=points, unit=units.get(claim.metric, ""), factor_units=factors)
+    )

@@ -1,0 +1,391 @@
+"""Claims: each checkable sentence of a study against our figures, decided by intervals.
+
+A quantity *holds* when its whole interval lies inside what the claim allows, *differs* when the
+whole interval lies outside, and is *undecided* when it straddles the border or when there is no
+interval. Claims about several levels are several comparisons: each gets the confidence
+1 - 0.05 / m (Bonferroni), so that all hold together with 95 %, and the reason says so.
+
+Invariant: between holds and differs always lies undecided, however the intervals shrink.
+
+Sources: Bonferroni's inequality as in Law, *Simulation Modeling and Analysis* (2015), section
+9.7; deciding by intervals as in equivalence tests, Schuirmann (1987).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast, ratio
+from headroom.analysis.knee import KneeFit, curve_of, find_knee
+from headroom.analysis.results import ClaimResult, Verdict
+from headroom.analysis.wording import percent, place, quantity
+from headroom.experiment.study import (
+    Claim,
+    FlatClaim,
+    KneeClaim,
+    MonotoneClaim,
+    OrderingClaim,
+    RatioClaim,
+    ValueClaim,
+    Where,
+)
+from headroom.experiment.system import Value
+
+INFINITY = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPoint:
+    """A point as claims see it: its levels, and its sample of the claim's metric if any."""
+
+    levels: Mapping[str, Value]
+    sample: Sample | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the study knows about the metric of a claim.
+
+    Parameters
+    ----------
+    points
+        All points of the claim's experiment, in the order of the study file; empty where the
+        experiment was not run.
+    unit
+        Unit of the metric.
+    factor_units
+        Unit of each factor.
+    """
+
+    points: Sequence[MeasuredPoint]
+    unit: str = ""
+    factor_units: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What a claim allows: all numbers from `low` to `high`, both included."""
+
+    low: float = -INFINITY
+    high: float = INFINITY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found for a claim; `ours` is the figure in words."""
+
+    verdict: Verdict
+    reason: str
+    ours: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+
+
+class _NoEvidenceError(Exception):
+    """A claim cannot be decided; the message says why."""
+
+
+def decide(interval: Interval, region: Region) -> Verdict:
+    """Return the verdict of one interval.
+
+    Examples
+    --------
+    >>> sure = Interval(value=1.0, low=0.9, high=1.1, method="student-t")
+    >>> decide(sure, Region(0.5, 2.0)), decide(sure, Region(1.0, 2.0)), decide(sure, Region(2.0))
+    ('holds', 'undecided', 'differs')
+    """
+    if interval.low is None or interval.high is None:
+        return "undecided"
+    if region.low <= interval.low and interval.high <= region.high:
+        return "holds"
+    if interval.high < region.low or interval.low > region.high:
+        return "differs"
+    return "undecided"
+
+
+def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
+    """Return the row of the claims table for one claim."""
+    try:
+        finding = _CHECKS[type(claim)](claim, evidence)
+    except _NoEvidenceError as reason:
+        finding = Finding(verdict="undecided", reason=str(reason))
+    return ClaimResult(
+        name=claim.name,
+        text=claim.text,
+        kind=str(claim.__struct_config__.tag),
+        experiment=claim.experiment,
+        metric=claim.metric,
+        published=claim.published,
+        source=claim.source,
+        ours=finding.ours,
+        value=finding.value,
+        low=finding.low,
+        high=finding.high,
+        unit=finding.unit,
+        verdict=finding.verdict,
+        reason=finding.reason,
+    )
+
+
+def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
+    interval = _sample_at(claim.where, claim, evidence).interval()
+    margin = claim.tolerance_absolute
+    if margin is None:
+        margin = (claim.tolerance or 0.0) * abs(claim.value)
+    region = Region(claim.value - margin, claim.value + margin)
+    return _of_interval(interval, region, evidence.unit)
+
+
+def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
+    above = _sample_at(claim.where, claim, evidence)
+    below = _sample_at(claim.to, claim, evidence)
+    return _of_interval(ratio(above, below), _ratio_region(claim), "1")
+
+
+def _ratio_region(claim: RatioClaim) -> Region:
+    low = -INFINITY if claim.at_least is None else claim.at_least
+    high = INFINITY if claim.at_most is None else claim.at_most
+    if claim.value is None:
+        return Region(low, high)
+    margin = (claim.tolerance or 0.0) * abs(claim.value)
+    return Region(max(low, claim.value - margin), min(high, claim.value + margin))
+
+
+def _of_interval(interval: Interval, region: Region, unit: str) -> Finding:
+    verdict = decide(interval, region)
+    return Finding(
+        verdict=verdict,
+        reason=interval.note or _reason(verdict, region, unit),
+        ours=quantity(interval.value, unit, interval.low, interval.high),
+        value=interval.value,
+        low=interval.low,
+        high=interval.high,
+        unit=unit,
+    )
+
+
+def _reason(verdict: Verdict, region: Region, unit: str) -> str:
+    allowed = _in_words(region, unit)
+    return {
+        "holds": f"the whole interval is {allowed}",
+        "differs": f"no part of the interval is {allowed}",
+        "undecided": f"only a part of the interval is {allowed}: more replications narrow it",
+    }[verdict]
+
+
+def _in_words(region: Region, unit: str) -> str:
+    if region.high == INFINITY:
+        return f"at least {quantity(region.low, unit)}"
+    if region.low == -INFINITY:
+        return f"at most {quantity(region.high, unit)}"
+    return f"within {quantity(region.low, unit)} and {quantity(region.high, unit)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the comparisons that make up a claim: `weighted` samples against `region`."""
+
+    text: str
+    samples: Sequence[Sample]
+    weights: Sequence[float]
+    region: Region
+
+
+def _check_ordering(claim: OrderingClaim, evidence: Evidence) -> Finding:
+    curve = _curve(claim.factor, claim, evidence)
+    missing = [level for level in claim.order if level not in curve]
+    if missing:
+        raise _NoEvidenceError(f"no sound replication at {claim.factor} = {missing[0]}")
+    ours = " < ".join(
+        f"{quantity(curve[level].value, evidence.unit)} at {level}" for level in claim.order
+    )
+    steps = list(zip(claim.order, claim.order[1:], strict=False))
+    smallest = 5e-324  # Strictly above zero, for exact values too.
+    parts = [
+        _Part(
+            f"{claim.metric} from {claim.factor} = {a} to {b}",
+            [curve[b], curve[a]],
+            [1.0, -1.0],
+            Region(smallest),
+        )
+        for a, b in steps
+    ]
+    return _of_parts(parts, ours, evidence.unit)
+
+
+def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
+    curve = _numeric_curve(claim.factor, claim, evidence)
+    sign = 1.0 if claim.direction == "rises" else -1.0
+    parts = [
+        _step(claim, (low, curve[low]), (high, curve[high]), sign)
+        for low, high in zip(list(curve), list(curve)[1:], strict=False)
+    ]
+    ours = ", ".join(
+        f"{quantity(sample.value, evidence.unit)} at {level:g}" for level, sample in curve.items()
+    )
+    return _of_parts(parts, ours, evidence.unit)
+
+
+def _step(
+    claim: MonotoneClaim, before: tuple[float, Sample], after: tuple[float, Sample], sign: float
+) -> _Part:
+    """Return the comparison of neighbours: after - before, a small step back allowed."""
+    level, sample = before
+    allowed = sign * claim.tolerance * (1.0 if sample.value >= 0.0 else -1.0)
+    return _Part(
+        f"{claim.metric} from {claim.factor} = {level:g} to {after[0]:g}",
+        [after[1], sample],
+        [sign, -sign * (1.0 - allowed)],
+        Region(low=0.0),
+    )
+
+
+def _check_flat(claim: FlatClaim, evidence: Evidence) -> Finding:
+    start = -INFINITY if claim.start is None else claim.start
+    stop = INFINITY if claim.stop is None else claim.stop
+    whole = _numeric_curve(claim.factor, claim, evidence)
+    curve = {level: sample for level, sample in whole.items() if start <= level <= stop}
+    if len(curve) < 2:  # noqa: PLR2004 - one level is always flat
+        raise _NoEvidenceError(f"fewer than two levels of {claim.factor} lie in the range")
+    samples = list(curve.values())
+    mean = sum(sample.value for sample in samples) / len(samples)
+    parts = [
+        part
+        for place, level in enumerate(curve)
+        for part in _within_of_mean(claim, samples, place, level, 1.0 if mean >= 0.0 else -1.0)
+    ]
+    largest = max(abs(sample.value - mean) for sample in samples)
+    away = percent(largest / abs(mean)) if mean else quantity(largest, evidence.unit)
+    ours = f"{quantity(mean, evidence.unit)} on average, at most {away} away"
+    return _of_parts(parts, ours, evidence.unit)
+
+
+def _within_of_mean(
+    claim: FlatClaim, samples: Sequence[Sample], place: int, level: float, sign: float
+) -> list[_Part]:
+    """Return both comparisons of one level with the mean of all, widened by the tolerance."""
+    parts = []
+    for side in (1.0, -1.0):
+        of_mean = (1.0 + side * sign * claim.tolerance) / len(samples)
+        weights = [-of_mean] * len(samples)
+        weights[place] += 1.0
+        bound = Region(high=0.0) if side > 0.0 else Region(low=0.0)
+        text = f"{claim.metric} at {claim.factor} = {level:g} against the mean"
+        parts.append(_Part(text, samples, weights, bound))
+    return parts
+
+
+def _of_parts(parts: Sequence[_Part], ours: str, unit: str) -> Finding:
+    """Return the verdict of several comparisons that must hold together."""
+    each = 1.0 - (1.0 - CONFIDENCE) / len(parts)
+    intervals = [contrast(part.samples, part.weights, confidence=each) for part in parts]
+    verdicts = [decide(i, part.region) for i, part in zip(intervals, parts, strict=True)]
+    verdict: Verdict = next((v for v in ("differs", "undecided") if v in verdicts), "holds")
+    first = verdicts.index(verdict)
+    reason = "every comparison holds" if verdict == "holds" else parts[first].text
+    if verdict != "holds":
+        reason += _margin(verdict, intervals[first], unit)
+    if len(parts) > 1:
+        reason += f" (Bonferroni: each of {len(parts)} comparisons at {percent(each)})"
+    return Finding(verdict=verdict, reason=reason, ours=ours, unit=unit)
+
+
+def _margin(verdict: Verdict, shown: Interval, unit: str) -> str:
+    if shown.note:
+        return f": {shown.note}"
+    found = quantity(shown.value, unit, shown.low, shown.high)
+    word = "contradicts the claim" if verdict == "differs" else "does not settle it"
+    return f": the margin {found} {word}"
+
+
+def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
+    curve = _numeric_curve(claim.factor, claim, evidence)
+    prepared = curve_of(list(curve), list(curve.values()))
+    if prepared is None:
+        raise _NoEvidenceError("a level has too few replications for an interval")
+    fit = find_knee(prepared)
+    if fit.level is None:
+        raise _NoEvidenceError(fit.note)
+    margin = claim.tolerance * abs(claim.level)
+    unit = (evidence.factor_units or {}).get(claim.factor, "")
+    region = Region(claim.level - margin, claim.level + margin)
+    return _of_interval(_as_interval(fit), region, unit)
+
+
+def _as_interval(fit: KneeFit) -> Interval:
+    return Interval(value=fit.level or 0.0, low=fit.low, high=fit.high, method="student-t")
+
+
+def _sample_at(where: Where, claim: Claim, evidence: Evidence) -> Sample:
+    """Return the sample of the one point that `where` selects."""
+    points = _selected(where, evidence)
+    if len(points) != 1:
+        known = place(where)
+        raise _NoEvidenceError(
+            f"no point with {known} was planned"
+            if not points
+            else f"{known} selects {len(points)} points: name more factors in where"
+        )
+    sample = points[0].sample
+    if sample is None:
+        raise _NoEvidenceError(
+            f"no sound replication gives {claim.metric} at {place(points[0].levels)}"
+        )
+    return sample
+
+
+def _selected(where: Where, evidence: Evidence) -> list[MeasuredPoint]:
+    if not evidence.points:
+        raise _NoEvidenceError("the experiment was not run")
+    return [
+        point
+        for point in evidence.points
+        if all(point.levels.get(name) == level for name, level in where.items())
+    ]
+
+
+def _curve(factor: str, claim: Claim, evidence: Evidence) -> dict[Value, Sample]:
+    """Return the samples over the levels of a factor, the other factors held by `where`."""
+    curve: dict[Value, Sample] = {}
+    points = _selected(claim.where, evidence)
+    if not points:
+        raise _NoEvidenceError(f"no point with {place(claim.where)} was planned")
+    for point in points:
+        level = point.levels.get(factor)
+        if level is None:
+            raise _NoEvidenceError(f"{factor} is not a factor of the experiment")
+        if level in curve:
+            raise _NoEvidenceError(
+                f"several points have {factor} = {level}: name the other factors in where"
+            )
+        if point.sample is None:
+            raise _NoEvidenceError(
+                f"no sound replication gives {claim.metric} at {place(point.levels)}"
+            )
+        curve[level] = point.sample
+    return curve
+
+
+def _numeric_curve(factor: str, claim: Claim, evidence: Evidence) -> dict[float, Sample]:
+    """Return the curve in ascending order of the factor, which must have two levels or more."""
+    curve = _curve(factor, claim, evidence)
+    numbers: dict[float, Sample] = {}
+    for level, sample in curve.items():
+        if isinstance(level, (str, bool)):
+            raise _NoEvidenceError(f"{factor} = {level} is not a number")
+        numbers[float(level)] = sample
+    if len(numbers) < 2:  # noqa: PLR2004 - nothing to compare
+        raise _NoEvidenceError(f"{factor} has only one level here")
+    return dict(sorted(numbers.items()))
+
+
+_CHECKS: dict[type, Callable[[Any, Evidence], Finding]] = {
+    ValueClaim: _check_value,
+    RatioClaim: _check_ratio,
+    OrderingClaim: _check_ordering,
+    MonotoneClaim: _check_monotone,
+    FlatClaim: _check_flat,
+    KneeClaim: _check_knee,
+}

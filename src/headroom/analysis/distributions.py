@@ -1,0 +1,112 @@
+"""Distributions after the warm-up cut: merged over replications, never averaged.
+
+Histograms of one quantity share a grid, of which each run reports its non-empty bins; merging
+adds the counts of equal bins. Percentiles are read from merged counts and interpolated inside
+the bin.
+
+Invariant: merging and thinning keep every count.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headroom.analysis.windows import Window
+from headroom.experiment.run import FloatArray
+
+PERCENTS = (50, 95, 99)
+"""Percentiles that every distribution reports."""
+MOST_BINS = 100
+"""Most bins of a distribution in the results; neighbours are merged beyond that."""
+POOLED_METRIC = "response_s"
+"""The response time of all classes together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Counted bins in ascending order: bounds in the unit of the metric, shape (bins,)."""
+
+    low: FloatArray
+    high: FloatArray
+    counts: FloatArray
+
+    @property
+    def total(self) -> int:
+        """Number of observations."""
+        return int(self.counts.sum())
+
+
+def kept_bins(window: Window) -> dict[str, Bins]:
+    """Return the bins of each metric in the kept part of a run; empty histograms are left out.
+
+    Several classes are merged into `POOLED_METRIC` as well.
+    """
+    found = {}
+    for histogram in window.run.histograms:
+        counts = window.kept_counts(histogram)
+        kept = counts > 0
+        if kept.any():
+            bins = Bins(histogram.bin_low[kept], histogram.bin_high[kept], counts[kept])
+            found[histogram.metric] = merge([bins])
+    of_classes = [bins for name, bins in found.items() if _is_response_of_a_class(name)]
+    if of_classes and POOLED_METRIC not in found:
+        found[POOLED_METRIC] = merge(of_classes)
+    return found
+
+
+def _is_response_of_a_class(metric: str) -> bool:
+    return metric.startswith("class.") and metric.endswith(f".{POOLED_METRIC}")
+
+
+def merge(parts: Sequence[Bins]) -> Bins:
+    """Return the sum of histograms on one grid.
+
+    Examples
+    --------
+    >>> one = Bins(np.array([1.0]), np.array([2.0]), np.array([3.0]))
+    >>> two = Bins(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    >>> merge([one, two]).counts
+    array([1., 4.])
+    """
+    low = np.concatenate([bins.low for bins in parts])
+    high = np.concatenate([bins.high for bins in parts])
+    counts = np.concatenate([bins.counts for bins in parts])
+    edges, place = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
+    summed = np.bincount(place.ravel(), weights=counts, minlength=len(edges)).astype(np.float64)
+    return Bins(edges[:, 0], edges[:, 1], summed)
+
+
+def merge_by_metric(runs: Iterable[Mapping[str, Bins]]) -> dict[str, Bins]:
+    """Return the distribution of each metric over all replications."""
+    by_metric: dict[str, list[Bins]] = {}
+    for bins_of_run in runs:
+        for metric, bins in bins_of_run.items():
+            by_metric.setdefault(metric, []).append(bins)
+    return {metric: merge(parts) for metric, parts in by_metric.items()}
+
+
+def percentile(bins: Bins, percent: float) -> float:
+    """Return the value below which `percent` of the observations lie.
+
+    Interpolated linearly inside the bin, so the error is at most the width of that bin.
+
+    Examples
+    --------
+    >>> bins = Bins(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([50.0, 50.0]))
+    >>> percentile(bins, 95)
+    1.9
+    """
+    reached = np.cumsum(bins.counts)
+    target = percent / 100.0 * reached[-1]
+    index = min(int(np.searchsorted(reached, target)), bins.counts.size - 1)
+    share = (target - (reached[index] - bins.counts[index])) / bins.counts[index]
+    return float(bins.low[index] + share * (bins.high[index] - bins.low[index]))
+
+
+def thinned(bins: Bins) -> Bins:
+    """Return at most `MOST_BINS` bins by joining equally many neighbours."""
+    group = -(-bins.counts.size // MOST_BINS)
+    first = np.arange(0, bins.counts.size, group)
+    last = np.minimum(first + group, bins.counts.size) - 1
+    return Bins(bins.low[first], bins.high[last], np.add.reduceat(bins.counts, first))

@@ -1,0 +1,197 @@
+"""One point: from its replications to estimates, resources, distributions and verdicts.
+
+Invariant: only sound replications count. A run that carries a fault or breaks an operational law
+is named and left out; a point without a steady state reports no numbers at all.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from headroom.analysis.bottleneck import find_bottleneck, load_of
+from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric, thinned
+from headroom.analysis.estimates import estimates_of, resources_of, samples_of
+from headroom.analysis.intervals import Sample
+from headroom.analysis.operational_laws import LawReport, check_laws
+from headroom.analysis.results import (
+    Bottleneck,
+    Distribution,
+    Estimate,
+    LittleCheck,
+    PointResult,
+    Resource,
+    WarmUpCut,
+)
+from headroom.analysis.summaries import run_values
+from headroom.analysis.warm_up import choose_cut
+from headroom.analysis.windows import Window, open_window
+from headroom.experiment.journal import ReplicationRow
+from headroom.experiment.plan import PlannedExperiment, Point
+from headroom.experiment.run import Run
+from headroom.experiment.system import Column, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class PointSummary:
+    """What the sound replications of a point say together.
+
+    `windows` are the kept parts of the runs that passed every check, `values` the metrics of
+    each; `samples` and `merged` are empty where nothing may be reported.
+    """
+
+    cut: WarmUpCut | None
+    faults: list[str]
+    laws: list[LawReport] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    values: list[dict[str, float]] = field(default_factory=list)
+    samples: dict[str, Sample] = field(default_factory=dict)
+    merged: dict[str, Bins] = field(default_factory=dict)
+
+
+def summarise(experiment: PlannedExperiment, runs: Sequence[Run]) -> PointSummary:
+    """Return the summary of the runs of one point, unsound ones named and left out."""
+    sound = [run for run in runs if run.is_sound]
+    faults = [fault for run in runs for fault in run.faults]
+    cut = choose_cut(experiment.spec.warm_up, sound)
+    if cut is not None and not cut.is_steady:
+        return PointSummary(cut, [*faults, cut.note])
+    windows, laws, broken = _checked_windows(sound, 0.0 if cut is None else cut.cut_s)
+    bins = [kept_bins(window) for window in windows]
+    values = [run_values(window, kept) for window, kept in zip(windows, bins, strict=True)]
+    merged = merge_by_metric(bins)
+    samples = samples_of(values, merged, experiment.system.column)
+    return PointSummary(cut, faults + broken, laws, windows, values, samples, merged)
+
+
+def _checked_windows(
+    runs: Sequence[Run], cut_s: float
+) -> tuple[list[Window], list[LawReport], list[str]]:
+    windows, laws, faults = [], [], []
+    for run in runs:
+        window = open_window(run, cut_s=cut_s)
+        if window is None:
+            faults.append(f"nothing is left of a run after a warm-up of {cut_s:.6g} s")
+            continue
+        report = check_laws(window)
+        laws.append(report)
+        faults += report.faults
+        if not report.faults:
+            windows.append(window)
+    return windows, laws, faults
+
+
+def analyse_point(
+    experiment: PlannedExperiment,
+    point: Point,
+    rows: Sequence[ReplicationRow],
+    *,
+    precision: bool | None,
+) -> tuple[PointResult, dict[str, Sample]]:
+    """Return the result of one point, and its samples for claims and knees.
+
+    Parameters
+    ----------
+    experiment, point
+        The point.
+    rows
+        Its replications that count, done and failed, in order.
+    precision
+        Whether the stopping rule was satisfied; None where replications are fixed.
+    """
+    done = [row for row in rows if row.state == "done" and row.run is not None]
+    failed = [row for row in rows if row.state == "failed"]
+    summary = summarise(experiment, [row.run for row in done if row.run is not None])
+    metrics = experiment.system.metrics(point.config)
+    resources = _resources(summary)
+    result = PointResult(
+        key=point.key,
+        levels=dict(point.levels),
+        done=len(done),
+        failed=len(failed),
+        errors=_counted([row.error for row in failed]),
+        faults=_counted(summary.faults),
+        estimates=_estimates(metrics, summary),
+        resources=resources,
+        bottleneck=_bottleneck(summary, resources),
+        warm_up=summary.cut,
+        distributions=_distributions(metrics, summary, experiment.system.column),
+        little=_little(summary.laws),
+        seeds=[row.seed for row in rows],
+        precision_reached=precision,
+    )
+    return result, summary.samples
+
+
+def _estimates(metrics: Sequence[Metric], summary: PointSummary) -> dict[str, Estimate]:
+    return estimates_of(metrics, summary.samples)
+
+
+def _resources(summary: PointSummary) -> list[Resource]:
+    if not summary.windows:
+        return []
+    return resources_of(summary.windows[0].run, summary.samples)
+
+
+def _bottleneck(summary: PointSummary, resources: Sequence[Resource]) -> Bottleneck | None:
+    if not summary.windows:
+        return None
+    window = summary.windows[0]
+    values = {name: sample.value for name, sample in summary.samples.items()}
+    return find_bottleneck(resources, window.run.holds, load_of(window.table("class"), values))
+
+
+def _distributions(
+    metrics: Sequence[Metric], summary: PointSummary, column: Column
+) -> list[Distribution]:
+    units = {metric.name: metric.unit for metric in metrics}
+    binned = [_binned(metric, bins) for metric, bins in summary.merged.items()]
+    if column is not Column.MEASURE:
+        return binned
+    return binned + [
+        _sampled(name, units[name], sample)
+        for name, sample in summary.samples.items()
+        if name in units
+    ]
+
+
+def _binned(metric: str, bins: Bins) -> Distribution:
+    drawn = thinned(bins)
+    return Distribution(
+        metric=metric,
+        unit="s",
+        count=bins.total,
+        low=drawn.low.tolist(),
+        high=drawn.high.tolist(),
+        counts=[int(number) for number in drawn.counts],
+    )
+
+
+def _sampled(metric: str, unit: str, sample: Sample) -> Distribution:
+    return Distribution(
+        metric=metric,
+        unit=unit,
+        count=sample.count,
+        low=[],
+        high=[],
+        counts=[],
+        samples=sample.values.tolist(),
+    )
+
+
+def _little(laws: Sequence[LawReport]) -> LittleCheck | None:
+    gaps = [gap for gap in (law.worst() for law in laws) if gap is not None]
+    if not gaps:
+        return None
+    worst = max(gaps, key=lambda gap: (not gap.passed, gap.gap))
+    return LittleCheck(
+        passed=worst.passed,
+        worst_gap=worst.gap,
+        place=worst.place,
+        tolerance=max(worst.tolerance, 0.0),
+    )
+
+
+def _counted(messages: Sequence[str]) -> list[str]:
+    """Return each message once, with how often it came."""
+    counts = Counter(messages)
+    return [text if times == 1 else f"{text} ({times} times)" for text, times in counts.items()]

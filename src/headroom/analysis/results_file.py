@@ -1,0 +1,79 @@
+"""`results.json`: the analysed study as one document, written atomically.
+
+Invariant: a reader sees the old file or the new one, never a part of either.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from headroom.analysis.results import StudyResult
+from headroom.errors import EnvironmentUnfitError
+
+FORMAT = 1
+"""Version of the document; a change that old readers misread raises it."""
+
+
+def write_results(result: StudyResult, path: Path) -> None:
+    """Write `result` to `path`, replacing an older file in one step.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        The folder cannot be written or the disk is full; an older file is untouched.
+    """
+    encoded = msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, encoded)
+    except OSError as error:
+        raise EnvironmentUnfitError(
+            f"the results cannot be written to {path}: {error.strerror or error}",
+            cure="free space or make the folder writable; the journal keeps every replication",
+        ) from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read_results(path: Path) -> StudyResult:
+    """Return the study that `write_results` stored.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        The file is missing, damaged, or of another format.
+    """
+    try:
+        result = msgspec.json.decode(path.read_bytes(), type=StudyResult)
+    except OSError as error:
+        raise EnvironmentUnfitError(
+            f"the results {path} cannot be read: {error.strerror or error}",
+            cure="run the study, or write its report again: headroom report STUDY",
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise _unreadable(path, str(error)) from error
+    if result.format != FORMAT:
+        raise _unreadable(path, f"format {result.format}, this version reads {FORMAT}")
+    return result
+
+
+def _unreadable(path: Path, reason: str) -> EnvironmentUnfitError:
+    return EnvironmentUnfitError(
+        f"{path} is not a results file of this version: {reason}",
+        cure="write it again from the journal: headroom report STUDY",
+    )
