@@ -88,7 +88,9 @@ def _check_where(
 ) -> list[Point]:
     """Return the points that a selection means; raise where it means none."""
     wanted = {
-        name: _level(loaded, (*place, name), level, _factor(loaded, (*place, name), name, experiment))
+        name: _level(
+            loaded, (*place, name), level, _factor(loaded, (*place, name), name, experiment)
+        )
         for name, level in where.items()
     }
     points = [

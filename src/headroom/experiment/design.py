@@ -170,9 +170,13 @@ def _at_level(
     try:
         yield
     except HeadroomError as error:
-        wrong = next(
-            (number for number, level in enumerate(levels) if not _fits(level, parameter)), None
-        ) if isinstance(levels, list) else None
+        wrong = (
+            next(
+                (number for number, level in enumerate(levels) if not _fits(level, parameter)), None
+            )
+            if isinstance(levels, list)
+            else None
+        )
         where = place if wrong is None else (*place, wrong)
         raise loaded.relocated(where, error) from error
 
@@ -312,7 +316,7 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
     groups = []
     for factor in factors:
         together = [factor, *(by_name[name] for name in factor.zipped_with)]
-        if factor.name != min(together, key=lambda one: factors.index(one)).name:
+        if factor.name != min(together, key=factors.index).name:
             continue
         names = [one.name for one in together]
         steps = zip(*(one.levels for one in together), strict=True)

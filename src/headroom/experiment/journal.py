@@ -125,7 +125,9 @@ class Journal:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: JournalLock | None) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, lock: JournalLock | None
+    ) -> None:
         self.path = path
         self._connection = connection
         self._lock = lock

@@ -37,9 +37,7 @@ def expand_levels(levels: Levels, parameter: Parameter) -> tuple[Value, ...]:
 def checked_levels(levels: Sequence[Value], parameter: Parameter) -> tuple[Value, ...]:
     """Return listed levels in the type of their parameter; refuse none and doubles."""
     if not levels:
-        raise StudyError(
-            f"factor {parameter.name!r} has no levels", cure="list at least one level"
-        )
+        raise StudyError(f"factor {parameter.name!r} has no levels", cure="list at least one level")
     checked = tuple(checked_level(level, parameter) for level in levels)
     doubles = [level for place, level in enumerate(checked) if level in checked[:place]]
     if doubles:
@@ -52,9 +50,7 @@ def checked_levels(levels: Sequence[Value], parameter: Parameter) -> tuple[Value
 def checked_level(level: Value, parameter: Parameter) -> Value:
     """Return one value in the type of its parameter; refuse NaN and infinity."""
     if isinstance(level, float) and level - level != 0:
-        raise StudyError(
-            f"parameter {parameter.name!r} is {level!r}", cure="give a finite number"
-        )
+        raise StudyError(f"parameter {parameter.name!r} is {level!r}", cure="give a finite number")
     return parameter.check(level)
 
 
@@ -77,15 +73,19 @@ def _shortest(number: float) -> Value:
 
 
 def _check_range(levels: Range, parameter: Parameter) -> None:
-    problem = _range_problem(levels, parameter)
+    problem = _type_problem(parameter) or _range_problem(levels)
     if problem is not None:
         message, cure = problem
         raise StudyError(f"the range of factor {parameter.name!r} {message}", cure=cure)
 
 
-def _range_problem(levels: Range, parameter: Parameter) -> tuple[str, str] | None:
-    if parameter.type not in {"int", "float", "any"}:
-        return f"is for numbers, but its type is {parameter.type}", "list the levels instead"
+def _type_problem(parameter: Parameter) -> tuple[str, str] | None:
+    if parameter.type in {"int", "float", "any"}:
+        return None
+    return f"is for numbers, but its type is {parameter.type}", "list the levels instead"
+
+
+def _range_problem(levels: Range) -> tuple[str, str] | None:
     if (levels.step is None) == (levels.count is None):
         return "needs either step or count", "give one of the two"
     if levels.stop <= levels.start:
@@ -94,9 +94,13 @@ def _range_problem(levels: Range, parameter: Parameter) -> tuple[str, str] | Non
         return "has a step on a log scale", "give count instead of step"
     if levels.scale == "log" and levels.start <= 0:
         return "starts at 0 or below on a log scale", "start above 0"
-    if levels.step is not None and levels.step <= 0:
+    return None if levels.step is None else _step_problem(levels.stop - levels.start, levels.step)
+
+
+def _step_problem(width: float, step: float) -> tuple[str, str] | None:
+    if step <= 0:
         return "has a step of 0 or less", "give a step above 0"
-    if levels.step is not None and (levels.stop - levels.start) / levels.step > MOST_LEVELS:
+    if width / step > MOST_LEVELS:
         return f"has more than {MOST_LEVELS} levels", "give a larger step"
     return None
 

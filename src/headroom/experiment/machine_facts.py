@@ -108,7 +108,7 @@ def _size(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d+)([KMG]?)", text or "")
     if match is None:
         return None
-    return int(match.group(1)) * 1024 ** " KMG".index(match.group(2) or " ")
+    return int(match.group(1)) << (10 * " KMG".index(match.group(2) or " "))
 
 
 def _mitigations(folder: Path) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """A `Run` as bytes and back, exactly: what the journal stores and workers send.
 
 Layout: zlib over MessagePack. An array is packed as ``[type, shape, bytes]``; before the
-compression each word is XORed with its predecessor in the same column and the bytes are transposed, because
-neighbours in a series share their sign, exponent and first digits. Both steps are reversible bit
-by bit, so NaN, infinities and -0.0 survive. The same run always gives the same bytes.
+compression each word is XORed with its predecessor in the same column and the bytes are
+transposed, because neighbours in a series share their sign, exponent and first digits. Both steps
+are reversible bit by bit, so NaN, infinities and -0.0 survive. The same run always gives the same
+bytes.
 """
 
 import math

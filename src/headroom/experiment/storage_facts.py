@@ -53,9 +53,13 @@ def mount_of(folder: Path, root: Path = ROOT) -> Mount | None:
     if text is None:
         return None
     place = _existing(folder)
-    holders = [mount for line in text.splitlines() if (mount := _mount(line)) and _holds(mount, place)]
+    holders = [
+        mount for line in text.splitlines() if (mount := _mount(line)) and _holds(mount, place)
+    ]
     # Of mounts on the same place the last one is on top.
-    return max(enumerate(holders), key=lambda item: (len(item[1].point), item[0]), default=(0, None))[1]
+    return max(
+        enumerate(holders), key=lambda item: (len(item[1].point), item[0]), default=(0, None)
+    )[1]
 
 
 def _existing(folder: Path) -> Path:

@@ -1,7 +1,8 @@
 """The study file as data: what `study.toml` may say, and its published JSON schema.
 
 A study is a folder with a `study.toml`. This module holds the types only; reading, checking
-and error messages with line numbers are in `study_file`, points and seeds in `design`.
+and error messages with line numbers are in `study_file`, points and seeds in `design`. The
+description of each key appears in the JSON schema and in docs/reference/study-file.md.
 
 Invariant: every key is declared here or by a system's `setup_type`; unknown keys are refused.
 """
@@ -9,172 +10,249 @@ Invariant: every key is declared here or by a system's `setup_type`; unknown key
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from headroom.experiment.system import Value
 
-Name: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)]
+Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)]
 
 
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the study file: unknown keys are refused."""
-
-
-class Range(_Table, kw_only=True, rename={"start": "from", "stop": "to"}):
+class Range(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    rename={"start": "from", "stop": "to"},
+):
     """Levels from `from` to `to` inclusive: by `step`, or `count` levels on a `scale`."""
 
-    start: float
-    stop: float
-    step: float | None = None
-    count: Annotated[int, msgspec.Meta(ge=2, le=100_000)] | None = None
-    scale: Literal["linear", "log"] = "linear"
+    start: Annotated[float, Meta(description="First level.")]
+    stop: Annotated[float, Meta(description="Last level; with `step` the last one at most.")]
+    step: Annotated[
+        float | None, Meta(description="Distance of two levels; instead of `count`.")
+    ] = None
+    count: Annotated[
+        Annotated[int, Meta(ge=2, le=100_000)] | None,
+        Meta(
+            description="Number of levels; on a whole-number parameter they are rounded and "
+            "doubles left out."
+        ),
+    ] = None
+    scale: Annotated[
+        Literal["linear", "log"],
+        Meta(description="Equal distances (`linear`) or equal ratios (`log`, needs `count`)."),
+    ] = "linear"
 
 
-class Sourced(_Table, kw_only=True):
+class Sourced(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A fixed value with the place it was taken from; the source is printed in the report."""
 
-    value: Value
-    source: str
+    value: Annotated[Value, Meta(description="The value.")]
+    source: Annotated[
+        str, Meta(description="Where it comes from: paper, data sheet, measured, assumed ...")
+    ]
 
 
 Levels: TypeAlias = list[Value] | Range
 """Levels of a factor. A list of lists is written as a zipped factor instead."""
 
 
-class Replications(_Table, kw_only=True):
+class Replications(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often each point runs.
 
     Fixed (`count`), or until the 95 % interval of `metric` is narrower than `half_width`
     (relative to its centre), at least `minimum` and at most `maximum` times.
     """
 
-    count: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    metric: str | None = None
-    half_width: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
-    minimum: Annotated[int, msgspec.Meta(ge=2)] = 5
-    maximum: Annotated[int, msgspec.Meta(ge=2)] = 100
+    count: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Fixed number; instead of `metric` and `half_width`."),
+    ] = None
+    metric: Annotated[
+        str | None, Meta(description="Metric whose interval decides; needs `half_width`.")
+    ] = None
+    half_width: Annotated[
+        Annotated[float, Meta(gt=0, lt=1)] | None,
+        Meta(description="Half of the 95 % interval, relative to its centre: 0.05 is 5 %."),
+    ] = None
+    minimum: Annotated[int, Meta(ge=2, description="Replications before the metric decides.")] = 5
+    maximum: Annotated[int, Meta(ge=2, description="Replications at most.")] = 100
 
 
-class WarmUp(_Table, kw_only=True):
+class WarmUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the warm-up is cut: MSER-5, a fixed share of the run, or not at all."""
 
-    method: Literal["mser5", "fixed", "none"] = "mser5"
-    seconds: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """Simulated or measured time (s) that method `fixed` removes."""
+    method: Annotated[
+        Literal["mser5", "fixed", "none"],
+        Meta(
+            description="`mser5` finds the cut, `fixed` removes `seconds`, `none` removes nothing."
+        ),
+    ] = "mser5"
+    seconds: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="Simulated or measured time (s) that method `fixed` removes."),
+    ] = None
 
 
-class Quick(_Table, kw_only=True):
+class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `--quick` replaces in an experiment: whole keys, never merged within a factor."""
 
-    fixed: dict[str, Value | Sourced] = {}
-    factors: dict[str, Levels] = {}
-    zipped: list[dict[str, list[Value]]] | None = None
-    replications: Replications | None = None
-    system: dict[str, Any] = {}
-    skip: bool = False
+    fixed: Annotated[
+        dict[str, Value | Sourced],
+        Meta(description="Fixed values to set or replace; a factor named here is none any more."),
+    ] = {}
+    factors: Annotated[
+        dict[str, Levels],
+        Meta(description="Factors to set or replace; a fixed value named here is none any more."),
+    ] = {}
+    zipped: Annotated[
+        list[dict[str, list[Value]]] | None, Meta(description="Replaces all zipped factors.")
+    ] = None
+    replications: Annotated[
+        Replications | None, Meta(description="Replaces the table `replications`.")
+    ] = None
+    system: Annotated[
+        dict[str, Any], Meta(description="Keys of the system's set-up to set or replace.")
+    ] = {}
+    skip: Annotated[bool, Meta(description="Leave the whole experiment out.")] = False
 
 
-class Experiment(_Table, kw_only=True):
+class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table `[[experiment]]`: a system, its fixed parameters, its factors."""
 
-    name: Name
-    title: str = ""
-    system: dict[str, Any]
-    """`name` of the system; the other keys are that system's own set-up."""
-    fixed: dict[str, Value | Sourced] = {}
-    factors: dict[str, Levels] = {}
-    zipped: list[dict[str, list[Value]]] = []
-    """Factors that move together: each table names lists of equal length."""
-    responses: list[str] = []
-    """Metrics to show first; empty: the system's first three."""
-    replications: Replications = Replications(count=10)
-    warm_up: WarmUp = WarmUp()
-    quick: Quick = Quick()
+    name: Annotated[Name, Meta(description="Letters, digits, - and _; unique in the study.")]
+    title: Annotated[str, Meta(description="Heading in the report.")] = ""
+    system: Annotated[
+        dict[str, Any],
+        Meta(description="`name` of the system; the other keys are that system's own set-up."),
+    ]
+    fixed: Annotated[
+        dict[str, Value | Sourced],
+        Meta(description="Values of parameters that do not vary, plain or with their source."),
+    ] = {}
+    factors: Annotated[
+        dict[str, Levels],
+        Meta(description="Parameters that vary: a list of levels, or a range."),
+    ] = {}
+    zipped: Annotated[
+        list[dict[str, list[Value]]],
+        Meta(description="Factors that move together: each table names lists of equal length."),
+    ] = []
+    responses: Annotated[
+        list[str], Meta(description="Metrics to show first; empty: the system's first three.")
+    ] = []
+    replications: Annotated[Replications, Meta(description="How often each point runs.")] = (
+        Replications(count=10)
+    )
+    warm_up: Annotated[WarmUp, Meta(description="How the warm-up is cut.")] = WarmUp()
+    quick: Annotated[Quick, Meta(description="The smaller variant that `--quick` runs.")] = Quick()
 
 
 Where: TypeAlias = dict[str, Value]
 """Selects points by factor levels; factors not named match every level."""
 
 
-class _ClaimBase(_Table, tag_field="kind", kw_only=True):
+class _ClaimBase(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
+):
     """What every claim says."""
 
-    name: Name
-    text: str
-    experiment: str
-    metric: str
-    where: Where = {}
-    published: str = ""
-    """What the source says, as words, for the table; numbers to check are fields of the kind."""
-    source: str = ""
+    name: Annotated[Name, Meta(description="Letters, digits, - and _; unique in the study.")]
+    text: Annotated[str, Meta(description="The claim as a sentence.")]
+    experiment: Annotated[str, Meta(description="Name of the experiment that it is about.")]
+    metric: Annotated[str, Meta(description="Metric that it is about.")]
+    where: Annotated[
+        Where, Meta(description="Levels of factors; a factor not named matches every level.")
+    ] = {}
+    published: Annotated[
+        str, Meta(description="What the source says, as words, for the table.")
+    ] = ""
+    source: Annotated[str, Meta(description="Where it was published.")] = ""
 
 
-class ValueClaim(_ClaimBase, tag="value", kw_only=True):
+class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="value"):
     """`metric` at the one point `where` is `value` within a relative or absolute tolerance."""
 
-    value: float
-    tolerance: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    tolerance_absolute: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    value: Annotated[float, Meta(description="Published value, in the unit of the metric.")]
+    tolerance: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="Relative: 0.05 is 5 % of `value`."),
+    ] = None
+    tolerance_absolute: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="In the unit of the metric.")
+    ] = None
 
 
-class RatioClaim(_ClaimBase, tag="ratio", kw_only=True):
+class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="ratio"):
     """`metric` at `where` divided by `metric` at `to` is `value`, or at least / at most."""
 
-    to: Where
-    value: float | None = None
-    tolerance: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    at_least: float | None = None
-    at_most: float | None = None
+    to: Annotated[Where, Meta(description="The point to divide by.")]
+    value: Annotated[float | None, Meta(description="Published ratio.")] = None
+    tolerance: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="Relative: 0.05 is 5 % of `value`."),
+    ] = None
+    at_least: Annotated[float | None, Meta(description="Lower bound of the ratio.")] = None
+    at_most: Annotated[float | None, Meta(description="Upper bound of the ratio.")] = None
 
 
-class OrderingClaim(_ClaimBase, tag="ordering", kw_only=True):
+class OrderingClaim(
+    _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="ordering"
+):
     """`metric` over the levels of `factor` rises strictly in the order given."""
 
-    factor: str
-    order: list[Value]
+    factor: Annotated[str, Meta(description="The factor whose levels are ordered.")]
+    order: Annotated[list[Value], Meta(description="Levels, that with the smallest metric first.")]
 
 
-class MonotoneClaim(_ClaimBase, tag="monotone", kw_only=True):
-    """`metric` never falls (or never rises) over the levels of a numeric `factor`.
+class MonotoneClaim(
+    _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="monotone"
+):
+    """`metric` never falls (or never rises) over the levels of a numeric `factor`."""
 
-    A step against `direction` of at most `tolerance`, relative to the level before, does not
-    count: without it, a plateau can never be told from a small fall.
-    """
-
-    factor: str
-    direction: Literal["rises", "falls"]
-    tolerance: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.0
+    factor: Annotated[str, Meta(description="A numeric factor.")]
+    direction: Annotated[
+        Literal["rises", "falls"], Meta(description="Where the metric goes as the factor grows.")
+    ]
 
 
-class FlatClaim(_ClaimBase, tag="flat", kw_only=True):
+class FlatClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="flat"):
     """`metric` stays within `tolerance` (relative) of its mean between two levels of `factor`."""
 
-    factor: str
-    tolerance: Annotated[float, msgspec.Meta(gt=0)]
-    start: float | None = msgspec.field(default=None, name="from")
-    stop: float | None = msgspec.field(default=None, name="to")
+    factor: Annotated[str, Meta(description="A numeric factor.")]
+    tolerance: Annotated[float, Meta(gt=0, description="Relative: 0.05 is 5 % of the mean.")]
+    start: Annotated[
+        float | None, Meta(description="Level to start at; levels below do not count.")
+    ] = msgspec.field(default=None, name="from")
+    stop: Annotated[
+        float | None, Meta(description="Level to end at; levels above do not count.")
+    ] = msgspec.field(default=None, name="to")
 
 
-class KneeClaim(_ClaimBase, tag="knee", kw_only=True):
-    """The curve of `metric` over a numeric `factor` bends at `level`.
+class KneeClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="knee"):
+    """The curve of `metric` over a numeric `factor` bends at `level`, within `tolerance`."""
 
-    `tolerance` is relative to `level`.
-    """
-
-    factor: str
-    level: float
-    tolerance: Annotated[float, msgspec.Meta(ge=0)]
+    factor: Annotated[str, Meta(description="A numeric factor.")]
+    level: Annotated[float, Meta(description="Published level of the knee.")]
+    tolerance: Annotated[float, Meta(ge=0, description="Relative: 0.1 is 10 % of `level`.")]
 
 
 Claim: TypeAlias = ValueClaim | RatioClaim | OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
 
 
-class Study(_Table, kw_only=True):
+class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole `study.toml`."""
 
-    schema: Literal[1]
-    name: Name
-    title: str
-    question: str = ""
-    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
-    experiments: list[Experiment] = msgspec.field(name="experiment")
-    claims: list[Claim] = msgspec.field(default_factory=list, name="claim")
+    schema: Annotated[Literal[1], Meta(description="Format of the file: 1.")]
+    name: Annotated[Name, Meta(description="Letters, digits, - and _.")]
+    title: Annotated[str, Meta(description="Heading of the report.")]
+    question: Annotated[str, Meta(description="What the study is to answer.")] = ""
+    seed: Annotated[
+        int, Meta(ge=0, le=2**63 - 1, description="All seeds derive from it; `--seed` replaces it.")
+    ]
+    experiments: Annotated[
+        list[Experiment], Meta(description="One or more experiments: tables `[[experiment]]`.")
+    ] = msgspec.field(name="experiment")
+    claims: Annotated[
+        list[Claim], Meta(description="Sentences to be checked: tables `[[claim]]`.")
+    ] = msgspec.field(default_factory=list, name="claim")

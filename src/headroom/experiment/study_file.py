@@ -157,7 +157,7 @@ def _syntax_cure(what: str) -> str:
         "Unclosed array": "close the list with ]",
         "Unclosed inline": "close the table with }",
         "Cannot overwrite": "the key is there twice; keep one of them",
-        "Cannot declare": "the table is there twice; keep one, or write [[...]] for a list of tables",
+        "Cannot declare": "the table is there twice; keep one, or write [[...]] for a list",
         "Expected '='": "write key = value; a header is written [name]",
         "Illegal character": "close the text with the quote that opened it",
         "Unterminated": "close the text with the quotes that opened it",

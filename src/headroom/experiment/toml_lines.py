@@ -15,7 +15,7 @@ _CODE_LENGTHS = {"x": 2, "u": 4, "U": 8}
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Return the line (from 1) of each key, table and list element of a TOML document.
+    r"""Return the line (from 1) of each key, table and list element of a TOML document.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
     Examples
     --------
-    >>> key_lines("[web]\\nusers = [1,\\n  2]\\n")[("web", "users", 1)]
+    >>> key_lines("[web]\nusers = [1,\n  2]\n")[("web", "users", 1)]
     3
     """
     return _Scanner(text.replace("\r\n", "\n")).scan()
@@ -56,7 +56,7 @@ class _Scanner:
         keys = self._keys()
         while self._peek() == "]":
             self._step()
-        path = self._resolved(keys[:-1], line) + (keys[-1],)
+        path = (*self._resolved(keys[:-1], line), keys[-1])
         if is_list:
             number = self._table_counts.get(path, 0)
             self._table_counts[path] = number + 1
@@ -121,11 +121,9 @@ class _Scanner:
 
     def _list(self, path: KeyPath) -> None:
         self._step()
-        number = 0
-        for _ in self._elements("]"):
+        for number, _ in enumerate(self._elements("]")):
             self._note((*path, number), self._line)
             self._value((*path, number))
-            number += 1
 
     def _inline_table(self, path: KeyPath) -> None:
         self._step()

@@ -5,6 +5,7 @@ the exact key, also inside tables with free keys, and to suggest the key or valu
 Whatever it does not know is left to `msgspec`, which has the last word.
 """
 
+import operator
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,13 @@ from headroom.experiment.suggestions import suggestion
 
 Path: TypeAlias = tuple[str | int, ...]
 
-_WORDS = {dict: "a table", list: "a list", str: "text", bool: "true or false", int: "a whole number"}
+_WORDS = {
+    dict: "a table",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,14 +188,15 @@ def _number_problems(
         yield _wrong(value, _describe(kind), path)
         return
     bounds = (
-        (kind.ge, lambda bound: value >= bound, "or more"),
-        (kind.gt, lambda bound: value > bound, "excluded, or more"),
-        (kind.le, lambda bound: value <= bound, "or less"),
-        (kind.lt, lambda bound: value < bound, "excluded, or less"),
+        (kind.ge, operator.ge, "{:g} or more"),
+        (kind.gt, operator.gt, "more than {:g}"),
+        (kind.le, operator.le, "{:g} or less"),
+        (kind.lt, operator.lt, "less than {:g}"),
     )
     for bound, fits, words in bounds:
-        if bound is not None and not fits(bound):
-            yield _problem(path, f"is {value!r}, outside its range", f"give {bound:g} {words}")
+        if bound is not None and not fits(value, bound):
+            cure = f"give {words.format(bound)}"
+            yield _problem(path, f"is {value!r}, outside its range", cure)
 
 
 def _describe(kind: inspect.Type) -> str:

@@ -1,0 +1,127 @@
+"""Small systems for the tests of the engine: one per column, and the ways in which runs go wrong.
+
+They live in a module of their own because worker processes import them by name; they are not
+registered and appear in no study.
+"""
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, Self
+
+import msgspec
+import numpy as np
+
+from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.experiment.run import Run, Series
+from headroom.experiment.system import Column, Metric, Parameter, Value
+
+PARAMETERS = (
+    Parameter(
+        name="users", type="int", unit="1", default=10, low=1, high=1000, source="assumed"
+    ),
+    Parameter(name="rate", type="float", unit="1/s", default=1.0, low=0.0, source="assumed"),
+    Parameter(
+        name="mode",
+        type="str",
+        unit="",
+        default="plain",
+        choices=("plain", "fails", "crashes", "dies", "hangs", "faulty"),
+        source="assumed",
+    ),
+)
+
+
+class FakeSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Set-up of the fake systems."""
+
+    observations: int = 5
+    version: str = "1"
+    required: str = ""
+    """Name of a parameter without default, empty for none."""
+    log: str = ""
+    """File that gets one line per run, relative to the study."""
+    program: str = "present"
+
+
+class FakeModel:
+    """A simulated system whose result is a function of its config and seed."""
+
+    name: ClassVar[str] = "fake-model"
+    column: ClassVar[Column] = Column.MODEL
+    setup_type: ClassVar[type[msgspec.Struct]] = FakeSetup
+
+    def __init__(self, setup: FakeSetup, base: Path) -> None:
+        self._setup = setup
+        self._base = base
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
+        """Return the system; a negative number of observations is refused."""
+        assert isinstance(setup, FakeSetup)  # noqa: S101 - narrows the type
+        if setup.observations < 0:
+            raise HeadroomError("observations is negative", cure="give 0 or more")
+        return cls(setup, base)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the declared parameters."""
+        if not self._setup.required:
+            return PARAMETERS
+        extra = Parameter(name=self._setup.required, type="int", unit="B", source="assumed")
+        return (*PARAMETERS, extra)
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
+        """Return the metrics of every config, and one that only many users have."""
+        always = (
+            Metric(name="response_s_mean", unit="s", better="low"),
+            Metric(name="throughput", unit="1/s", better="high"),
+        )
+        is_crowded = int(config["users"]) > 100  # noqa: PLR2004 - as documented
+        return (*always, Metric(name="queue_len_mean", unit="1")) if is_crowded else always
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        """Return the version of the set-up; the engine adds the config."""
+        del config
+        return f"{self._setup.version}-{self._setup.observations}"
+
+    def prepare(self) -> Mapping[str, float]:
+        """Return one fact, or refuse the machine."""
+        if self._setup.program == "missing":
+            raise EnvironmentUnfitError("the program 'missing' is not there", cure="install it")
+        return {"overhead_s": 0.25}
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Return random numbers of the seed, or go wrong in the way that `mode` says."""
+        self._write_log(config, seed)
+        _go_wrong(str(config["mode"]))
+        values = np.random.default_rng(seed).exponential(size=self._setup.observations)
+        return Run(
+            values={"response_s_mean": float(config["rate"]) + seed % 97, "throughput": 2.0},
+            series=(Series(metric="response_s", values=values, end_times_s=values.cumsum()),),
+            counters={"events": float(config["users"])},
+            faults=("overload",) if config["mode"] == "faulty" else (),
+        )
+
+    def _write_log(self, config: Mapping[str, Value], seed: int) -> None:
+        if self._setup.log:
+            with (self._base / self._setup.log).open("a") as log:
+                log.write(f"{os.getpid()} {config['users']} {seed}\n")
+
+
+class FakeMeasure(FakeModel):
+    """A measured system; the same in all else."""
+
+    name: ClassVar[str] = "fake-measure"
+    column: ClassVar[Column] = Column.MEASURE
+
+
+def _go_wrong(mode: str) -> None:
+    if mode == "fails":
+        raise HeadroomError("the disk model is overloaded", cure="lower the rate")
+    if mode == "crashes":
+        raise ZeroDivisionError("division by zero")
+    if mode == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if mode == "hangs":
+        signal.pause()

@@ -1,0 +1,155 @@
+"""How far a run has come and how long it still takes: on stderr, only on a terminal.
+
+The bar is drawn when a replication ends and at no other time: a thread that redraws ten times a
+second would disturb the measurements that it reports on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+
+@dataclass(slots=True, kw_only=True)
+class Pace:
+    """The work of one experiment.
+
+    Parameters
+    ----------
+    open_count
+        Replications that wait or run.
+    parallel
+        How many run at the same time.
+    finished_count
+        Replications that ended in this session.
+    wall_s_sum
+        Their wall time (s) together.
+    """
+
+    open_count: int
+    parallel: int
+    finished_count: int = 0
+    wall_s_sum: float = 0.0
+
+
+def time_left_s(paces: Mapping[str, Pace]) -> float | None:
+    """Return the time (s) until everything has ended, None while nothing is known.
+
+    Each experiment goes on at its own mean pace; one that has not begun is expected to be like
+    the mean of the others.
+
+    Examples
+    --------
+    >>> done = Pace(open_count=4, parallel=2, finished_count=10, wall_s_sum=5.0)
+    >>> time_left_s({"web": done})
+    1.0
+    """
+    count = sum(pace.finished_count for pace in paces.values())
+    if count == 0:
+        return None
+    overall_s = sum(pace.wall_s_sum for pace in paces.values()) / count
+    total_s = 0.0
+    for pace in paces.values():
+        mean_s = pace.wall_s_sum / pace.finished_count if pace.finished_count else overall_s
+        total_s += pace.open_count * mean_s / pace.parallel
+    return total_s
+
+
+def in_words(seconds: float | None) -> str:
+    """Return a time as a person says it.
+
+    Examples
+    --------
+    >>> in_words(42.0), in_words(200.0), in_words(8000.0), in_words(None)
+    ('42 s left', '3 min 20 s left', '2 h 13 min left', '')
+    """
+    if seconds is None:
+        return ""
+    whole = round(seconds)
+    if whole < 60:  # noqa: PLR2004 - seconds in a minute
+        return f"{whole} s left"
+    if whole < 3600:  # noqa: PLR2004 - seconds in an hour
+        return f"{whole // 60} min {whole % 60} s left"
+    return f"{whole // 3600} h {whole % 3600 // 60} min left"
+
+
+class Progress:
+    """The bar of a run on a terminal; silent elsewhere.
+
+    Parameters
+    ----------
+    console
+        Console of stderr.
+    is_quiet
+        True shows nothing, also on a terminal.
+    """
+
+    def __init__(self, console: "Console", *, is_quiet: bool = False) -> None:
+        self._console = console
+        self._is_shown = console.is_terminal and not is_quiet
+        self._paces: dict[str, Pace] = {}
+        self._reused_count = 0
+        self._failed_count = 0
+        self._bar: Bar | None = None
+
+    def start(self, paces: Mapping[str, Pace], *, reused: int) -> None:
+        """Show what is to be done, and how many replications earlier sessions did."""
+        self._paces = dict(paces)
+        self._reused_count = reused
+        if self._is_shown:
+            self._bar = _bar(self._console)
+            self._bar.start()
+            self._draw(self._bar)
+
+    def add(self, experiment: str) -> None:
+        """Note that a stopping rule asked for one replication more."""
+        self._paces[experiment].open_count += 1
+
+    def drop(self, experiment: str, count: int) -> None:
+        """Note that replications will not be tried."""
+        self._paces[experiment].open_count -= count
+
+    def finish(self, experiment: str, *, wall_s: float, is_done: bool) -> None:
+        """Note that a replication has ended."""
+        pace = self._paces[experiment]
+        pace.open_count -= 1
+        pace.finished_count += 1
+        pace.wall_s_sum += wall_s
+        self._failed_count += not is_done
+        if self._bar is not None:
+            self._draw(self._bar)
+
+    def stop(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _draw(self, bar: "Bar") -> None:
+        finished = sum(pace.finished_count for pace in self._paces.values()) + self._reused_count
+        total = finished + sum(pace.open_count for pace in self._paces.values())
+        notes = [f"{finished}/{total} replications"]
+        notes += [f"{self._reused_count} reused"] if self._reused_count else []
+        notes += [f"{self._failed_count} failed"] if self._failed_count else []
+        left = in_words(time_left_s(self._paces))
+        words = ", ".join([*notes, *([left] if left else [])])
+        if not bar.tasks:
+            bar.add_task(words, total=total)
+        bar.update(bar.tasks[0].id, description=words, completed=finished, total=total)
+        bar.refresh()
+
+
+def _bar(console: "Console") -> "Bar":
+    # rich takes longer to import than a small study takes to run: only a terminal pays for it.
+    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
+
+    return Progress(
+        BarColumn(bar_width=30),
+        TextColumn("{task.description}"),
+        console=console,
+        auto_refresh=False,
+        transient=True,
+    )

@@ -1,0 +1,124 @@
+"""What earlier sessions left in the journal, and what of it counts now.
+
+Rows that do not count stay where they are; a survey says how many and why.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headroom.experiment.environment import machine_of
+from headroom.experiment.journal import Journal
+from headroom.experiment.plan import Plan, PlannedExperiment
+from headroom.experiment.selection import Criteria, machines_of
+from headroom.experiment.system import Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What the journal holds for a plan.
+
+    Parameters
+    ----------
+    done
+        Point key to the replications that are finished and count.
+    kept
+        Reason to number of finished replications that do not count and will be run again.
+    failed_count
+        Replications whose last attempt failed; they will be tried again.
+    """
+
+    done: Mapping[str, frozenset[int]]
+    kept: Mapping[str, int] = field(default_factory=dict)
+    failed_count: int = 0
+
+    @property
+    def reused_count(self) -> int:
+        """Replications that need not be run again."""
+        return sum(len(numbers) for numbers in self.done.values())
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a user should know, one sentence each."""
+        sentences = []
+        if self.reused_count:
+            sentences.append(f"{_count(self.reused_count)} of earlier runs reused")
+        if self.failed_count:
+            sentences.append(f"{_count(self.failed_count)} failed before and tried again")
+        sentences += [
+            f"{_count(number)} kept, not reused: {reason}"
+            for reason, number in sorted(self.kept.items())
+        ]
+        return tuple(sentences)
+
+
+def session_criteria(plan: Plan, journal: Journal, facts: Mapping[str, Any]) -> dict[str, Criteria]:
+    """Return, per experiment, what a stored row must agree with to be reused on this machine.
+
+    Parameters
+    ----------
+    plan, journal
+        The plan and its journal.
+    facts
+        This machine, see `environment.collect`.
+    """
+    machines = machines_of(journal.environments())
+    here = machine_of(facts)
+    return {
+        experiment.spec.name: Criteria(
+            seed=plan.seed,
+            machines=machines,
+            machine=here if experiment.system.column is Column.MEASURE else None,
+        )
+        for experiment in plan.experiments
+    }
+
+
+def survey(plan: Plan, journal: Journal, criteria: Mapping[str, Criteria]) -> Survey:
+    """Read the journal once and return what counts for the plan."""
+    found = [_survey_one(one, journal, criteria[one.spec.name]) for one in plan.experiments]
+    kept: Counter[str] = Counter()
+    for one in found:
+        kept.update(one.kept)
+    return Survey(
+        done={key: numbers for one in found for key, numbers in one.done.items()},
+        kept=dict(kept),
+        failed_count=sum(one.failed_count for one in found),
+    )
+
+
+def _survey_one(experiment: PlannedExperiment, journal: Journal, criteria: Criteria) -> Survey:
+    points = {point.key: point for point in experiment.points}
+    done: dict[str, set[int]] = defaultdict(set)
+    failed: set[tuple[str, int]] = set()
+    refused: dict[tuple[str, int], str] = {}
+    for row in journal.heads(experiment.spec.name):
+        point = points.get(row.point_key)
+        if point is None:
+            continue
+        reason = criteria.reason_against(row, experiment, point)
+        if reason is None and row.state == "done":
+            done[row.point_key].add(row.replication)
+        elif reason is None:
+            failed.add((row.point_key, row.replication))
+        elif row.state == "done":
+            refused[row.point_key, row.replication] = reason
+    return Survey(
+        done={key: frozenset(numbers) for key, numbers in done.items()},
+        kept=Counter(reason for place, reason in _open(refused.items(), done)),
+        failed_count=sum(1 for _ in _open(((place, "") for place in failed), done)),
+    )
+
+
+def _open(
+    places: Iterable[tuple[tuple[str, int], str]], done: Mapping[str, set[int]]
+) -> Iterable[tuple[tuple[str, int], str]]:
+    """Yield the replications that no other row has finished."""
+    for place, reason in places:
+        key, number = place
+        if number not in done.get(key, ()):
+            yield place, reason
+
+
+def _count(number: int) -> str:
+    return f"{number} replication{'' if number == 1 else 's'}"

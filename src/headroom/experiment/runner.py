@@ -1,0 +1,358 @@
+"""Runs a plan: what is missing is run, stored row by row, and nothing twice.
+
+Invariants: a replication counts only after its row is durable; a failed replication never stops
+the others; simulations run in parallel first, measurements alone afterwards. Killed at any
+moment and started again, the run ends with the rows of an undisturbed one.
+See docs/background/journal-and-resume.md.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from headroom.experiment import environment, resume
+from headroom.experiment.executors import Executor, InlineExecutor
+from headroom.experiment.interrupt import Interrupt
+from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.experiment.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.progress import Pace, Progress
+from headroom.experiment.run import Run
+from headroom.experiment.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
+from headroom.experiment.seeds import derive_seed
+from headroom.experiment.selection import Criteria, select_rows
+from headroom.experiment.system import Column
+from headroom.experiment.tasks import Result, Task, recipe_of
+from headroom.experiment.worker_pool import WorkerPool
+
+_CHUNK_S = 0.5
+"""Wall time (s) that one chunk of tasks should take: long beside the cost of handing it over."""
+_PACE_WEIGHT = 0.2
+
+
+class StoppingRule(Protocol):
+    """Decides whether a point with an open number of replications needs one more."""
+
+    def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
+        """Return True where `runs`, in the order of replications, are not enough yet."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a session did, in replications.
+
+    Parameters
+    ----------
+    done, failed
+        Replications that ended in this session.
+    reused
+        Replications that earlier sessions finished and that count.
+    interrupted
+        True where the user stopped the session before its end.
+    remaining
+        Replications that are planned and not run, because the session was stopped.
+    given_up
+        Replications not tried, because the first ones of their point all failed.
+    kept
+        Reason to number of stored replications that were not reused.
+    notes
+        What a user should know, one sentence each.
+    """
+
+    done: int
+    reused: int
+    failed: int
+    interrupted: bool
+    remaining: int
+    given_up: int = 0
+    kept: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def run_plan(
+    plan: Plan,
+    journal: Journal,
+    *,
+    stopping: StoppingRule,
+    jobs: int,
+    progress: Progress,
+    interrupt: Interrupt,
+    stop_on_failure: bool = False,
+) -> Outcome:
+    """Run what a plan lacks, and store it.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    journal
+        Its journal, opened for writing.
+    stopping
+        Rule for points whose number of replications is open.
+    jobs
+        Simulations in parallel, >= 1.
+    progress
+        Told about every replication.
+    interrupt
+        Listens to Ctrl-C while the plan runs.
+    stop_on_failure
+        Start nothing more after a replication has failed.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        A system cannot run on this machine, or the journal cannot be written; every row stored
+        before stays.
+    """
+    facts = environment.collect(plan.folder)
+    criteria = resume.session_criteria(plan, journal, facts)
+    found = resume.survey(plan, journal, criteria)
+    session = _Session(
+        plan=plan,
+        journal=journal,
+        criteria=criteria,
+        stopping=stopping,
+        progress=progress,
+        interrupt=interrupt,
+        stop_on_failure=stop_on_failure,
+    )
+    with interrupt:
+        try:
+            session.run(found, facts, jobs)
+        finally:
+            progress.stop()
+    return session.outcome(found)
+
+
+class _Session:
+    """One call of `run_plan`: its schedules, what runs now, and what has come of it."""
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        journal: Journal,
+        criteria: Mapping[str, Criteria],
+        stopping: StoppingRule,
+        progress: Progress,
+        interrupt: Interrupt,
+        stop_on_failure: bool,
+    ) -> None:
+        self._plan = plan
+        self._journal = journal
+        self._criteria = criteria
+        self._stopping = stopping
+        self._progress = progress
+        self._interrupt = interrupt
+        self._stop_on_failure = stop_on_failure
+        self._schedules: dict[Column, Schedule] = {}
+        self._running: dict[int, Planned] = {}
+        self._environment = 0
+        self._started_count = 0
+        self._done_count = 0
+        self._failed_count = 0
+        self._given_up_count = 0
+        self._was_killed = False
+        self._mean_wall_s: float | None = None
+
+    def run(self, found: resume.Survey, facts: Mapping[str, Any], jobs: int) -> None:
+        """Run everything that the survey lacks."""
+        self._schedules = {column: self._schedule(column, found) for column in Column}
+        for schedule in self._schedules.values():
+            self._extend(schedule, schedule.settled())
+        if not any(self._schedules.values()):
+            return
+        self._environment = self._journal.add_environment({**facts, "facts": self._prepare()})
+        self._progress.start(self._paces(jobs), reused=found.reused_count)
+        self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
+        self._drive(self._schedules[Column.MEASURE], self._inline_executor, 1)
+
+    def outcome(self, found: resume.Survey) -> Outcome:
+        """Return what has come of the session."""
+        waiting = sum(len(schedule) for schedule in self._schedules.values()) + len(self._running)
+        was_asked = self._interrupt.is_requested and waiting > 0
+        return Outcome(
+            done=self._done_count,
+            reused=found.reused_count,
+            failed=self._failed_count,
+            interrupted=self._was_killed or was_asked,
+            remaining=waiting,
+            given_up=self._given_up_count,
+            kept=found.kept,
+            notes=(*found.notes(), *self._own_notes()),
+        )
+
+    def _schedule(self, column: Column, found: resume.Survey) -> Schedule:
+        points = (
+            (experiment, point)
+            for experiment in self._plan.experiments
+            if experiment.system.column is column
+            for point in experiment.points
+        )
+        return Schedule(points, done=found.done, seed=self._plan.seed)
+
+    def _prepare(self) -> dict[str, dict[str, float]]:
+        """Check the machine for every experiment that has work; returns their facts."""
+        waiting = {
+            state.experiment.spec.name: state.experiment
+            for schedule in self._schedules.values()
+            for state in schedule.states
+            if state.open_count
+        }
+        return {name: dict(one.system.prepare()) for name, one in waiting.items()}
+
+    def _paces(self, jobs: int) -> dict[str, Pace]:
+        paces = {
+            experiment.spec.name: Pace(
+                open_count=0, parallel=jobs if experiment.system.column is Column.MODEL else 1
+            )
+            for experiment in self._plan.experiments
+        }
+        for schedule in self._schedules.values():
+            for state in schedule.states:
+                paces[state.point.experiment].open_count += state.open_count
+        return paces
+
+    def _worker_pool(self, jobs: int) -> Executor:
+        recipes = {
+            one.spec.name: recipe_of(one.system, one.setup, one.base)
+            for one in self._plan.experiments
+            if one.system.column is Column.MODEL
+        }
+        return WorkerPool(recipes, worker_count=jobs)
+
+    def _inline_executor(self) -> Executor:
+        return InlineExecutor({one.spec.name: one.system for one in self._plan.experiments})
+
+    @property
+    def _may_start(self) -> bool:
+        has_failed = self._stop_on_failure and self._failed_count > 0
+        return not (self._was_killed or self._interrupt.is_requested or has_failed)
+
+    def _drive(self, schedule: Schedule, start: Callable[[], Executor], jobs: int) -> None:
+        """Run a schedule to its end, or until the user stops it."""
+        if not schedule or not self._may_start:
+            return
+        executor = start()
+        try:
+            self._submit(schedule, executor, jobs)
+            while self._running:
+                self._store(schedule, executor.results())
+                self._submit(schedule, executor, jobs)
+        except KeyboardInterrupt:
+            self._was_killed = True
+            executor.cancel()
+        except BaseException:
+            executor.cancel()
+            raise
+        else:
+            executor.close()
+
+    def _submit(self, schedule: Schedule, executor: Executor, jobs: int) -> None:
+        while self._may_start and schedule and executor.capacity > 0:
+            size = min(self._chunk_size(len(schedule), jobs), executor.most_tasks)
+            chunk = [schedule.take() for _ in range(min(size, len(schedule)))]
+            executor.submit([self._task(planned) for planned in chunk])
+
+    def _chunk_size(self, waiting: int, jobs: int) -> int:
+        """Return how many tasks a worker gets at once: some time's worth, and a fair share."""
+        if self._mean_wall_s is None:
+            return 1
+        worth = int(_CHUNK_S / max(self._mean_wall_s, 1e-6))
+        share = math.ceil(waiting / (2 * jobs))
+        return max(1, min(worth, share))
+
+    def _task(self, planned: Planned) -> Task:
+        number = self._started_count
+        self._started_count += 1
+        self._running[number] = planned
+        return Task(
+            number=number,
+            experiment=planned.point.experiment,
+            config=dict(planned.point.config),
+            seed=derive_seed(self._plan.seed, planned.point.key, planned.replication),
+        )
+
+    def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:
+        """Make results durable, then let them count."""
+        rows = [(self._row(self._running[result.number], result), result.run) for result in results]
+        self._journal.append_encoded(rows)
+        changed = []
+        for result in results:
+            planned = self._running.pop(result.number)
+            changed.append(self._count(schedule, planned, result))
+        for state in self._extend(schedule, changed):
+            self._progress.add(state.point.experiment)
+
+    def _row(self, planned: Planned, result: Result) -> ReplicationRow:
+        point = planned.point
+        return ReplicationRow(
+            experiment=point.experiment,
+            point_key=point.key,
+            fingerprint=point.fingerprint,
+            levels=point.levels,
+            replication=planned.replication,
+            seed=derive_seed(self._plan.seed, point.key, planned.replication),
+            state="failed" if result.error else "done",
+            started_at=result.started_at,
+            wall_s=result.wall_s,
+            error=result.error,
+            environment=self._environment,
+            position=result.number,
+        )
+
+    def _count(self, schedule: Schedule, planned: Planned, result: Result) -> PointState:
+        is_done = not result.error
+        state = schedule.finish(planned, is_done=is_done)
+        self._done_count += is_done
+        self._failed_count += not is_done
+        self._progress.finish(planned.point.experiment, wall_s=result.wall_s, is_done=is_done)
+        self._note_pace(result.wall_s)
+        if not is_done:
+            self._maybe_give_up(schedule, state)
+        return state
+
+    def _note_pace(self, wall_s: float) -> None:
+        before = wall_s if self._mean_wall_s is None else self._mean_wall_s
+        self._mean_wall_s = before + _PACE_WEIGHT * (wall_s - before)
+
+    def _maybe_give_up(self, schedule: Schedule, state: PointState) -> None:
+        """Leave a measured point that only fails: each attempt may cost its whole time limit."""
+        is_measured = state.experiment.system.column is Column.MEASURE
+        if is_measured and not state.done and len(state.failed) >= GIVE_UP_AFTER:
+            dropped = schedule.give_up(state)
+            self._given_up_count += dropped
+            self._progress.drop(state.point.experiment, dropped)
+
+    def _extend(self, schedule: Schedule, states: Iterable[PointState]) -> list[PointState]:
+        """Let points run once more where the rule asks for it; returns those."""
+        unique = {state.point.key: state for state in states}.values()
+        extended = [state for state in unique if self._needs_more(state)]
+        for state in extended:
+            schedule.add_next(state)
+        return extended
+
+    def _needs_more(self, state: PointState) -> bool:
+        """Ask the rule once nothing of the point runs: the answer then depends on rows only."""
+        if state.is_fixed or state.open_count or not state.done:
+            return False
+        if state.next_replication >= state.experiment.most_replications:
+            return False
+        name = state.experiment.spec.name
+        rows = select_rows(
+            self._journal.rows(name, state.point.key),
+            criteria=self._criteria[name],
+            experiment=state.experiment,
+            point=state.point,
+        )
+        runs = [row.run for row in rows if row.run is not None]
+        return self._stopping.needs_more(state.experiment, state.point, runs)
+
+    def _own_notes(self) -> list[str]:
+        if not self._given_up_count:
+            return []
+        return [
+            f"{self._given_up_count} replications not tried: "
+            f"the first {GIVE_UP_AFTER} of their point all failed"
+        ]
