@@ -44,7 +44,10 @@ _SWITCHES = (
 )
 _LOWEST_FREE_FD = 10
 # Chromium reads commands on descriptor 3 and answers on 4.
-_STARTER = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+_STARTER = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
 _STATE = """
 new Promise((resolve) => {
   const root = document.documentElement;

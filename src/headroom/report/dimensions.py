@@ -6,7 +6,7 @@ spans nothing and is left out.
 Invariant: every point has exactly one place on every dimension.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.results import ExperimentResult, Factor, PointResult
@@ -82,6 +82,11 @@ def _groups(factors: Iterable[Factor]) -> list[tuple[Factor, ...]]:
 def _is_numeric(group: tuple[Factor, ...]) -> bool:
     first = [format_level(level) for level in group[0].levels]
     return all(factor.is_numeric for factor in group) and len(set(first)) == len(first)
+
+
+def hold_label(point: PointResult, held: Sequence[Dimension]) -> str:
+    """Return the choice of the held factors that `point` belongs to."""
+    return ", ".join(f"{dimension.name} = {dimension.label_of(point)}" for dimension in held)
 
 
 def is_log_like(values: Iterable[float]) -> bool:

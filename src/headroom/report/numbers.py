@@ -240,6 +240,8 @@ def format_bounds(
     '12.3 ms'
     >>> format_bounds(0.01234, 0.01198, 0.0127, "s", scale=Scale(1000.0, "ms"))
     '12.3 (12.0 to 12.7)'
+    >>> format_bounds(1.33e6, 1.33e6, 1.33e6, "B")
+    '1.330 MB (all equal)'
     """
     half_width = half_width_of(low, high)
     used = scale or choose_scale([value], unit, metric=metric)
@@ -247,6 +249,8 @@ def format_bounds(
     centre = f"{format_scaled(value, used, half_width=half_width)}{suffix}"
     if low is None or high is None or half_width is None:
         return centre
+    if low == value == high:
+        return f"{centre} (all equal)"
     if not (math.isfinite(low) and math.isfinite(high)):
         return f"{centre} (interval without end)"
     decimals = decimals_for(value * used.factor, half_width=half_width * used.factor)

@@ -17,12 +17,13 @@ from headroom.analysis.results import (
     PointResult,
     StudyResult,
 )
-from headroom.report.dimensions import dimensions_of
+from headroom.report.dimensions import dimensions_of, hold_label
 from headroom.report.numbers import format_bounds, format_estimate, format_level, format_plain
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
 Topic: TypeAlias = Literal["Limit", "Knee", "Best", "How sure", "Caution"]
 _BEST_AT_MOST = 4
+_SPANS_AT_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +90,41 @@ def _span(
             if len(judged) > 1
             else f"at {label_point(here[0], experiment.factors)}"
         )
+    spans = _spans_by_series(experiment, here, judged)
+    return join_words(spans) if spans else f"at {len(here)} of {count_noun(len(judged), 'point')}"
+
+
+def _spans_by_series(
+    experiment: ExperimentResult, here: Sequence[PointResult], judged: Sequence[PointResult]
+) -> list[str]:
+    """Return one range of the first numeric factor for each of a few series, else nothing."""
     dimensions = dimensions_of(experiment)
-    if len(dimensions) == 1 and dimensions[0].is_numeric:
-        axis = dimensions[0]
-        levels = sorted(axis.number_of(point) for point in here)
-        between = [p for p in judged if levels[0] <= axis.number_of(p) <= levels[-1]]
-        if len(between) == len(here):
-            top = max(axis.number_of(point) for point in judged)
-            first, last = format_level(levels[0]), format_level(levels[-1])
-            if levels[-1] == top and len(levels) > 1:
-                return f"from {axis.name} = {first} up"
-            return f"at {axis.name} = {first}" + (f" to {last}" if first != last else "")
-    return f"at {len(here)} of {count_noun(len(judged), 'point')}"
+    axis = next((dimension for dimension in dimensions if dimension.is_numeric), None)
+    if axis is None:
+        return []
+    rest = [dimension for dimension in dimensions if dimension is not axis]
+    series = list(dict.fromkeys(hold_label(point, rest) for point in here))
+    if len(series) > _SPANS_AT_MOST:
+        return []
+    spans: list[str] = []
+    for name in series:
+        inside = [axis.number_of(point) for point in here if hold_label(point, rest) == name]
+        every = [axis.number_of(point) for point in judged if hold_label(point, rest) == name]
+        span = _one_span(axis.name, inside, every)
+        spans.append(f"{span} ({name})" if name else span)
+    return spans
+
+
+def _one_span(name: str, inside: Sequence[float], every: Sequence[float]) -> str:
+    """Return ``from users = 80 up`` where `inside` has no gap, else its levels."""
+    low, high = min(inside), max(inside)
+    has_gap = sum(low <= level <= high for level in every) > len(inside)
+    if has_gap:
+        return f"at {name} = {join_words([format_level(level) for level in sorted(inside)])}"
+    if high == max(every) and low > min(every) and low < high:
+        return f"from {name} = {format_level(low)} up"
+    tail = "" if low == high else f" to {format_level(high)}"
+    return f"at {name} = {format_level(low)}{tail}"
 
 
 def _knees(experiment: ExperimentResult) -> list[str]:

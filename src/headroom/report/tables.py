@@ -88,7 +88,7 @@ def points_table(experiment: ExperimentResult) -> Table:
 
 def _metric_head(metric: str, scale: Scale | None, points: Iterable[PointResult]) -> Head:
     better = next((p.estimates[metric].better for p in points if metric in p.estimates), "none")
-    hint = f"{metric}{direction_phrase(better)}"
+    hint = ", ".join(filter(None, [metric, direction_phrase(better)]))
     return Head(title_metric(metric), scale.label if scale else "", is_number=True, hint=hint)
 
 

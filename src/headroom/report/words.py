@@ -58,23 +58,25 @@ def title_metric(metric: str) -> str:
     return label[:1].upper() + label[1:]
 
 
-def axis_title(metric: str, scale: Scale, better: str) -> str:
-    """Return the title of an axis: quantity, unit, direction.
+def axis_title(metric: str, scale: Scale) -> str:
+    """Return the title of an axis: quantity and unit.
 
     Examples
     --------
-    >>> axis_title("response_s_p99", Scale(1000.0, "ms"), "low")
-    'response time p99 (ms), lower is better'
-    >>> axis_title("queue_len_mean", Scale(1.0, ""), "none")
-    'queue length mean'
+    >>> axis_title("response_s_p99", Scale(1000.0, "ms"))
+    'response time p99 (ms)'
+    >>> axis_title("throughput", Scale(1.0, "/s")), axis_title("queue_len_mean", Scale(1.0, ""))
+    ('throughput (per s)', 'queue length mean')
     """
-    unit = f" ({scale.label.replace('/s', 'per s')})" if scale.label else ""
-    return f"{label_metric(metric)}{unit}{direction_phrase(better)}"
+    if not scale.label:
+        return label_metric(metric)
+    unit = scale.label.replace("/s", " per s").strip()
+    return f"{label_metric(metric)} ({unit})"
 
 
 def direction_phrase(better: str) -> str:
-    """Return ``, lower is better``, or nothing where no direction is declared."""
-    return {"low": ", lower is better", "high": ", higher is better"}.get(better, "")
+    """Return ``lower is better``, or nothing where no direction is declared."""
+    return {"low": "lower is better", "high": "higher is better"}.get(better, "")
 
 
 def label_factor(factor: Factor) -> str:

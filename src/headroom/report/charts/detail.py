@@ -91,11 +91,10 @@ def _metric_choice(found: Distribution, point: PointResult) -> dict[str, Any]:
     spread = found.samples or [bound for bound in found.high if bound < float("inf")]
     typical = estimate.value if estimate else _weighted_centre(found)
     scale = choose_scale([typical] if typical else spread, found.unit, metric=found.metric)
-    better = estimate.better if estimate else "none"
     return {
         "metric": found.metric,
         "name": title_metric(found.metric),
-        "title": axis_title(found.metric, scale, better),
+        "title": axis_title(found.metric, scale),
         "factor": scale.factor,
         "count": f"{found.count:,}",
         "marks": _quantile_marks(found, point, scale),
@@ -111,15 +110,15 @@ def _weighted_centre(found: Distribution) -> float:
 
 
 def _quantile_marks(found: Distribution, point: PointResult, scale: Scale) -> list[Row]:
-    wanted = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99"}
-    return [
+    marks = [
         {
             "at": estimate.value * scale.factor,
             "label": f"{name} {format_quantity(estimate.value, estimate.unit)}",
         }
-        for suffix, name in wanted.items()
-        if (estimate := point.estimates.get(f"{found.metric}_{suffix}")) is not None
+        for name in ("mean", "p50", "p95", "p99")
+        if (estimate := point.estimates.get(f"{found.metric}_{name}")) is not None
     ]
+    return sorted(marks, key=lambda mark: mark["at"])
 
 
 def _station_row(resource: Resource, point: PointResult) -> Row:
@@ -152,7 +151,7 @@ def _warm_up_words(cut: WarmUpCut | None) -> dict[str, Any] | None:
     time = choose_scale([cut.run_s], "s")
     share = cut.cut_s / cut.run_s * 100.0 if cut.run_s > 0 else 0.0
     return {
-        "title": axis_title(cut.metric or "response_s", scale, "none"),
+        "title": axis_title(cut.metric or "response_s", scale),
         "factor": scale.factor,
         "time_title": f"time since the start ({time.label})",
         "time_factor": time.factor,
@@ -178,6 +177,7 @@ def _utilization_figure(experiment: ExperimentResult) -> Figure:
             "title": "utilization (%)",
             "scale": {"domain": [0, 100], "nice": False},
         },
+        with_verdict=True,
     )
     return Figure(
         key=f"{experiment.name}-stations",
@@ -194,13 +194,15 @@ def _queue_figure(experiment: ExperimentResult) -> Figure:
         "Queue length of stations and pools",
         {
             "type": "quantitative",
-            "title": "mean number waiting, lower is better",
+            "title": "mean number waiting",
             "scale": {"zero": True},
         },
+        with_verdict=False,
     )
     return Figure(
         key=f"{experiment.name}-queues",
         title="Who waits where",
+        direction="lower is better",
         caption="Mean number waiting (in service not counted) with its 95 % interval.",
         spec=spec,
         detail="queue",
@@ -208,7 +210,7 @@ def _queue_figure(experiment: ExperimentResult) -> Figure:
     )
 
 
-def _station_spec(description: str, x: Spec) -> Spec:
+def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
     y = {
         "field": "label",
         "type": "nominal",
@@ -249,10 +251,11 @@ def _station_spec(description: str, x: Spec) -> Spec:
         },
         "encoding": {"y": y, "text": {"field": "limits"}},
     }
-    return {**_base(description), "height": {"step": 34}, "layer": [bar, whisker, named]}
+    layers = [bar, whisker, named] if with_verdict else [bar, whisker]
+    return {**_base(description), "height": "@height", "layer": layers}
 
 
-def _quantile_layers(*, height_offset: int) -> list[Spec]:
+def _quantile_layers() -> list[Spec]:
     at = {"field": "at", "type": "quantitative"}
     return [
         {
@@ -272,7 +275,7 @@ def _quantile_layers(*, height_offset: int) -> list[Spec]:
             },
             "encoding": {
                 "x": at,
-                "y": {"value": {"expr": f"{height_offset} + datum.lane * 13"}},
+                "y": {"value": {"expr": "datum.lane * 13"}},
                 "text": {"field": "label"},
             },
         },
@@ -291,11 +294,17 @@ def _value_axis() -> Spec:
 def _histogram_figure(experiment: ExperimentResult) -> Figure:
     x = _value_axis()
     bars = {
-        "mark": {"type": "bar", "opacity": 0.8, "binSpacing": 0.5, "clip": True},
+        "mark": {"type": "rect", "opacity": 0.8, "clip": True},
         "encoding": {
             "x": {**x, "field": "low"},
             "x2": {"field": "high"},
-            "y": {"field": "share", "type": "quantitative", "title": "share of requests (%)"},
+            "y": {
+                "field": "share",
+                "type": "quantitative",
+                "title": "share (%)",
+                "scale": {"domain": [0, "@top"], "nice": False},
+            },
+            "y2": {"datum": 0},
             "tooltip": [
                 {"field": "range", "type": "nominal", "title": "from to"},
                 {"field": "share", "type": "quantitative", "title": "share (%)", "format": ".3g"},
@@ -306,8 +315,8 @@ def _histogram_figure(experiment: ExperimentResult) -> Figure:
     return Figure(
         key=f"{experiment.name}-histogram",
         title="Distribution",
-        caption="All observations after the warm-up cut, merged over the replications.",
-        spec={**_base("Histogram"), "layer": [bars, *_quantile_layers(height_offset=0)]},
+        caption="All replications after the warm-up cut; the slowest 0.1 % are not drawn.",
+        spec={**_base("Histogram"), "layer": [bars, *_quantile_layers()]},
         detail="histogram",
         experiment=experiment.name,
     )
@@ -321,7 +330,7 @@ def _cumulative_figure(experiment: ExperimentResult) -> Figure:
             "y": {
                 "field": "share",
                 "type": "quantitative",
-                "title": "requests at most that long (%)",
+                "title": "share at most that long (%)",
                 "scale": {"domain": [0, 100]},
                 "axis": {"tickCount": 5},
             },
@@ -340,7 +349,7 @@ def _cumulative_figure(experiment: ExperimentResult) -> Figure:
     return Figure(
         key=f"{experiment.name}-cumulative",
         title="Cumulative distribution",
-        caption="Read a percentile: go right from the share, then down.",
+        caption="To read a percentile, go right from its share, then down.",
         spec={**_base("Cumulative distribution"), "layer": [line, hover]},
         detail="cumulative",
         experiment=experiment.name,

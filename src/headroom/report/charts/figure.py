@@ -12,7 +12,7 @@ Row: TypeAlias = dict[str, Any]
 Spec: TypeAlias = dict[str, Any]
 
 MARKS_AT_MOST = 5_000
-HEIGHT_PX = 260
+HEIGHT_PX = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,8 @@ class Figure:
     detail
         Which rows of the selected point to draw: ``stations``, ``histogram``, ``cumulative``,
         ``warm_up`` or ``samples``; empty for figures with their own `rows`.
+    direction
+        ``lower is better`` or the like, behind the title.
     holds
         Choices for the factors that are on no axis; each row carries its choice as ``hold``.
     """
@@ -40,6 +42,7 @@ class Figure:
     key: str
     title: str
     caption: str
+    direction: str = ""
     spec: Spec
     rows: list[Row] | None = None
     detail: str = ""

@@ -1,30 +1,18 @@
 """Figures of a response over a factor: lines with bands, or dots with intervals."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from headroom.analysis.results import Estimate, ExperimentResult, Knee, PointResult
-from headroom.report.charts.figure import (
-    HEIGHT_PX,
-    Figure,
-    Row,
-    Spec,
-    describe_interval,
-    estimate_row,
-    thin,
-)
-from headroom.report.charts.theme import DASHES, SYMBOLS
-from headroom.report.dimensions import Dimension, dimensions_of, is_log_like
-from headroom.report.numbers import Scale, choose_scale, format_level, is_share
-from headroom.report.words import axis_title, join_words, title_metric
+from headroom.report.charts.dots import dots
+from headroom.report.charts.figure import Figure, Row, describe_interval, estimate_row, thin
+from headroom.report.charts.lines import lines
+from headroom.report.dimensions import Dimension, dimensions_of, hold_label
+from headroom.report.numbers import Scale, choose_scale, format_level
+from headroom.report.words import axis_title, direction_phrase, join_words, title_metric
 
 _SERIES_AT_MOST = 8
-_LOG_VALUES = 50.0
-_TOOLTIP = [
-    {"field": "point", "type": "nominal", "title": "point"},
-    {"field": "shown", "type": "nominal", "title": "value (95 % interval)"},
-    {"field": "n", "type": "quantitative", "title": "n"},
-]
+_LEVELS_OF_A_CURVE = 3
+_LABELS_IN_HALF_A_ROW = 20
 
 
 def sweep_figures(experiment: ExperimentResult) -> list[Figure]:
@@ -33,15 +21,31 @@ def sweep_figures(experiment: ExperimentResult) -> list[Figure]:
     numeric = [dimension for dimension in dimensions if dimension.is_numeric]
     figures = []
     for metric in experiment.responses:
-        axes = numeric or dimensions[:1]
+        axes = _worth_an_axis(numeric, dimensions) or dimensions[:1]
         figures += [_figure(experiment, metric, axis, dimensions) for axis in axes]
     return [figure for figure in figures if figure.rows]
+
+
+def _worth_an_axis(
+    numeric: Sequence[Dimension], dimensions: Sequence[Dimension]
+) -> list[Dimension]:
+    """Return the first numeric dimension, and others that show a curve in a few series."""
+    return [
+        axis
+        for axis in numeric
+        if axis is numeric[0]
+        or (
+            len(axis.labels) >= _LEVELS_OF_A_CURVE
+            and all(len(d.labels) <= _SERIES_AT_MOST for d in dimensions if d is not axis)
+        )
+    ]
 
 
 def _figure(
     experiment: ExperimentResult, metric: str, axis: Dimension, dimensions: Sequence[Dimension]
 ) -> Figure:
-    series, held = split_rest([other for other in dimensions if other is not axis])
+    beside, held = split_rest([other for other in dimensions if other is not axis])
+    series = beside or _lead_of(axis)
     found = [
         (point, point.estimates[metric]) for point in experiment.points if metric in point.estimates
     ]
@@ -54,23 +58,39 @@ def _figure(
         ]
     )
     better = estimates[0].better if estimates else "none"
-    title = axis_title(metric, scale, better)
+    title = axis_title(metric, scale)
     knees = _knee_rows(experiment, metric, axis, series, held)
-    if axis.is_numeric:
-        spec = _lines(rows, knees, axis, series, title=title, metric=metric)
-    else:
-        spec = _dots(rows, axis, series, title=title, metric=metric)
+    spec = (
+        lines(rows, knees, axis=axis, series=series, title=title, metric=metric)
+        if axis.is_numeric
+        else dots(
+            rows,
+            axis=axis,
+            series=series,
+            is_side_by_side=beside is not None,
+            title=title,
+            metric=metric,
+        )
+    )
     return Figure(
         key=f"{experiment.name}-{metric}-{axis.name}".replace(" / ", "-").replace(".", "-"),
         title=f"{title_metric(metric)} by {axis.name}",
         caption=" ".join(filter(None, [describe_interval(estimates), _knee_words(knees), note])),
+        direction=direction_phrase(better),
         spec=spec,
         rows=rows,
         experiment=experiment.name,
         holds=list(dict.fromkeys(row["hold"] for row in rows)) if held else [],
         hold_title=join_words([dimension.name for dimension in held]),
-        is_wide=not axis.is_numeric and len(axis.labels) > _SERIES_AT_MOST,
+        is_wide=not axis.is_numeric and len(axis.labels) > _LABELS_IN_HALF_A_ROW,
     )
+
+
+def _lead_of(axis: Dimension) -> Dimension | None:
+    """Return the first of several words that move together, which then makes the series."""
+    lead = Dimension(axis.factors[:1], is_numeric=False)
+    has_lead = len(axis.factors) > 1 and not axis.factors[0].is_numeric
+    return lead if has_lead and 1 < len(lead.labels) <= _SERIES_AT_MOST else None
 
 
 def scale_of(estimates: Sequence[Estimate]) -> Scale:
@@ -87,11 +107,6 @@ def split_rest(rest: Sequence[Dimension]) -> tuple[Dimension | None, list[Dimens
     fitting = [dimension for dimension in rest if len(dimension.labels) <= _SERIES_AT_MOST]
     series = next(iter(fitting or rest), None)
     return series, [dimension for dimension in rest if dimension is not series]
-
-
-def hold_label(point: PointResult, held: Sequence[Dimension]) -> str:
-    """Return the choice of the held factors that `point` belongs to."""
-    return ", ".join(f"{dimension.name} = {dimension.label_of(point)}" for dimension in held)
 
 
 def _row(
@@ -143,178 +158,3 @@ def _knee_row(knee: Knee, series: Dimension | None, held: Sequence[Dimension]) -
 
 def _knee_words(knees: Sequence[Row]) -> str:
     return "Dashed upright: the knee, with its interval shaded." if knees else ""
-
-
-def _lines(
-    rows: Sequence[Row],
-    knees: Sequence[Row],
-    axis: Dimension,
-    series: Dimension | None,
-    *,
-    title: str,
-    metric: str,
-) -> Spec:
-    levels = [row["level"] for row in rows]
-    x = {
-        "field": "level",
-        "type": "quantitative",
-        "title": axis.title,
-        "scale": {"type": "log" if is_log_like(levels) else "linear", "zero": False, "nice": False},
-        "axis": {"grid": False, "tickCount": 6, "labelOverlap": True},
-    }
-    y = {"field": "value", "type": "quantitative", "title": title, **_value_scale(rows, metric)}
-    shared = _channels_of(series)
-    band = {
-        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
-        "mark": {"type": "area", "opacity": 0.2, "clip": True},
-        "encoding": {
-            "x": x,
-            "y": {**y, "field": "low"},
-            "y2": {"field": "high"},
-            **_only(shared, "color"),
-        },
-    }
-    line = {
-        "mark": {"type": "line", "strokeWidth": 2, "clip": True},
-        "encoding": {"x": x, "y": y, **_only(shared, "color", "strokeDash", "opacity")},
-    }
-    dots = {
-        "params": _interactions(series),
-        "mark": {"type": "point", "filled": True, "size": 46, "clip": True},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "tooltip": _TOOLTIP,
-            **_only(shared, "color", "shape", "opacity"),
-        },
-    }
-    return _spec([*_knee_layers(knees, x), band, line, dots], title)
-
-
-def _value_scale(rows: Sequence[Row], metric: str) -> Spec:
-    values = [row["value"] for row in rows]
-    if is_share(metric):
-        return {"scale": {"domain": [0, 100], "nice": False}, "axis": {"tickCount": 5}}
-    if values and min(values) > 0 and max(values) / min(values) >= _LOG_VALUES:
-        return {"scale": {"type": "log", "nice": False}, "axis": {"tickCount": 5}}
-    return {"scale": {"zero": True, "nice": True}, "axis": {"tickCount": 5}}
-
-
-def _channels_of(series: Dimension | None) -> Spec:
-    return {} if series is None else series_channels(series.title, series.labels)
-
-
-def series_channels(title: str, labels: list[str]) -> Spec:
-    """Return the channels that tell the series apart: colour, marker, dash, legend choice."""
-    base = {"field": "series", "type": "nominal", "title": title, "sort": labels}
-    scale = {"domain": labels}
-    count = len(labels)
-    return {
-        "color": {**base, "scale": scale},
-        "shape": {**base, "scale": {**scale, "range": _cycle(SYMBOLS, count)}},
-        "strokeDash": {**base, "scale": {**scale, "range": _cycle(DASHES, count)}},
-        "opacity": {"condition": {"param": "picked", "value": 1}, "value": 0.12},
-    }
-
-
-def _cycle(items: Sequence[Any], count: int) -> list[Any]:
-    return [items[index % len(items)] for index in range(count)]
-
-
-def _only(channels: Spec, *names: str) -> Spec:
-    return {name: channels[name] for name in names if name in channels}
-
-
-def _interactions(series: Dimension | None) -> list[Spec]:
-    zoom = {
-        "name": "zoom",
-        "select": {
-            "type": "interval",
-            "zoom": "wheel![event.shiftKey]",
-        },
-        "bind": "scales",
-    }
-    pick = {"name": "picked", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"}
-    return [zoom] if series is None else [zoom, pick]
-
-
-def _knee_layers(knees: Sequence[Row], x: Spec) -> list[Spec]:
-    if not knees:
-        return []
-    at = {**x, "field": "knee"}
-    area = {
-        "data": {"values": list(knees)},
-        "transform": [{"filter": "isValid(datum.knee_low) && isValid(datum.knee_high)"}],
-        "mark": {"type": "rect", "style": "guide-area", "clip": True},
-        "encoding": {"x": {**x, "field": "knee_low"}, "x2": {"field": "knee_high"}},
-    }
-    rule = {
-        "data": {"values": list(knees)},
-        "mark": {"type": "rule", "style": "guide", "clip": True},
-        "encoding": {"x": at},
-    }
-    text = {
-        "data": {"values": list(knees)},
-        "mark": {
-            "type": "text",
-            "style": "guide-text",
-            "align": "left",
-            "baseline": "top",
-            "dx": 4,
-            "y": 2,
-            "clip": True,
-        },
-        "encoding": {"x": at, "text": {"field": "label"}},
-    }
-    return [area, rule, text]
-
-
-def _dots(
-    rows: Sequence[Row], axis: Dimension, series: Dimension | None, *, title: str, metric: str
-) -> Spec:
-    labels = axis.labels
-    y = {
-        "field": "level",
-        "type": "nominal",
-        "title": axis.title,
-        "sort": labels,
-        "axis": {"grid": True, "labelLimit": 220, "tickBand": "extent"},
-    }
-    x = {"field": "value", "type": "quantitative", "title": title, **_value_scale(rows, metric)}
-    shared = _channels_of(series)
-    offset = {"yOffset": {"field": "series", "sort": series.labels}} if series else {}
-    place = {"y": y, **offset}
-    whisker = {
-        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
-        "mark": {"type": "rule", "strokeWidth": 2},
-        "encoding": {
-            **place,
-            "x": {**x, "field": "low"},
-            "x2": {"field": "high"},
-            **_only(shared, "color", "opacity"),
-        },
-    }
-    dot = {
-        "params": _interactions(series)[1:],
-        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-        "encoding": {
-            **place,
-            "x": x,
-            "tooltip": _TOOLTIP,
-            **_only(shared, "color", "shape", "opacity"),
-        },
-    }
-    lanes = max(1, len(series.labels) if series else 1)
-    height = max(120, len(labels) * max(22, 12 * lanes))
-    return {**_spec([whisker, dot], title), "height": height}
-
-
-def _spec(layers: list[Spec], title: str) -> Spec:
-    return {
-        "description": title,
-        "width": "container",
-        "height": HEIGHT_PX,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "data": {"name": "rows"},
-        "layer": layers,
-    }

@@ -23,15 +23,27 @@ def themes() -> dict[str, dict[str, Any]]:
     """
     return {
         "light": _config(
-            ink="#1c2430", soft="#5a6675", grid="#e8ebef", rule="#8a94a3", series=LIGHT_SERIES
+            ink="#1c2430",
+            soft="#5a6675",
+            grid="#e8ebef",
+            rule="#6d7887",
+            paper="#ffffff",
+            series=LIGHT_SERIES,
         ),
         "dark": _config(
-            ink="#e6eaf0", soft="#a3aebd", grid="#2a323d", rule="#7d8998", series=DARK_SERIES
+            ink="#e6eaf0",
+            soft="#a3aebd",
+            grid="#2a323d",
+            rule="#8d99a8",
+            paper="#12161c",
+            series=DARK_SERIES,
         ),
     }
 
 
-def _config(*, ink: str, soft: str, grid: str, rule: str, series: list[str]) -> dict[str, Any]:
+def _config(
+    *, ink: str, soft: str, grid: str, rule: str, paper: str, series: list[str]
+) -> dict[str, Any]:
     axis = {
         "labelColor": soft,
         "titleColor": ink,
@@ -59,6 +71,8 @@ def _config(*, ink: str, soft: str, grid: str, rule: str, series: list[str]) -> 
             "titleFontWeight": 500,
             "orient": "top",
             "symbolSize": 80,
+            "symbolOpacity": 1,
+            "columnPadding": 14,
             "labelLimit": 240,
         },
         "range": {"category": series, "symbol": SYMBOLS},
@@ -66,10 +80,11 @@ def _config(*, ink: str, soft: str, grid: str, rule: str, series: list[str]) -> 
         "rule": {"color": series[0]},
         "text": {"color": ink},
         "style": {
-            "guide": {"stroke": rule, "strokeDash": [4, 3], "strokeWidth": 1.2},
-            "guide-area": {"fill": rule, "fillOpacity": 0.14, "stroke": None},
-            "guide-text": {"fill": soft, "fontSize": 11},
-            "note-text": {"fill": ink, "fontSize": 11},
-            "whisker": {"stroke": ink, "strokeWidth": 1.4},
+            "guide": {"color": rule, "strokeDash": [4, 3], "strokeWidth": 1.2},
+            "guide-area": {"color": rule, "opacity": 0.14},
+            "guide-text": {"color": soft, "fontSize": 11},
+            "inside-text": {"color": paper, "fontSize": 11},
+            "series-fill": {"fill": series[0]},
+            "whisker": {"color": ink, "strokeWidth": 1.4},
         },
     }

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
+from headroom.report.charts.channels import ZOOM, log_axis, series_channels
 from headroom.report.charts.figure import HEIGHT_PX, Figure, Row, Spec, describe_interval, thin
-from headroom.report.charts.sweep import scale_of, series_channels
+from headroom.report.charts.sweep import scale_of
 from headroom.report.dimensions import is_log_like
 from headroom.report.numbers import Scale, format_estimate, format_level
 from headroom.report.words import axis_title, label_levels, label_metric, title_metric
@@ -35,22 +36,31 @@ def _figure(experiment: ExperimentResult, across: str, up: str) -> Figure:
     scales = (scale_of(x_estimates), scale_of(y_estimates))
     best = frontier(found)
     series = _series_of(experiment)
-    rows, note = thin(
-        [_row(point, x, y, scales, series, is_best=point.key in best) for point, x, y in found]
-    )
+    drawn = [_row(point, x, y, scales, series, is_best=point.key in best) for point, x, y in found]
+    rows, note = thin([{**row, "place": place} for place, row in enumerate(drawn)])
     titles = (
-        axis_title(across, scales[0], x_estimates[0].better if found else "none"),
-        axis_title(up, scales[1], y_estimates[0].better if found else "none"),
+        axis_title(across, scales[0]),
+        axis_title(up, scales[1]),
     )
     return Figure(
         key=f"{experiment.name}-trade-{across}-{up}".replace(".", "-"),
         title=f"{title_metric(up)} against {label_metric(across)}",
         caption=" ".join(filter(None, [describe_interval(x_estimates), _best_words(best), note])),
+        direction=_directions(x_estimates, y_estimates),
         spec=_spec(rows, titles, series),
         rows=rows,
         experiment=experiment.name,
-        is_wide=True,
     )
+
+
+def _directions(across: Sequence[Estimate], up: Sequence[Estimate]) -> str:
+    if not across or "none" in {across[0].better, up[0].better}:
+        return ""
+    sides = (
+        "right" if across[0].better == "high" else "left",
+        "top" if up[0].better == "high" else "bottom",
+    )
+    return f"{sides[1]} {sides[0]} is better"
 
 
 def _series_of(experiment: ExperimentResult) -> list[str]:
@@ -117,6 +127,7 @@ def _spec(rows: Sequence[Row], titles: tuple[str, str], series: Sequence[str]) -
     channels = series_channels(series[0], list(series[1:])) if series else {}
     color = {"color": channels["color"]} if series else {}
     layers = [
+        *([_path(x, y, color)] if series else []),
         _whisker(x, y, along="x", color=color),
         _whisker(x, y, along="y", color=color),
         _marks(x, y, titles, channels),
@@ -143,7 +154,15 @@ def _axis(rows: Sequence[Row], field: str, title: str) -> Spec:
         "type": "quantitative",
         "title": title,
         "scale": scale,
-        "axis": {"tickCount": 6, "labelOverlap": True},
+        "axis": log_axis() if is_log else {"tickCount": 6, "labelOverlap": True},
+    }
+
+
+def _path(x: Spec, y: Spec, color: Spec) -> Spec:
+    """Join the points of a series in the order of the study file."""
+    return {
+        "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.4},
+        "encoding": {"x": x, "y": y, **color, "order": {"field": "place"}},
     }
 
 
@@ -164,26 +183,16 @@ def _marks(x: Spec, y: Spec, titles: tuple[str, str], channels: Spec) -> Spec:
     }
     tooltip = [
         {"field": "name", "type": "nominal", "title": "point"},
-        {"field": "shown_x", "type": "nominal", "title": titles[0].split(",")[0]},
-        {"field": "shown_y", "type": "nominal", "title": titles[1].split(",")[0]},
+        {"field": "shown_x", "type": "nominal", "title": titles[0]},
+        {"field": "shown_y", "type": "nominal", "title": titles[1]},
         {"field": "n", "type": "quantitative", "title": "n"},
     ]
-    marks = {name: channels[name] for name in ("color", "shape") if name in channels}
+    marks: Spec = {name: channels[name] for name in ("color", "shape") if name in channels}
+    if "color" in channels:
+        marks["fill"] = {**channels["color"], "legend": None}
     return {
-        "params": [
-            {
-                "name": "zoom",
-                "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"},
-                "bind": "scales",
-            }
-        ],
-        "mark": {
-            "type": "point",
-            "filled": True,
-            "size": 70,
-            "strokeWidth": 1.8,
-            "strokeOpacity": 1,
-        },
+        "params": [ZOOM],
+        "mark": {"type": "point", "style": "series-fill", "size": 70, "strokeWidth": 1.8},
         "encoding": {"x": x, "y": y, "tooltip": tooltip, **fill, **marks},
     }
 

@@ -64,14 +64,14 @@
     const [to, from] = isLog ? [Math.log, Math.exp] : [(x) => x, (x) => x];
     const floor = isLog ? first.high / 4 : -Infinity;
     const start = to(Math.max(bins[0].low, floor));
-    const end = to(bins[bins.length - 1].high);
+    const end = to(last.high);
     const width = (end - start) / BINS || 1;
     const counts = new Array(BINS).fill(0);
-    const place = (x) => Math.min(Math.max((to(Math.max(x, floor)) - start) / width, 0), BINS);
+    const place = (x) => Math.max((to(Math.max(x, floor)) - start) / width, 0);
     for (const bin of bins) {
       const [a, b] = [place(bin.low), place(bin.high)];
       const span = b - a || 1;
-      for (let i = Math.min(Math.floor(a), BINS - 1); i < Math.max(b, a + 1e-9) && i < BINS; i += 1) {
+      for (let i = Math.floor(a); i < Math.max(b, a + 1e-9) && i < BINS; i += 1) {
         const part = b > a ? (Math.min(b, i + 1) - Math.max(a, i)) / span : 1;
         counts[i] += Math.max(part, 0) * bin.count;
       }
@@ -81,24 +81,25 @@
       const range = `${shortly(low)} to ${shortly(high)}`;
       return { low, high, range, count: Math.round(count), share: (100 * count) / total };
     });
-    return { rows: rows.filter((row) => row.share > 0), scale: isLog ? "log" : "linear" };
+    const top = 1.3 * Math.max(...rows.map((row) => row.share));
+    return { rows: rows.filter((row) => row.share > 0), scale: isLog ? "log" : "linear", top };
   }
 
   function cumulative(distribution, choice) {
     const bins = binsOf(distribution, choice.factor);
     const total = bins.reduce((sum, bin) => sum + bin.count, 0);
     if (!total) return { rows: [], scale: "linear" };
+    const [first, last] = quantileSpan(bins, total);
     const step = Math.ceil(bins.length / STEPS);
     const rows = [];
     let seen = 0;
     bins.forEach((bin, i) => {
       seen += bin.count;
-      if (i % step === 0 || i === bins.length - 1) {
+      if ((i % step === 0 && bin.high <= last.high) || bin === last) {
         rows.push({ at: bin.high, range: shortly(bin.high), share: (100 * seen) / total });
       }
     });
     if (bins[0].low > 0) rows.unshift({ at: bins[0].low, range: shortly(bins[0].low), share: 0 });
-    const [first, last] = quantileSpan(bins, total);
     const isLog = rows[0].at > 0 && last.high / first.high > LOG_SPAN;
     return { rows, scale: isLog ? "log" : "linear" };
   }
@@ -122,11 +123,10 @@
   }
 
   function stations(choice, field) {
-    return {
-      rows: choice.stations.filter((row) => row[field]).map((row) => ({
-        label: row.label, kind: row.kind, limits: row.limits, wait: row.wait, ...row[field],
-      })),
-    };
+    const rows = choice.stations.filter((row) => row[field]).map((row) => ({
+      label: row.label, kind: row.kind, limits: row.limits, wait: row.wait, ...row[field],
+    }));
+    return { rows, words: { "@height": 90 + 32 * rows.length } };
   }
 
   function detailRows(figure) {
@@ -148,7 +148,8 @@
       point.distributions[place], choice.metrics[place],
     );
     const marks = choice.metrics[place].marks.map((mark, lane) => ({ ...mark, lane }));
-    return { ...found, marks, words: { "@metric": choice.metrics[place].title, "@scale": found.scale } };
+    const { rows, scale, top } = found;
+    return { rows, marks, words: { "@metric": choice.metrics[place].title, "@scale": scale, "@top": top } };
   }
 
   /* Drawing. */
@@ -190,7 +191,6 @@
       holder.replaceChildren();
       return show(holder, "empty", "No data for this point.");
     }
-    delete datasets.scale;
     const spec = keepHeld(fill(figure.spec, words ?? {}), isHeld);
     spec.datasets = { ...datasets, rows };
     const dark = isDark();

@@ -1,0 +1,87 @@
+"""Axes, series and interactions that the figures share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headroom.report.charts.figure import HEIGHT_PX, Row, Spec
+from headroom.report.charts.theme import DASHES, SYMBOLS
+from headroom.report.dimensions import Dimension, is_log_like
+from headroom.report.numbers import is_share
+
+_LOG_VALUES = 50.0
+_EDGE_PX = 10
+VALUE_TOOLTIP = [
+    {"field": "point", "type": "nominal", "title": "point"},
+    {"field": "shown", "type": "nominal", "title": "value (95 % interval)"},
+    {"field": "n", "type": "quantitative", "title": "n"},
+]
+HAS_INTERVAL = {"filter": "isValid(datum.low) && isValid(datum.high)"}
+ZOOM = {
+    "name": "zoom",
+    "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"},
+    "bind": "scales",
+}
+PICK = {"name": "picked", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"}
+
+
+def log_axis() -> Spec:
+    """Return an axis whose grid is faint between the powers of ten."""
+    power = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-9"
+    opacity = {"condition": {"test": power, "value": 1}, "value": 0.3}
+    return {"tickCount": 5, "labelOverlap": True, "gridOpacity": opacity}
+
+
+def level_scale(levels: Sequence[float]) -> Spec:
+    """Return the scale of an axis over `levels`, with room for the markers at its ends."""
+    if is_log_like(levels):
+        return {"type": "log", "nice": False, "padding": _EDGE_PX}
+    return {"zero": False, "nice": False, "padding": _EDGE_PX}
+
+
+def value_scale(rows: Sequence[Row], metric: str) -> Spec:
+    """Return scale and axis of the values: from zero, unless only a log scale shows them."""
+    values = [row["value"] for row in rows]
+    if is_share(metric):
+        return {"scale": {"domain": [0, 103], "nice": False}, "axis": {"tickCount": 5}}
+    if values and min(values) > 0 and max(values) / min(values) >= _LOG_VALUES:
+        return {"scale": {"type": "log", "nice": False, "padding": _EDGE_PX}, "axis": log_axis()}
+    return {"scale": {"zero": True, "nice": True}, "axis": {"tickCount": 5}}
+
+
+def channels_of(series: Dimension | None) -> Spec:
+    """Return the channels of `series`, none without one."""
+    return {} if series is None else series_channels(series.title, series.labels)
+
+
+def series_channels(title: str, labels: list[str]) -> Spec:
+    """Return the channels that tell the series apart: colour, marker, dash, legend choice."""
+    base = {"field": "series", "type": "nominal", "title": title, "sort": labels}
+    scale = {"domain": labels}
+    count = len(labels)
+    return {
+        "color": {**base, "scale": scale},
+        "shape": {**base, "scale": {**scale, "range": _cycle(SYMBOLS, count)}},
+        "strokeDash": {**base, "scale": {**scale, "range": _cycle(DASHES, count)}},
+        "opacity": {"condition": {"param": "picked", "value": 1}, "value": 0.12},
+    }
+
+
+def _cycle(items: Sequence[Any], count: int) -> list[Any]:
+    return [items[index % len(items)] for index in range(count)]
+
+
+def only(channels: Spec, *names: str) -> Spec:
+    """Return those of the named channels that exist."""
+    return {name: channels[name] for name in names if name in channels}
+
+
+def layered(layers: list[Spec], description: str, *, height: int = HEIGHT_PX) -> Spec:
+    """Return a figure of `layers` that is as wide as its panel and draws the data ``rows``."""
+    return {
+        "description": description,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "data": {"name": "rows"},
+        "layer": layers,
+    }

@@ -1,0 +1,79 @@
+"""A response by categories: one row per level, a dot with its interval per series."""
+
+from collections.abc import Sequence
+
+from headroom.report.charts.channels import (
+    HAS_INTERVAL,
+    PICK,
+    VALUE_TOOLTIP,
+    channels_of,
+    layered,
+    only,
+    value_scale,
+)
+from headroom.report.charts.figure import Row, Spec
+from headroom.report.dimensions import Dimension
+
+_ROW_PX = 22
+_LANE_PX = 12
+_LEAST_PX = 140
+_AXIS_PX = 60
+
+
+def dots(
+    rows: Sequence[Row],
+    *,
+    axis: Dimension,
+    series: Dimension | None,
+    is_side_by_side: bool,
+    title: str,
+    metric: str,
+) -> Spec:
+    """Return the specification of `rows` by the levels of `axis`.
+
+    Parameters
+    ----------
+    rows
+        Columns ``level``, ``value``, ``low``, ``high``, ``series`` and those of the tooltip.
+    series
+        What colour and marker mean, None for a single series.
+    is_side_by_side
+        Whether a level holds one dot per series (they get lanes), or one dot in all.
+    title
+        Title of the value axis, with its unit.
+    """
+    labels = axis.labels
+    place = {
+        "y": {
+            "field": "level",
+            "type": "nominal",
+            "title": axis.title,
+            "sort": labels,
+            "axis": {"grid": True, "labelLimit": 220, "tickBand": "extent", "ticks": False},
+        }
+    }
+    if series and is_side_by_side:
+        place["yOffset"] = {"field": "series", "sort": series.labels}
+    x = {"field": "value", "type": "quantitative", "title": title, **value_scale(rows, metric)}
+    lanes = len(series.labels) if series and is_side_by_side else 1
+    height = max(_LEAST_PX, len(labels) * max(_ROW_PX, _LANE_PX * lanes)) + _AXIS_PX
+    channels = channels_of(series)
+    return layered([_whisker(x, place, channels), _dot(x, place, channels)], title, height=height)
+
+
+def _whisker(x: Spec, place: Spec, channels: Spec) -> Spec:
+    bounds = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    return {
+        "transform": [HAS_INTERVAL],
+        "mark": {"type": "rule", "strokeWidth": 2},
+        "encoding": {**place, **bounds, **only(channels, "color", "opacity")},
+    }
+
+
+def _dot(x: Spec, place: Spec, channels: Spec) -> Spec:
+    shared = only(channels, "color", "shape", "opacity")
+    return {
+        "params": [PICK] if channels else [],
+        "mark": {"type": "point", "filled": True, "size": 60},
+        "encoding": {**place, "x": x, "tooltip": VALUE_TOOLTIP, **shared},
+    }

@@ -1,0 +1,100 @@
+"""A response over a numeric factor: lines, interval bands, and the knee."""
+
+from collections.abc import Sequence
+
+from headroom.report.charts.channels import (
+    HAS_INTERVAL,
+    PICK,
+    VALUE_TOOLTIP,
+    ZOOM,
+    channels_of,
+    layered,
+    level_scale,
+    only,
+    value_scale,
+)
+from headroom.report.charts.figure import Row, Spec
+from headroom.report.dimensions import Dimension
+
+
+def lines(
+    rows: Sequence[Row],
+    knees: Sequence[Row],
+    *,
+    axis: Dimension,
+    series: Dimension | None,
+    title: str,
+    metric: str,
+) -> Spec:
+    """Return the specification of `rows` over the numeric `axis`, one line per series.
+
+    Parameters
+    ----------
+    rows
+        Columns ``level``, ``value``, ``low``, ``high``, ``series`` and those of the tooltip.
+    knees
+        Columns ``knee``, ``knee_low``, ``knee_high``, ``label``.
+    title
+        Title of the value axis, with its unit.
+    """
+    x = {
+        "field": "level",
+        "type": "quantitative",
+        "title": axis.title,
+        "scale": level_scale([row["level"] for row in rows]),
+        "axis": {"tickCount": 6, "labelOverlap": True, "grid": False},
+    }
+    y = {"field": "value", "type": "quantitative", "title": title, **value_scale(rows, metric)}
+    channels = channels_of(series)
+    layers = [_band(x, y, channels), _line(x, y, channels), _dots(x, y, channels)]
+    return layered([*_knee_layers(knees, x), *layers], title)
+
+
+def _band(x: Spec, y: Spec, channels: Spec) -> Spec:
+    bounds = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    return {
+        "transform": [HAS_INTERVAL],
+        "mark": {"type": "area", "opacity": 0.2, "clip": True},
+        "encoding": {"x": x, **bounds, **only(channels, "color")},
+    }
+
+
+def _line(x: Spec, y: Spec, channels: Spec) -> Spec:
+    return {
+        "mark": {"type": "line", "strokeWidth": 2, "clip": True},
+        "encoding": {"x": x, "y": y, **only(channels, "color", "strokeDash", "opacity")},
+    }
+
+
+def _dots(x: Spec, y: Spec, channels: Spec) -> Spec:
+    shared = only(channels, "color", "shape", "opacity")
+    return {
+        "params": [ZOOM, PICK] if channels else [ZOOM],
+        "mark": {"type": "point", "filled": True, "size": 46, "clip": True},
+        "encoding": {"x": x, "y": y, "tooltip": VALUE_TOOLTIP, **shared},
+    }
+
+
+def _knee_layers(knees: Sequence[Row], x: Spec) -> list[Spec]:
+    if not knees:
+        return []
+    data = {"values": list(knees)}
+    at = {**x, "field": "knee"}
+    area = {
+        "data": data,
+        "transform": [{"filter": "isValid(datum.knee_low) && isValid(datum.knee_high)"}],
+        "mark": {"type": "rect", "style": "guide-area", "clip": True},
+        "encoding": {"x": {**x, "field": "knee_low"}, "x2": {"field": "knee_high"}},
+    }
+    rule = {
+        "data": data,
+        "mark": {"type": "rule", "style": "guide", "clip": True},
+        "encoding": {"x": at},
+    }
+    place = {"align": "left", "baseline": "top", "dx": 4, "y": 2}
+    text = {
+        "data": data,
+        "mark": {"type": "text", "style": "guide-text", "clip": True, **place},
+        "encoding": {"x": at, "text": {"field": "label"}},
+    }
+    return [area, rule, text]
