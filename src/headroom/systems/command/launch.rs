@@ -18,7 +18,10 @@
     unsafe_code,
     reason = "fork hooks and wait4 have no safe interface without a dependency"
 )]
-#![allow(clippy::disallowed_methods, reason = "this program measures: it reads the clock")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this program measures: it reads the clock"
+)]
 
 use std::ffi::{OsStr, OsString, c_int, c_long};
 use std::fs::File;

@@ -1,0 +1,60 @@
+"""From what the kernel returns to what every system returns.
+
+Invariant: nothing is computed here; each number of the run is a number of the simulation.
+"""
+
+from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run, Series
+from headroom.simulation import SimulationResult, Table
+
+
+def run_of(result: SimulationResult) -> Run:
+    """Return the run of one simulation.
+
+    With one class its response times are the metric ``response_s``; with several, each class
+    has its own, ``class.NAME.response_s``.
+    """
+    has_one_class = len(result.classes.names) == 1
+
+    def metric(class_name: str) -> str:
+        return "response_s" if has_one_class else f"class.{class_name}.response_s"
+
+    tables = (
+        _table("station", result.stations),
+        _table("pool", result.pools),
+        _table("class", result.classes),
+    )
+    return Run(
+        series=tuple(
+            Series(
+                metric=metric(one.name),
+                values=one.values,
+                batch_size=one.batch_size,
+                end_times_s=one.end_times_s,
+            )
+            for one in result.series
+        ),
+        histograms=tuple(
+            Histogram(
+                metric=metric(one.name),
+                bin_low=one.bin_low,
+                bin_high=one.bin_high,
+                counts=one.counts,
+                segment_end_times_s=one.segment_end_times_s,
+            )
+            for one in result.histograms
+        ),
+        snapshot_times_s=result.snapshot_times_s,
+        resources=tuple(table for table in tables if table.names),
+        counters=dict(result.counters),
+        holds=dict(result.holds),
+    )
+
+
+def _table(kind: ResourceKind, table: Table) -> ResourceTable:
+    return ResourceTable(
+        kind=kind,
+        names=table.names,
+        capacity=table.capacity,
+        columns=table.columns,
+        maxima=table.maxima,
+    )

@@ -1,0 +1,139 @@
+"""Textbook models under names, to start from and to check the laboratory against.
+
+Each docstring gives the formula that the simulation must agree with; the tests beside hold it
+to that. Sources: Kleinrock, *Queueing Systems*, volume 1 (1975); Lazowska, Zahorjan, Graham and
+Sevcik, *Quantitative System Performance* (1984).
+"""
+
+from typing import Annotated
+
+from headroom.simulation import Model, Program, Station, exponential
+from headroom.systems.model.parameters import parameter
+
+_TEXTBOOK = "assumed: a round number, as in textbooks"
+
+ServiceTime = Annotated[
+    float,
+    parameter(
+        unit="s", low=1e-9, high=3600, source=_TEXTBOOK, description="Mean service time of a job"
+    ),
+]
+Utilization = Annotated[
+    float,
+    parameter(
+        unit="1",
+        low=0.001,
+        high=0.999,
+        source=_TEXTBOOK,
+        description="Offered load of each server, arrival rate x service time / servers",
+    ),
+]
+
+
+def mm1(*, utilization: Utilization = 0.8, service_s: ServiceTime = 0.01) -> Model:
+    """Return M/M/1: random arrivals, random service times, one server.
+
+    Mean response time R = S / (1 - U); mean number of jobs N = U / (1 - U).
+    """
+    return mmc(servers=1, utilization=utilization, service_s=service_s)
+
+
+def mmc(
+    *,
+    servers: Annotated[
+        int,
+        parameter(unit="1", low=1, high=10_000, source=_TEXTBOOK, description="Equal servers"),
+    ] = 4,
+    utilization: Utilization = 0.8,
+    service_s: ServiceTime = 0.01,
+) -> Model:
+    """Return M/M/c: random arrivals, random service times, c servers with one queue.
+
+    With a = c U and C = (a^c / c!) / ((1 - U) sum of a^k / k! for k < c + a^c / c!) the
+    probability of waiting (Erlang C), the mean response time is R = S + C S / (c (1 - U)).
+    """
+    model = Model("M/M/c", time_unit="s")
+    station = model.station("server", servers=servers)
+    job = model.program("job")
+    job.use(station, exponential(service_s))
+    interarrival_s = service_s / (servers * utilization)
+    model.open_class("jobs", job, interarrival=exponential(interarrival_s))
+    return model
+
+
+def central_server(
+    *,
+    jobs: Annotated[
+        int,
+        parameter(unit="1", low=1, high=100_000, source=_TEXTBOOK, description="Jobs in memory"),
+    ] = 16,
+    cpus: Annotated[
+        int, parameter(unit="1", low=1, high=1024, source=_TEXTBOOK, description="CPUs, one queue")
+    ] = 1,
+    disks: Annotated[
+        int,
+        parameter(unit="1", low=1, high=1024, source=_TEXTBOOK, description="Disks, a queue each"),
+    ] = 4,
+    accesses: Annotated[
+        int,
+        parameter(unit="1", low=1, high=10_000, source=_TEXTBOOK, description="Accesses per job"),
+    ] = 10,
+    cpu_s: Annotated[
+        float,
+        parameter(unit="s", low=1e-9, high=3600, source=_TEXTBOOK, description="CPU per access"),
+    ] = 0.002,
+    disk_s: Annotated[
+        float,
+        parameter(unit="s", low=1e-9, high=3600, source=_TEXTBOOK, description="Time of an access"),
+    ] = 0.01,
+) -> Model:
+    """Return the central-server model: jobs alternate between CPUs and one of the disks.
+
+    Buzen (1973). Demands D_cpu = accesses x cpu_s and D_disk = accesses x disk_s / disks; the
+    throughput X never exceeds min(cpus / D_cpu, 1 / D_disk). With one CPU mean value analysis is
+    exact: R_i(n) = D_i (1 + N_i(n-1)), X(n) = n / sum R_i(n), N_i(n) = X(n) R_i(n).
+    """
+    model = Model("central server", time_unit="s")
+    cpu = model.station("cpu", servers=cpus)
+    stations = [model.station(f"disk{number}") for number in range(1, disks + 1)]
+    job = model.program("job")
+    with job.loop(accesses):
+        job.use(cpu, exponential(cpu_s))
+        _use_any(job, stations, disk_s)
+    model.closed_class("jobs", job, population=jobs)
+    return model
+
+
+def interactive(
+    *,
+    users: Annotated[
+        int,
+        parameter(unit="1", low=1, high=1_000_000, source=_TEXTBOOK, description="Users"),
+    ] = 20,
+    think_s: Annotated[
+        float,
+        parameter(unit="s", low=1e-9, high=86_400, source=_TEXTBOOK, description="Mean think time"),
+    ] = 1.0,
+    service_s: ServiceTime = 0.05,
+) -> Model:
+    """Return users at terminals who share one server: think, ask, wait, think again.
+
+    The machine repairman model. Interactive response time law R = users / X - think_s; the
+    asymptotes of the throughput X cross at users* = (think_s + service_s) / service_s.
+    """
+    model = Model("interactive", time_unit="s")
+    server = model.station("server")
+    request = model.program("request")
+    request.use(server, exponential(service_s))
+    model.closed_class("users", request, population=users, think=exponential(think_s))
+    return model
+
+
+def _use_any(program: Program, stations: list[Station], service_s: float) -> None:
+    """Visit one of the stations, each with the same probability."""
+    with program.branch() as branch:
+        for station in stations[:-1]:
+            with branch.case(1 / len(stations)):
+                program.use(station, exponential(service_s))
+        with branch.otherwise():
+            program.use(stations[-1], exponential(service_s))

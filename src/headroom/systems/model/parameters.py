@@ -1,0 +1,134 @@
+"""Parameters of a model function, declared where the function takes them.
+
+Invariant: every argument of a model function has type, unit and source, or the model is refused.
+"""
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headroom.errors import StudyError
+from headroom.experiment.system import Parameter, ParameterType, Value
+
+_TYPES: dict[object, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
+_EXAMPLE = 'users: Annotated[int, parameter(unit="1", low=1, source="assumed")] = 10'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterNote:
+    """What `parameter` says about an argument; name, type and default are in the signature."""
+
+    unit: str
+    source: str
+    low: float | None
+    high: float | None
+    choices: tuple[Value, ...]
+    description: str
+
+
+def parameter(
+    *,
+    unit: str,
+    source: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[Value, ...] = (),
+    description: str = "",
+) -> ParameterNote:
+    """Describe an argument of a model function, inside `Annotated`.
+
+    Parameters
+    ----------
+    unit
+        Unit, ``"1"`` for a count or a ratio, ``""`` for words.
+    source
+        Where the default comes from: paper, data sheet, measured, calibrated or assumed, with
+        the place.
+    low, high
+        Inclusive range, None for no bound.
+    choices
+        Allowed values, empty for any.
+    description
+        One sentence for the report.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> def build(*, rate: Annotated[float, parameter(unit="1/s", source="assumed")] = 0.5):
+    ...     pass
+    >>> declared, = parameters_of(build)
+    >>> declared.name, declared.type, declared.unit, declared.default
+    ('rate', 'float', '1/s', 0.5)
+    """
+    return ParameterNote(
+        unit=unit, source=source, low=low, high=high, choices=choices, description=description
+    )
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """Return the parameters that a model function declares in its signature.
+
+    Raises
+    ------
+    StudyError
+        An argument has no `parameter` annotation, no known type, or an impossible default.
+    """
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        raise StudyError(
+            f"{_place(function)}: an annotation cannot be read: {error}",
+            cure="import every name that the signature uses",
+        ) from error
+    arguments = inspect.signature(function).parameters.values()
+    return tuple(_parameter(function, argument, hints) for argument in arguments)
+
+
+def _parameter(
+    function: Callable[..., Any], argument: inspect.Parameter, hints: dict[str, Any]
+) -> Parameter:
+    where = f"{_place(function)}: argument {argument.name!r} of {function.__name__}()"
+    if argument.kind in {argument.VAR_POSITIONAL, argument.VAR_KEYWORD, argument.POSITIONAL_ONLY}:
+        raise StudyError(
+            f"{where} cannot be given by name", cure=f"write a named argument: {_EXAMPLE}"
+        )
+    hint = hints.get(argument.name)
+    notes = [note for note in typing.get_args(hint) if isinstance(note, ParameterNote)]
+    kind = _TYPES.get(typing.get_args(hint)[0]) if notes else None
+    if kind is None:
+        raise StudyError(
+            f"{where} does not say what it is: type, unit, range and source",
+            cure=f"annotate it with int, float, str or bool and a note: {_EXAMPLE}",
+        )
+    return _checked_default(where, argument, kind, notes[0])
+
+
+def _checked_default(
+    where: str, argument: inspect.Parameter, kind: ParameterType, note: ParameterNote
+) -> Parameter:
+    has_default = argument.default is not inspect.Parameter.empty
+    declared = Parameter(
+        name=argument.name,
+        type=kind,
+        unit=note.unit,
+        source=note.source,
+        default=argument.default if has_default else None,
+        low=note.low,
+        high=note.high,
+        choices=note.choices,
+        description=note.description,
+    )
+    if has_default:
+        try:
+            declared.check(argument.default)
+        except StudyError as error:
+            raise StudyError(f"{where}: the default is wrong: {error.message}", cure=error.cure) \
+                from error  # fmt: skip
+    return declared
+
+
+def _place(function: Callable[..., Any]) -> str:
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"

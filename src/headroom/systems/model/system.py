@@ -1,0 +1,124 @@
+"""The system `model`: a simulation model written in Python."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+import msgspec
+
+from headroom import _core
+from headroom.errors import StudyError
+from headroom.experiment.run import Run
+from headroom.experiment.system import Column, Metric, Parameter, Value
+from headroom.simulation import Model, simulate
+from headroom.systems.model.conversion import run_of
+from headroom.systems.model.metrics import metrics_of
+from headroom.systems.model.parameters import parameters_of
+from headroom.systems.model.source import built_model, function_of_file, registered_function
+
+SECONDS: Mapping[str, float] = {
+    "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
+}  # fmt: skip
+"""Length (s) of each unit of simulated time."""
+
+
+class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[experiment.system]` of a simulation model: `file` with `function`, or `model`."""
+
+    file: str = ""
+    """Python file, relative to the study's folder."""
+    function: str = ""
+    """Function of that file that returns the model; empty: `build`."""
+    model: str = ""
+    """Name of a registered model, instead of a file."""
+    completions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Completions after which a run ends, instead of the model's own stopping rule."""
+    time_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Simulated time (s) after which a run ends, instead of the model's own stopping rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSystem:
+    """A model function and how long to run what it returns.
+
+    Examples
+    --------
+    >>> setup = ModelSetup(model="mm1", completions=2000)
+    >>> system = ModelSystem.load(setup, base=Path())
+    >>> config = {p.name: p.default for p in system.parameters()} | {"utilization": 0.5}
+    >>> run = system.run(config, seed=1)
+    >>> [table.kind for table in run.resources]
+    ['station', 'class']
+    """
+
+    name: ClassVar[str] = "model"
+    column: ClassVar[Column] = Column.MODEL
+    setup_type: ClassVar[type[msgspec.Struct]] = ModelSetup
+
+    setup: ModelSetup
+    function: Callable[..., Any]
+    declared: tuple[Parameter, ...]
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
+        """Return the system for a validated `setup`; a relative `file` starts at `base`."""
+        if not isinstance(setup, ModelSetup):
+            raise TypeError(f"a ModelSetup is needed, not {type(setup).__name__}")
+        _check(setup)
+        if setup.file:
+            function = function_of_file(base / setup.file, setup.function or "build")
+        else:
+            function = registered_function(setup.model)
+        return cls(setup, function, parameters_of(function))
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters that the model function declares."""
+        return self.declared
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
+        """Return the metrics of the stations, pools and classes of the model of `config`."""
+        return metrics_of(self._model(config))
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        """Return a hash of the model as data, how long it runs, and the kernel's version."""
+        content = [
+            hashlib.sha256(self._model(config).to_json()).hexdigest(),
+            self.setup.completions,
+            self.setup.time_s,
+            _core.__version__,
+        ]
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
+
+    def prepare(self) -> Mapping[str, float]:
+        """Return nothing: a simulation asks nothing of the machine."""
+        return {}
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Simulate the model of `config` once."""
+        model = self._model(config)
+        time_s = self.setup.time_s
+        time = None if time_s is None else time_s / SECONDS[model.time_unit]
+        result = simulate(model, seed=seed, completions=self.setup.completions, time=time)
+        return run_of(result)
+
+    def _model(self, config: Mapping[str, Value]) -> Model:
+        return built_model(self.function, config)
+
+
+def _check(setup: ModelSetup) -> None:
+    if bool(setup.file) == bool(setup.model):
+        raise StudyError(
+            "the system `model` needs either a file or the name of a registered model",
+            cure='write file = "model.py" or model = "mm1"',
+        )
+    if setup.function and not setup.file:
+        raise StudyError(
+            f"function = {setup.function!r} belongs to a file, but a registered model is named",
+            cure="remove function, or write file = ...",
+        )
+    if setup.completions is not None and setup.time_s is not None:
+        raise StudyError(
+            "completions and time_s both say when a run ends", cure="keep one of the two"
+        )

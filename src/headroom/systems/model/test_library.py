@@ -1,0 +1,90 @@
+"""The registered models against their formulas."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from headroom.experiment.run import Run
+from headroom.experiment.system import Value
+from headroom.systems.model import ModelSystem
+from headroom.systems.model.source import model_names
+from headroom.systems.model.system import ModelSetup
+
+TOLERANCE = 0.03
+"""Relative; a run of 400,000 jobs, of which the first quarter is cut."""
+
+
+def run_model(name: str, **levels: Value) -> Run:
+    system = ModelSystem.load(ModelSetup(model=name, completions=400_000), base=Path())
+    config = {p.name: p.default for p in system.parameters() if p.default is not None}
+    return system.run({**config, **levels}, seed=11)
+
+
+def steady(run: Run) -> tuple[float, float]:
+    """Return throughput (1/s) and mean response time (s) of the last three quarters."""
+    (classes,) = (table for table in run.resources if table.kind == "class")
+    start = len(run.snapshot_times_s) // 4
+    span_s = run.snapshot_times_s[-1] - run.snapshot_times_s[start]
+    gained = {name: column[-1, 0] - column[start, 0] for name, column in classes.columns.items()}
+    completions = gained["completion_count"]
+    return completions / span_s, gained["response_s_sum"] / completions
+
+
+def mean_value_analysis(demands_s: list[float], *, jobs: int, think_s: float = 0.0) -> float:
+    """Return the exact throughput of single-server stations (Reiser and Lavenberg, 1980)."""
+    present = [0.0] * len(demands_s)
+    throughput = 0.0
+    for population in range(1, jobs + 1):
+        responses = [d * (1 + n) for d, n in zip(demands_s, present, strict=True)]
+        throughput = population / (think_s + sum(responses))
+        present = [throughput * response for response in responses]
+    return throughput
+
+
+@pytest.mark.parametrize("utilization", [0.3, 0.5, 0.8])
+def test_mm1_agrees_with_the_closed_form(utilization: float) -> None:
+    """Oracle: R = S / (1 - U)."""
+    _, response_s = steady(run_model("mm1", utilization=utilization, service_s=0.01))
+    assert response_s == pytest.approx(0.01 / (1 - utilization), rel=TOLERANCE)
+
+
+@pytest.mark.parametrize(("servers", "utilization"), [(2, 0.7), (8, 0.8)])
+def test_mmc_agrees_with_erlang_c(servers: int, utilization: float) -> None:
+    """Oracle: the formula of the model's docstring."""
+    load = servers * utilization
+    terms = [load**k / math.factorial(k) for k in range(servers + 1)]
+    waiting = terms[-1] / ((1 - utilization) * sum(terms[:-1]) + terms[-1])
+    expected_s = 0.01 + waiting * 0.01 / (servers * (1 - utilization))
+    _, response_s = steady(run_model("mmc", servers=servers, utilization=utilization))
+    assert response_s == pytest.approx(expected_s, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("jobs", [1, 4, 16])
+def test_central_server_agrees_with_mean_value_analysis(jobs: int) -> None:
+    """Oracle: one CPU of 10 x 2 ms and four disks of 10 x 10 ms / 4 each."""
+    expected = mean_value_analysis([0.02, *[0.025] * 4], jobs=jobs)
+    throughput, _ = steady(run_model("central_server", jobs=jobs))
+    assert throughput == pytest.approx(expected, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("users", [5, 21, 60])
+def test_interactive_agrees_with_mean_value_analysis_and_its_law(users: int) -> None:
+    """Oracle: exact throughput, and R = users / X - think time."""
+    throughput, response_s = steady(run_model("interactive", users=users))
+    expected = mean_value_analysis([0.05], jobs=users, think_s=1.0)
+    assert throughput == pytest.approx(expected, rel=TOLERANCE)
+    assert response_s == pytest.approx(users / throughput - 1.0, rel=2 * TOLERANCE, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["mm1", "mmc", "central_server", "interactive"])
+def test_every_parameter_has_unit_range_source_and_default(name: str) -> None:
+    assert name in model_names()
+    system = ModelSystem.load(ModelSetup(model=name), base=Path())
+    for parameter in system.parameters():
+        assert parameter.unit
+        assert parameter.source
+        assert parameter.description
+        assert parameter.low is not None
+        assert parameter.high is not None
+        assert parameter.default is not None
