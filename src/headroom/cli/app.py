@@ -4,7 +4,6 @@ import errno
 import sys
 from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -17,7 +16,7 @@ from headroom.version import version
 class HeadroomGroup(TyperGroup):
     """Turns errors with a cure into a message and a documented exit code."""
 
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own signature
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own signature, whose types are private
         """Run the chosen command; anything that is not a known error keeps its traceback."""
         try:
             return super().invoke(ctx)
