@@ -25,15 +25,15 @@ _JSON_PATHS = jsonpath.JSONPathEnvironment(strict=True)
 
 def check_metric(metric: MetricTable) -> None:
     """Raise `StudyError` where a metric has no or two ways to be found, or a wrong one."""
-    ways = ("pattern", "json_path", "size_of", "quotient")
+    ways = ("regex", "json_path", "size_of", "quotient")
     used = [way for way in ways if getattr(metric, way)]
     if len(used) != 1:
         raise StudyError(
             f"metric {metric.name!r} sets {' and '.join(used) or 'none'} of {', '.join(ways)}",
             cure="set exactly one of them: it says how the figure is found",
         )
-    if metric.pattern:
-        _check_pattern(metric)
+    if metric.regex:
+        _check_regex(metric)
     if metric.json_path:
         _check_json_path(metric)
     if len(metric.quotient) == 1:
@@ -53,9 +53,9 @@ def pick(metric: MetricTable, *, path: Path) -> float:
     if metric.size_of:
         return float(path.stat().st_size)
     text, is_cut = _beginning(path)
-    found = _by_pattern(metric, text) if metric.pattern else _by_json_path(metric, text)
+    found = _by_regex(metric, text) if metric.regex else _by_json_path(metric, text)
     if found is None:
-        sought = metric.pattern or metric.json_path
+        sought = metric.regex or metric.json_path
         raise _not_found(metric, f"nothing matches {sought!r}", text, is_cut=is_cut)
     return _number(metric, found, text)
 
@@ -71,17 +71,17 @@ def divide(metric: MetricTable, values: Mapping[str, float]) -> float:
     return over / under
 
 
-def _check_pattern(metric: MetricTable) -> None:
+def _check_regex(metric: MetricTable) -> None:
     try:
-        groups = re.compile(metric.pattern).groups
+        groups = re.compile(metric.regex).groups
     except re.error as error:
         raise StudyError(
-            f"metric {metric.name!r}: the pattern {metric.pattern!r} is wrong: {error}",
-            cure="correct it; in TOML, single quotes keep backslashes: pattern = 'took (\\d+) s'",
+            f"metric {metric.name!r}: the regular expression {metric.regex!r} is wrong: {error}",
+            cure="correct it; in TOML, single quotes keep backslashes: regex = 'took (\\d+) s'",
         ) from error
     if groups != 1:
         raise StudyError(
-            f"metric {metric.name!r}: the pattern {metric.pattern!r} has {groups} groups, not one",
+            f"metric {metric.name!r}: {metric.regex!r} has {groups} groups, not one",
             cure="put round brackets around the number alone; (?:...) groups without counting",
         )
 
@@ -102,8 +102,8 @@ def _beginning(path: Path) -> tuple[str, bool]:
         return raw.decode(errors="replace"), bool(file.read(1))
 
 
-def _by_pattern(metric: MetricTable, text: str) -> object:
-    match = re.search(metric.pattern, text, flags=re.MULTILINE)
+def _by_regex(metric: MetricTable, text: str) -> object:
+    match = re.search(metric.regex, text, flags=re.MULTILINE)
     return None if match is None else match[1]
 
 
@@ -131,7 +131,7 @@ def _number(metric: MetricTable, found: object, text: str) -> float:
 
 
 def _not_found(metric: MetricTable, what: str, text: str, *, is_cut: bool) -> CommandFailedError:
-    where = metric.file or metric.stream
+    where = metric.origin
     note = f" (only its first {LARGEST_TEXT_BYTES} bytes were read)" if is_cut else ""
     start = text.strip()[:_SHOWN_CHARACTERS]
     looked_at = (

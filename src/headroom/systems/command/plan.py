@@ -20,6 +20,9 @@ GIVEN_NAMES = ("study", "work", "seed")
 """Placeholders that Headroom fills: the study's folder, the temporary folder, the seed."""
 
 
+STREAMS = ("stdout", "stderr")
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """The command of one point and replication, every placeholder filled."""
@@ -56,9 +59,9 @@ class CommandPlan:
             folder=parse_template(setup.folder),
             stdin=parse_template(setup.stdin),
             metric_files={
-                metric.name: parse_template(metric.file or metric.size_of)
+                metric.name: parse_template(metric.size_of or metric.origin)
                 for metric in setup.metrics
-                if metric.file or metric.size_of
+                if metric.size_of or metric.origin not in STREAMS
             },
         )
         for metric in setup.metrics:

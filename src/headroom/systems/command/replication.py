@@ -107,7 +107,7 @@ class Replication:
             if metric.quotient:
                 values[metric.name] = divide(metric, values)
             else:
-                path = self.words.metric_files.get(metric.name, self.scratch / metric.stream)
+                path = self.words.metric_files.get(metric.name, self.scratch / metric.origin)
                 values[metric.name] = pick(metric, path=path)
         return values
 

@@ -1,6 +1,6 @@
 """What `[experiment.system]` may say for `name = "command"`: types only."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -19,18 +19,16 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class MetricTable(_Table, frozen=True):
     """`[[experiment.system.metric]]`: one more figure of every run, and where it is found.
 
-    Exactly one of `pattern`, `json_path`, `size_of` and `quotient` is set. `pattern` and
-    `json_path` read what the program wrote to `from`, or to `file`.
+    Exactly one of `regex`, `json_path`, `size_of` and `quotient` is set.
     """
 
     name: MetricName
     unit: str = "1"
     better: Direction = "none"
     description: str = ""
-    stream: Literal["stdout", "stderr"] = msgspec.field(default="stdout", name="from")
-    file: str = ""
-    """Path of a file to read instead of a stream; relative to `folder`."""
-    pattern: str = ""
+    origin: str = msgspec.field(default="stdout", name="from")
+    """What `regex` and `json_path` read: stdout, stderr, or the path of a file from `folder` on."""
+    regex: str = ""
     """Regular expression with one group; the first match counts."""
     json_path: str = ""
     """JSON path (RFC 9535) that selects one number."""

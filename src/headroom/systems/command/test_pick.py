@@ -19,8 +19,8 @@ def output(tmp_path: Path) -> Path:
     return tmp_path / "output"
 
 
-def by_pattern(pattern: str) -> MetricTable:
-    return MetricTable(name="rate", unit="1/s", pattern=pattern)
+def by_regex(pattern: str) -> MetricTable:
+    return MetricTable(name="rate", unit="1/s", regex=pattern)
 
 
 def by_json(path: str) -> MetricTable:
@@ -33,14 +33,14 @@ def test_a_printed_number_is_picked_exactly(
 ) -> None:
     path = tmp_path_factory.mktemp("pick") / "output"
     path.write_text(f"first line\nrate = {number!r} per second\n")
-    assert pick(by_pattern(r"rate = (\S+)"), path=path) == number
+    assert pick(by_regex(r"rate = (\S+)"), path=path) == number
     path.write_text(json.dumps({"jobs": [{"rate": number}]}))
     assert pick(by_json("$.jobs[0].rate"), path=path) == number
 
 
 def test_the_first_match_counts_and_a_caret_means_a_line(output: Path) -> None:
     output.write_text("all 1\nrate 2\nrate 3\n")
-    assert pick(by_pattern(r"^rate (\d+)"), path=output) == 2
+    assert pick(by_regex(r"^rate (\d+)"), path=output) == 2
 
 
 def test_a_filter_of_the_json_path_standard_is_understood(output: Path) -> None:
@@ -51,11 +51,11 @@ def test_a_filter_of_the_json_path_standard_is_understood(output: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "metric", "words"),
     [
-        ("rate: none", by_pattern(r"rate: (\d+)"), "nothing matches"),
-        ("rate: fast", by_pattern(r"rate: (\w+)"), "not a finite number"),
-        ("rate: inf", by_pattern(r"rate: (\w+)"), "not a finite number"),
-        ("rate: 3", by_pattern(r"rate: 3|(x)"), "nothing matches"),
-        ("", by_pattern(r"(\d+)"), "it is empty"),
+        ("rate: none", by_regex(r"rate: (\d+)"), "nothing matches"),
+        ("rate: fast", by_regex(r"rate: (\w+)"), "not a finite number"),
+        ("rate: inf", by_regex(r"rate: (\w+)"), "not a finite number"),
+        ("rate: 3", by_regex(r"rate: 3|(x)"), "nothing matches"),
+        ("", by_regex(r"(\d+)"), "it is empty"),
         ("oops", by_json("$.rate"), "no JSON"),
         ("{}", by_json("$.rate"), "nothing matches"),
         ('{"rate": true}', by_json("$.rate"), "not a finite number"),
@@ -78,7 +78,7 @@ def test_an_output_beyond_the_limit_is_cut_and_the_message_says_so(
     monkeypatch.setattr(pick_module, "LARGEST_TEXT_BYTES", 10)
     output.write_text("x" * 10 + "rate 3")
     with pytest.raises(CommandFailedError, match="only its first 10 bytes"):
-        pick(by_pattern(r"rate (\d)"), path=output)
+        pick(by_regex(r"rate (\d)"), path=output)
 
 
 def test_a_file_that_the_program_did_not_write_fails(output: Path) -> None:
@@ -97,10 +97,10 @@ def test_a_quotient_of_zero_fails_and_names_the_metric() -> None:
     ("metric", "words"),
     [
         (MetricTable(name="x"), "sets none of"),
-        (MetricTable(name="x", pattern="(a)", json_path="$.a"), "pattern and json_path"),
-        (MetricTable(name="x", pattern="(a"), "pattern '\\(a' is wrong"),
-        (MetricTable(name="x", pattern="a"), "0 groups"),
-        (MetricTable(name="x", pattern="(a)(b)"), "2 groups"),
+        (MetricTable(name="x", regex="(a)", json_path="$.a"), "regex and json_path"),
+        (MetricTable(name="x", regex="(a"), "expression '\\(a' is wrong"),
+        (MetricTable(name="x", regex="a"), "0 groups"),
+        (MetricTable(name="x", regex="(a)(b)"), "2 groups"),
         (MetricTable(name="x", json_path="a b"), "JSON path 'a b' is wrong"),
         (MetricTable(name="x", quotient=["wall_s"]), "a quotient needs two"),
     ],

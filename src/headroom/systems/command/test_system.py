@@ -42,7 +42,7 @@ def is_alive(pid: int) -> bool:
 def test_arguments_reach_the_program_as_they_are_without_a_shell(tmp_path: Path) -> None:
     script = "import sys; print(repr(sys.argv[1:]))"
     argv = [sys.executable, "-c", script, "a b", "$HOME", "{word}", "*", ""]
-    echo = {"name": "count", "pattern": r"^(.*)$"}
+    echo = {"name": "count", "regex": r"^(.*)$"}
     system = command(tmp_path, argv=argv, metric=[echo])
     with pytest.raises(CommandFailedError) as caught:
         values_of(system, word="; rm x")
@@ -80,9 +80,9 @@ def test_the_output_is_counted_and_never_kept_in_memory(tmp_path: Path) -> None:
 def test_figures_come_from_output_files_and_quotients(tmp_path: Path) -> None:
     script = "echo took 4; echo '{{\"n\": 8}}' > result.json; printf abc > product; echo five 5 >&2"
     metrics = [
-        {"name": "took_s", "unit": "s", "better": "low", "pattern": r"took (\d+)"},
-        {"name": "five", "pattern": r"five (\d+)", "from": "stderr"},
-        {"name": "n", "json_path": "$.n", "file": "result.json"},
+        {"name": "took_s", "unit": "s", "better": "low", "regex": r"took (\d+)"},
+        {"name": "five", "regex": r"five (\d+)", "from": "stderr"},
+        {"name": "n", "json_path": "$.n", "from": "result.json"},
         {"name": "product_bytes", "unit": "B", "size_of": "product"},
         {"name": "rate", "unit": "1/s", "better": "high", "quotient": ["n", "took_s"]},
     ]
@@ -121,7 +121,7 @@ def test_each_replication_has_a_fresh_folder_that_is_gone_afterwards(tmp_path: P
 def test_the_given_placeholders_name_the_study_the_folder_and_the_seed(tmp_path: Path) -> None:
     script = 'test "$PWD" = "{work}" && cat "{study}/number" && echo seed {seed}'
     (tmp_path / "number").write_text("12 ")
-    metrics = [{"name": "all", "pattern": r"12 seed (\d+)"}]
+    metrics = [{"name": "all", "regex": r"12 seed (\d+)"}]
     system = command(tmp_path, argv=["sh", "-c", script], metric=metrics)
     assert values_of(system)["all"] == 7
     assert system.parameters() == ()
@@ -288,7 +288,7 @@ def test_a_declared_parameter_has_type_unit_range_and_source(tmp_path: Path) -> 
         ),
         ({"argv": ["x", "{a}", "{sudy}"], "parameters": {"a": {}}}, "{sudy}", "study"),
         ({"argv": ["{study}"], "parameters": {"study": {}}}, "Headroom itself", "another name"),
-        ({"argv": ["x"], "metric": [{"name": "wall_s", "pattern": "(a)"}]}, "already", "user_s"),
+        ({"argv": ["x"], "metric": [{"name": "wall_s", "regex": "(a)"}]}, "already", "user_s"),
         (
             {"argv": ["x"], "metric": [{"name": "r", "quotient": ["wal_s", "user_s"]}]},
             "'wal_s'",
