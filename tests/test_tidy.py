@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import subprocess
+import sys
 from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
@@ -101,6 +102,24 @@ def test_only_the_two_columns_and_the_kernels_front_import_the_core() -> None:
     ]
     assert users, "nothing imports headroom._core: this test looks in the wrong place"
     assert not [user for user in users if not CORE_USERS.fullmatch(user)]
+
+
+def test_the_package_imports_only_what_an_installation_brings() -> None:
+    """A tool of the tests may bring a library along that a user does not have."""
+    declared = {
+        re.match(r"[\w-]+", line)[0]  # type: ignore[index]  # it starts with the name
+        for line in distribution("headroom").requires or []
+        if "extra ==" not in line
+    }
+    imported = {
+        name.partition(".")[0]
+        for path in python_files()
+        if not path.name.startswith(("test_", "conftest"))
+        for name in imported_modules(path)
+    }
+    foreign = imported - set(sys.stdlib_module_names) - {"headroom"}
+    # Starter studies and examples beside them are read by tests, not imported by users.
+    assert foreign - declared - {"hypothesis", "pytest"} == set()
 
 
 def test_every_folder_with_code_has_tests_beside_it() -> None:

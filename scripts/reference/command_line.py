@@ -1,0 +1,83 @@
+"""The page of the command line, from the declarations of its commands."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any, get_args, get_type_hints
+
+from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
+
+from headroom.cli.app import app
+from headroom.errors import ExitCode
+from scripts.reference.docstrings import one_line
+from scripts.reference.tables import NOTICE, table
+
+EXIT_CODES = {
+    ExitCode.DONE: "Done: everything that was asked for is there.",
+    ExitCode.POINTS_FAILED: "Some points failed; the others are saved and shown.",
+    ExitCode.USAGE: "Wrong usage: an option, a study file, a parameter or a model.",
+    ExitCode.CLAIMS_DIFFER: "`--check` was given, and not every claim holds.",
+    ExitCode.ENVIRONMENT: "The machine is unfit: a program is missing, the disk is full, "
+    "a journal is damaged.",
+    ExitCode.INTERRUPTED: "Interrupted; finished replications are saved, run it again to carry on.",
+}
+
+
+def command_line() -> str:
+    """Return the page of the command line, from the declarations of the commands."""
+    parts = [NOTICE, "# Command line\n", f"{one_line(str(app.info.help))}\n"]
+    parts.append("## Exit codes\n")
+    parts.append(
+        table(("code", "meaning"), [(str(int(code)), EXIT_CODES[code]) for code in ExitCode])
+    )
+    parts.append(
+        "Results go to stdout; progress, notes and errors go to stderr. `NO_COLOR` switches "
+        "colours off.\n"
+    )
+    for command in app.registered_commands:
+        if command.name and command.callback:
+            parts += _command_section(command.name, command.callback)
+    return "\n".join(parts)
+
+
+def _command_section(name: str, function: Callable[..., Any]) -> Iterator[str]:
+    arguments: list[tuple[str, ...]] = []
+    options: list[tuple[str, ...]] = []
+    hints = get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        kind, info = get_args(hints[parameter.name])[:2]
+        if isinstance(info, ArgumentInfo):
+            arguments.append((_metavar(info, parameter), _meaning(info, kind)))
+        elif isinstance(info, OptionInfo) and not info.hidden:
+            options.append((_option_names(info, parameter), _meaning(info, kind), _variable(info)))
+    words = " ".join(shown.strip("`") for shown, _ in arguments)
+    yield f"## headroom {name}\n"
+    yield f"{one_line(function.__doc__ or '')}\n"
+    yield f"```text\nheadroom {name} {words} [OPTIONS]\n```\n"
+    yield table(("argument", "meaning"), arguments)
+    yield table(("option", "meaning", "variable"), options)
+
+
+def _metavar(info: ArgumentInfo, parameter: inspect.Parameter) -> str:
+    name = info.metavar or parameter.name.upper()
+    return f"`{name}`" if parameter.default is inspect.Parameter.empty else f"`[{name}]`"
+
+
+def _option_names(info: OptionInfo, parameter: inspect.Parameter) -> str:
+    # Typer keeps the first name in the place of the default.
+    given = [info.default, *(info.param_decls or ())]
+    names = [name for name in given if isinstance(name, str) and name.startswith("-")]
+    names = names or [f"--{parameter.name.replace('_', '-')}"]
+    metavar = f" {info.metavar}" if info.metavar else ""
+    return f"`{', '.join(names)}{metavar}`"
+
+
+def _meaning(info: ParameterInfo, kind: Any) -> str:  # noqa: ANN401  # any annotation
+    words = one_line(info.help or "")
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        words += f" One of {', '.join(f'`{choice.value}`' for choice in kind)}."
+    return words.strip()
+
+
+def _variable(info: ParameterInfo) -> str:
+    return f"`{info.envvar}`" if info.envvar else ""

@@ -1,0 +1,74 @@
+"""Tables of the keys that a msgspec struct accepts: type, default, meaning."""
+
+from typing import Any
+
+import msgspec
+
+from scripts.reference.docstrings import attribute_docs
+from scripts.reference.tables import table
+
+
+def fields_table(struct: type[msgspec.Struct]) -> str:
+    """Return the keys of a table of the study file: type, default, meaning."""
+    meanings = attribute_docs(struct)
+    rows = [
+        (
+            f"`{item.encode_name}`",
+            _type_words(item.type),
+            _default_words(item),
+            meanings.get(item.name) or msgspec.json.schema(item.type).get("description", ""),
+        )
+        for item in msgspec.structs.fields(struct)
+    ]
+    return table(("key", "type", "default", "meaning"), rows)
+
+
+def _default_words(item: msgspec.structs.FieldInfo) -> str:
+    if item.required:
+        return "required"
+    if item.default_factory is not msgspec.NODEFAULT:
+        value = item.default_factory()
+    else:
+        value = item.default
+    if isinstance(value, msgspec.Struct):
+        value = {key: item for key, item in msgspec.to_builtins(value).items() if item}
+    if value is None or value in ("", [], {}, ()):
+        return "none"
+    return f"`{msgspec.json.encode(value).decode()}`"
+
+
+def _type_words(annotation: Any) -> str:  # noqa: ANN401  # any annotation
+    """Return a type in the words of TOML, with its bounds.
+
+    Examples
+    --------
+    >>> from typing import Annotated, Literal
+    >>> _type_words(Annotated[int, msgspec.Meta(ge=1, lt=10)])
+    'integer, at least 1, below 10'
+    >>> _type_words(list[Literal["a", "b"]] | None)
+    'list of "a" or "b"'
+    """
+    return _schema_words(msgspec.json.schema(annotation))
+
+
+_BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+
+
+def _schema_words(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(msgspec.json.encode(value).decode() for value in schema["enum"])
+    if "anyOf" in schema:
+        words = [_schema_words(item) for item in schema["anyOf"] if item != {"type": "null"}]
+        return " or ".join(dict.fromkeys(words))
+    kind = schema.get("type", "object" if "$ref" in schema else "any value")
+    if isinstance(kind, list):
+        return " or ".join(kind)
+    if kind == "array":
+        return f"list of {_schema_words(schema.get('items', {}))}".replace("of table", "of tables")
+    bounds = [f"{word} {schema[key]:,}" for key, word in _BOUNDS.items() if key in schema]
+    return ", ".join(["table" if kind == "object" else kind, *bounds])

@@ -1,0 +1,65 @@
+"""The page of the model builder, from its docstrings."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import headroom.simulation
+from scripts.reference.docstrings import one_line, opening, parameter_section, section
+from scripts.reference.tables import NOTICE, table
+
+
+def model_builder() -> str:
+    """Return the page of the model builder, from its docstrings."""
+    module = headroom.simulation
+    parts = [NOTICE, "# Model builder\n", f"{opening(module)}\n"]
+    for name in _exported(module):
+        item = getattr(module, name)
+        if inspect.isclass(item):
+            parts += _class_section(name, item)
+        elif inspect.isfunction(item):
+            parts += [f"## `{name}{_signature(item)}`\n", _doc_section(item)]
+    return "\n".join(parts)
+
+
+def _exported(module: ModuleType) -> tuple[str, ...]:
+    return tuple(sorted(module.__all__, key=lambda name: (not name[0].isupper(), name)))
+
+
+def _class_section(name: str, item: type) -> Iterator[str]:
+    yield f"## `{name}`\n"
+    yield _doc_section(item)
+    for method, function in vars(item).items():
+        if method.startswith("_") or not inspect.isfunction(inspect.unwrap(function)):
+            continue
+        yield f"### `{name}.{method}{_signature(function)}`\n"
+        yield _doc_section(function)
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    """Return the call as a reader writes it: names, stars and defaults, no types."""
+    signature = inspect.signature(function)
+    plain = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for name, parameter in signature.parameters.items()
+        if name != "self"
+    ]
+    return str(
+        signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
+    ).replace("\n", " ")
+
+
+def _doc_section(item: object) -> str:
+    """Return a NumPy docstring as Markdown; its examples run as tests of the code itself."""
+    doc = inspect.getdoc(item) or ""
+    parameters = [(f"`{name}`", text) for name, text in parameter_section(doc).items()]
+    parts = [f"{opening(item)}\n", table(("parameter", "meaning"), parameters)]
+    for title in ("Returns", "Raises", "Notes"):
+        body = section(doc, title)
+        if body:
+            parts.append(f"*{title}:* {one_line(body)}\n")
+    examples = section(doc, "Examples")
+    if examples:
+        parts.append(f"```pycon\n{examples}\n```\n")
+    return "\n".join(part for part in parts if part)

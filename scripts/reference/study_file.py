@@ -1,0 +1,37 @@
+"""The page of the study file, from the types that check it."""
+
+import msgspec
+
+from headroom.experiment import study
+from scripts.reference.docstrings import opening
+from scripts.reference.fields import fields_table
+from scripts.reference.tables import NOTICE
+
+_TABLES: list[tuple[type[msgspec.Struct], str]] = [
+    (study.Study, "The file"),
+    (study.Experiment, "`[[experiment]]`"),
+    (study.Sourced, "A fixed value with its source"),
+    (study.Range, "A range of levels"),
+    (study.Replications, "`[experiment.replications]`"),
+    (study.WarmUp, "`[experiment.warm_up]`"),
+    (study.Quick, "`[experiment.quick]`"),
+    (study.ValueClaim, '`[[claim]]` with `kind = "value"`'),
+    (study.RatioClaim, '`[[claim]]` with `kind = "ratio"`'),
+    (study.OrderingClaim, '`[[claim]]` with `kind = "ordering"`'),
+    (study.MonotoneClaim, '`[[claim]]` with `kind = "monotone"`'),
+    (study.FlatClaim, '`[[claim]]` with `kind = "flat"`'),
+    (study.KneeClaim, '`[[claim]]` with `kind = "knee"`'),
+]
+
+
+def study_file() -> str:
+    """Return the page: one table per table of the file."""
+    parts = [
+        NOTICE,
+        "# Study file\n",
+        "A study is a folder with a `study.toml`. Unknown keys are refused with file, line and "
+        "the likely correction. `headroom schema` prints the same as a JSON schema, for editors.\n",
+    ]
+    for struct, title in _TABLES:
+        parts += [f"## {title}\n", f"{opening(struct)}\n", fields_table(struct)]
+    return "\n".join(parts)
