@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from headroom.experiment import registry
 from headroom.experiment.design import Plan, make_plan
-from headroom.experiment.fake_registry import register_fakes
+from headroom.experiment.fake_systems import fake_entries
 from headroom.experiment.study_file import load_study
 
 HEADER = """\
@@ -22,7 +23,7 @@ MakePlan = Callable[..., Plan]
 @pytest.fixture
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register the fake systems instead of the real ones."""
-    register_fakes(monkeypatch.setattr)
+    monkeypatch.setattr(registry, "registered", fake_entries)
 
 
 @pytest.fixture

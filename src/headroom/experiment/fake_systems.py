@@ -7,6 +7,7 @@ registered and appear in no study.
 import os
 import signal
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -14,13 +15,12 @@ import msgspec
 import numpy as np
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.experiment.registry import GROUP, class_path
 from headroom.experiment.run import Run, Series
 from headroom.experiment.system import Column, Metric, Parameter, Value
 
 PARAMETERS = (
-    Parameter(
-        name="users", type="int", unit="1", default=10, low=1, high=1000, source="assumed"
-    ),
+    Parameter(name="users", type="int", unit="1", default=10, low=1, high=1000, source="assumed"),
     Parameter(name="rate", type="float", unit="1/s", default=1.0, low=0.0, source="assumed"),
     Parameter(
         name="mode",
@@ -125,3 +125,11 @@ def _go_wrong(mode: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if mode == "hangs":
         signal.pause()
+
+
+def fake_entries() -> dict[str, EntryPoint]:
+    """Return the fake systems as if they were registered; replaces `registry.registered`."""
+    return {
+        kind.name: EntryPoint(name=kind.name, value=class_path(kind), group=GROUP)
+        for kind in (FakeModel, FakeMeasure)
+    }

@@ -17,7 +17,7 @@ GROUP = "headroom.systems"
 
 def system_names() -> tuple[str, ...]:
     """Return the names of all registered systems, sorted."""
-    return tuple(sorted(_registered()))
+    return tuple(sorted(registered()))
 
 
 def find_system(name: str) -> type[System]:
@@ -30,9 +30,9 @@ def find_system(name: str) -> type[System]:
     EnvironmentUnfitError
         It is registered, but its package cannot be imported.
     """
-    entry = _registered().get(name)
+    entry = registered().get(name)
     if entry is None:
-        raise StudyError(f"there is no system {name!r}", cure=suggestion(name, _registered()))
+        raise StudyError(f"there is no system {name!r}", cure=suggestion(name, registered()))
     return _loaded(entry)
 
 
@@ -59,5 +59,6 @@ def _loaded(entry: EntryPoint) -> type[System]:
 
 
 @cache
-def _registered() -> Mapping[str, EntryPoint]:
+def registered() -> Mapping[str, EntryPoint]:
+    """Return the entry point of each registered system."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -151,7 +151,7 @@ def _pack(array: npt.ArrayLike) -> list[Any]:
 def _unpack(packed: list[Any]) -> npt.NDArray[Any]:
     code, shape, content = packed
     transposed = np.frombuffer(content, dtype=np.uint8).reshape(_WORD_BYTES, -1)
-    words = _by_rows(np.ascontiguousarray(transposed.T).reshape(-1).view("<u8"), shape)
+    words = _by_rows(np.array(transposed.T, order="C").reshape(-1).view("<u8"), shape)
     np.bitwise_xor.accumulate(words, axis=0, out=words)
     return words.reshape(-1).view(_DTYPES[code]).reshape(shape)
 

@@ -29,11 +29,15 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeProblem:
-    """One thing that is wrong: where, what, and what to do."""
+    """One thing that is wrong: where, what, and what to do.
+
+    `is_of_other_kind` is True where text stands for a number, a list for a table and the like.
+    """
 
     key_path: Path
     message: str
     cure: str
+    is_of_other_kind: bool = False
 
 
 def find_type_error(content: Any, target: type[Any]) -> TypeProblem | None:  # noqa: ANN401 - any TOML
@@ -94,23 +98,24 @@ def _union_problems(
     kind: inspect.UnionType,
     path: Path,
 ) -> Iterator[TypeProblem]:
-    tagged = [one for one in kind.types if isinstance(one, inspect.StructType) and one.tag_field]
+    kinds = [one for one in kind.types if not isinstance(one, inspect.NoneType)]  # TOML has no null
+    tagged = [one for one in kinds if isinstance(one, inspect.StructType) and one.tag_field]
     if tagged and isinstance(value, dict):
         yield from _tagged_problems(value, tagged, path)
         return
-    found = [list(_problems(value, one, path)) for one in kind.types]
+    found = [list(_problems(value, one, path)) for one in kinds]
     if not found or not all(found):
         return
     deeper = [problems for problems in found if not _is_about_shape(problems, path)]
     if deeper:
         yield from deeper[0]
         return
-    wanted = " or ".join(dict.fromkeys(_describe(one) for one in kind.types))
+    wanted = " or ".join(dict.fromkeys(_describe(one) for one in kinds))
     yield _wrong(value, wanted, path)
 
 
 def _is_about_shape(problems: list[TypeProblem], path: Path) -> bool:
-    return problems[0].key_path == path and problems[0].message.startswith("is ")
+    return problems[0].key_path == path and problems[0].is_of_other_kind
 
 
 def _tagged_problems(
@@ -209,7 +214,6 @@ def _describe(kind: inspect.Type) -> str:
         inspect.VarTupleType: "a list",
         inspect.DictType: "a table",
         inspect.StructType: "a table",
-        inspect.NoneType: "nothing",
     }
     inner = kind.type if isinstance(kind, inspect.Metadata) else kind
     return names.get(type(inner), "something else")
@@ -219,7 +223,12 @@ def _wrong(value: Any, wanted: str, path: Path) -> TypeProblem:  # noqa: ANN401
     shown = value if isinstance(value, str | int | float) else None
     found = _WORDS.get(type(value), "a number" if isinstance(value, float) else "a date or time")
     what = f"is {shown!r}" if shown is not None else f"is {found}"
-    return _problem(path, f"{what}, but {wanted} is needed", f"give {wanted}")
+    return TypeProblem(
+        key_path=path,
+        message=f"{what}, but {wanted} is needed",
+        cure=f"give {wanted}",
+        is_of_other_kind=True,
+    )
 
 
 def _problem(path: Path, message: str, cure: str) -> TypeProblem:

@@ -1,0 +1,123 @@
+"""A wrong study file is refused with file, line, key and the likely correction."""
+
+from pathlib import Path
+
+import pytest
+
+from headroom.errors import StudyError
+from headroom.experiment.study import Range, ValueClaim
+from headroom.experiment.study_file import load_study
+
+GOOD = """\
+schema = 1
+name = "web"
+title = "Web"
+seed = 1
+
+[[experiment]]
+name = "load"
+system = { name = "fake-model" }
+fixed = { rate = { value = 2.5, source = "assumed: a guess" } }
+
+[experiment.factors]
+users = { from = 1, to = 9, step = 2 }
+mode = ["plain", "faulty"]
+
+[experiment.replications]
+count = 3
+
+[[claim]]
+kind = "value"
+name = "fast"
+text = "It is fast."
+experiment = "load"
+metric = "throughput"
+where = { users = 1, mode = "plain" }
+value = 2.0
+tolerance = 0.1
+"""
+
+
+def refusal(folder: Path, text: str) -> StudyError:
+    path = folder / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(StudyError) as caught:
+        load_study(path)
+    return caught.value
+
+
+def test_a_good_study_is_read_by_file_or_folder(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(GOOD)
+    loaded = load_study(tmp_path)
+    assert loaded.study == load_study(tmp_path / "study.toml").study
+    assert loaded.folder == tmp_path
+    assert loaded.study.experiments[0].factors["users"] == Range(start=1, stop=9, step=2)
+    assert isinstance(loaded.study.claims[0], ValueClaim)
+    assert loaded.locate(["experiment", 0, "factors", "mode", 1]) == 13
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "cause", "cure"),
+    [
+        ("count = 3", "counts = 3", 16, "experiment[0].replications.counts", "unknown key", "'count'"),
+        ("count = 3", "count = 0", 16, "experiment[0].replications.count", "outside", "1 or more"),
+        ("count = 3", 'count = "3"', 16, "experiment[0].replications.count", "whole number", "whole"),
+        ("count = 3", "count = 2.5", 16, "experiment[0].replications.count", "whole number", "whole"),
+        ("count = 3", "count = true", 16, "experiment[0].replications.count", "whole number", "whole"),
+        ("step = 2 }", "stepp = 2 }", 12, "experiment[0].factors.users.stepp", "unknown key", "'step'"),
+        ('["plain", "faulty"]', "[[1]]", 13, "experiment[0].factors.mode[0]", "a list", "text"),
+        ('"plain", "faulty"', '"plain", 1979-05-27', 13, "factors.mode[1]", "date", "text"),
+        ("value = 2.5", "valu = 2.5", 9, "experiment[0].fixed.rate.valu", "unknown key", "'value'"),
+        ('kind = "value"', 'kind = "valeu"', 19, "claim[0].kind", "unknown kind", "'value'"),
+        ('kind = "value"\n', "", 18, "claim[0]", "'kind' is missing", "choose one of"),
+        ('title = "Web"\n', "", 1, "", "'title' is missing", "add title"),
+        ('name = "web"', 'name = "my web"', 2, "name", "no name", "start with a letter"),
+        ("schema = 1", "schema = 2", 1, "schema", "is 2", "1"),
+        ("seed = 1", "seed = -1", 4, "seed", "outside", "0 or more"),
+        ("tolerance = 0.1", "tolerance = -0.1", 26, "claim[0].tolerance", "outside", "0 or more"),
+        ("[[experiment]]", "[experiment]", 6, "experiment", "a table", "a list"),
+    ],
+)  # fmt: skip
+def test_a_wrong_key_or_value_is_named_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, key: str, cause: str, cure: str
+) -> None:
+    assert old in GOOD
+    error = refusal(tmp_path, GOOD.replace(old, new, 1))
+    assert error.message.startswith(f"{tmp_path / 'study.toml'}:{line}: ")
+    assert key in error.message
+    assert cause in error.message
+    assert cure in error.cure
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "cure"),
+    [
+        ("schema = 1\nname = web\n", 2, "quotes"),
+        ("a = [1,\n2\n", 2, "close the list"),
+        ("a = 1\na = 2\n", 2, "twice"),
+        ("[a]\nx = 1\n[a]\n", 3, "twice"),
+        ('a = "x\n', 1, "quote"),
+        ("a\n", 1, "key = value"),
+        ("[a\nb = 1\n", 1, "https://toml.io"),
+        ("a = 3 s\n", 1, "https://toml.io"),
+        ("x = True\n", 1, "small letters"),
+    ],
+)
+def test_broken_toml_is_named_with_its_line(
+    tmp_path: Path, text: str, line: int, cure: str
+) -> None:
+    error = refusal(tmp_path, text)
+    assert f"study.toml:{line}: " in error.message
+    assert cure in error.cure
+
+
+def test_a_missing_study_says_how_to_write_one(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="no study file") as caught:
+        load_study(tmp_path / "nothing")
+    assert "headroom init" in caught.value.cure
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_bytes(b"name = \xff\xfe")
+    with pytest.raises(StudyError, match="UTF-8"):
+        load_study(tmp_path)
