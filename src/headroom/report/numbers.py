@@ -64,7 +64,7 @@ class Scale:
     @property
     def suffix(self) -> str:
         """The label as it stands behind a number, with its space; empty for plain numbers."""
-        return self.label if self.label in {"", "%"} else f" {self.label}"
+        return f" {self.label}" if self.label else ""
 
 
 def is_share(metric: str) -> bool:
@@ -179,7 +179,7 @@ def format_quantity(
     >>> format_quantity(0.012345, "s", half_width=0.002)
     '12 ms'
     >>> format_quantity(0.97312, "1", half_width=0.004, metric="station.cpu.utilization")
-    '97.3%'
+    '97.3 %'
     >>> format_quantity(64, "KiB")
     '64.0 KiB'
     >>> format_quantity(12, "1")

@@ -28,7 +28,7 @@ from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.numbers import format_level
-from headroom.report.summary import Finding, count_verdicts, describe_progress, find
+from headroom.report.summary import Finding, count_verdicts, describe_progress, find, ours_of
 from headroom.report.tables import (
     Table,
     flatten,
@@ -91,6 +91,7 @@ def render_page(result: StudyResult) -> str:
         .render(
             result=result,
             views=views,
+            claims=[(claim, ours_of(claim, result)) for claim in result.claims],
             verdicts=count_verdicts(result.claims),
             progress=describe_progress(result),
             environments=[flatten(environment) for environment in result.environments],

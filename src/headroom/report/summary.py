@@ -77,7 +77,7 @@ def _limit_sentence(
 
 def _percent_range(low: float, high: float) -> str:
     first, last = (format_plain(share * 100.0, decimals=1) for share in (low, high))
-    return f"{last}%" if first == last else f"{first} to {last}%"
+    return f"{last} %" if first == last else f"{first} to {last} %"
 
 
 def _span(
@@ -220,7 +220,7 @@ def _relative_half_width(estimate: Estimate | None) -> float | None:
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100.0:.2g}%" if share < 1 else f"{share * 100.0:,.0f}%"
+    return f"{share * 100.0:.2g} %" if share < 1 else f"{share * 100.0:,.0f} %"
 
 
 def _cautions(experiment: ExperimentResult) -> list[str]:
@@ -245,6 +245,23 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
         for words, found in counted.items()
         if found
     ]
+
+
+def ours_of(claim: ClaimResult, result: StudyResult) -> str:
+    """Return our figure for a claim: with prefixes where it is one value of a known metric."""
+    estimate = next(
+        (
+            point.estimates[claim.metric]
+            for experiment in result.experiments
+            if experiment.name == claim.experiment
+            for point in experiment.points
+            if claim.metric in point.estimates
+        ),
+        None,
+    )
+    if claim.kind != "value" or claim.value is None or estimate is None:
+        return claim.ours
+    return format_bounds(claim.value, claim.low, claim.high, estimate.unit, metric=claim.metric)
 
 
 def count_verdicts(claims: Sequence[ClaimResult]) -> str:

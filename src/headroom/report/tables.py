@@ -13,12 +13,14 @@ from headroom.report.numbers import (
     choose_scale,
     format_estimate,
     format_level,
+    format_quantity,
     format_with_unit,
 )
 from headroom.report.words import direction_phrase, label_factor, title_metric
 
-_COMMON_SCALE_SPAN = 5_000.0
+_COMMON_SCALE_SPAN = 100.0
 RESOURCE_ROWS_AT_MOST = 2_000
+_UNITS_IN_NAMES = {"s": "s", "bytes": "B"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def _limit_cell(point: PointResult) -> Cell:
         return Cell("")
     if not found.limits:
         return Cell("nothing", "")
-    return Cell(found.name, found.name, remark=f"{found.utilization * 100.0:.1f}%")
+    return Cell(found.name, found.name, remark=f"{found.utilization * 100.0:.1f} %")
 
 
 def _state_cell(point: PointResult) -> Cell:
@@ -200,6 +202,8 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]
     --------
     >>> flatten({"cpu": {"model": "x", "cores": 2}, "versions": ["a", "b"], "dirty": False})
     [('cpu model', 'x'), ('cpu cores', '2'), ('versions', 'a, b'), ('dirty', 'false')]
+    >>> flatten({"overhead_s_max": 0.0012, "memory": {"total_bytes": 16e9}})
+    [('overhead max', '1.20 ms'), ('memory total', '16.0 GB')]
     """
     rows: list[tuple[str, str]] = []
     for name, value in record.items():
@@ -209,5 +213,15 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]
         elif isinstance(value, (list, tuple)):
             rows.append((label, ", ".join(format_level(item) for item in value)))
         else:
-            rows.append((label, format_level(value)))
+            rows.append(_fact(label, value))
     return rows
+
+
+def _fact(label: str, value: object) -> tuple[str, str]:
+    """Return a fact whose name says its unit as a quantity, others as they are."""
+    words = label.split()
+    unit_word = next((word for word in words if word in _UNITS_IN_NAMES), None)
+    if unit_word is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return label, format_level(value)
+    name = " ".join(word for word in words if word != unit_word)
+    return name, format_quantity(float(value), _UNITS_IN_NAMES[unit_word])

@@ -29,7 +29,7 @@ def label_metric(metric: str) -> str:
     >>> label_metric("response_s_p99"), label_metric("wall_s")
     ('response time p99', 'wall time')
     >>> label_metric("station.database.queue_len_mean")
-    'database queue length mean'
+    'database mean queue length'
     >>> label_metric("peak_memory_bytes"), label_metric("size_bytes"), label_metric("s")
     ('peak memory', 'size', 's')
     """
@@ -43,6 +43,8 @@ def label_metric(metric: str) -> str:
 def _words_of(name: str) -> str:
     tokens = name.split("_")
     kept = [token for token in tokens if token not in _UNIT_WORDS] or tokens
+    if len(kept) > 1 and kept[-1] == "mean":
+        kept = ["mean", *kept[:-1]]
     return " ".join(_WORDS.get(token, token) for token in kept)
 
 
@@ -66,7 +68,7 @@ def axis_title(metric: str, scale: Scale) -> str:
     >>> axis_title("response_s_p99", Scale(1000.0, "ms"))
     'response time p99 (ms)'
     >>> axis_title("throughput", Scale(1.0, "/s")), axis_title("queue_len_mean", Scale(1.0, ""))
-    ('throughput (per s)', 'queue length mean')
+    ('throughput (per s)', 'mean queue length')
     """
     if not scale.label:
         return label_metric(metric)

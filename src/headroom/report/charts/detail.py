@@ -78,7 +78,7 @@ def remarks_of(point: PointResult) -> list[str]:
         remarks.append(point.bottleneck.evidence)
     if point.little:
         state = "holds" if point.little.passed else "is violated"
-        gap = f"{point.little.worst_gap * 100:.2g}%"
+        gap = f"{point.little.worst_gap * 100:.2g} %"
         place = f" ({point.little.place})" if point.little.place else ""
         remarks.append(f"Little's law {state}: largest gap {gap}{place}.")
     if point.warm_up and not point.warm_up.is_steady:
@@ -155,7 +155,7 @@ def _warm_up_words(cut: WarmUpCut | None) -> dict[str, Any] | None:
         "factor": scale.factor,
         "time_title": f"time since the start ({time.label})",
         "time_factor": time.factor,
-        "cut_label": f"cut {format_quantity(cut.cut_s, 's')} ({format_plain(share, decimals=1)}%)",
+        "cut_label": f"cut {format_quantity(cut.cut_s, 's')} ({format_plain(share, decimals=1)} %)",
     }
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from headroom.report.charts.channels import (
-    HAS_INTERVAL,
     PICK,
     VALUE_TOOLTIP,
     ZOOM,
@@ -53,7 +52,6 @@ def lines(
 def _band(x: Spec, y: Spec, channels: Spec) -> Spec:
     bounds = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
     return {
-        "transform": [HAS_INTERVAL],
         "mark": {"type": "area", "opacity": 0.2, "clip": True},
         "encoding": {"x": x, **bounds, **only(channels, "color")},
     }

@@ -8,7 +8,13 @@ from headroom.report.charts.figure import Figure, Row, describe_interval, estima
 from headroom.report.charts.lines import lines
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
 from headroom.report.numbers import Scale, choose_scale, format_level
-from headroom.report.words import axis_title, direction_phrase, join_words, title_metric
+from headroom.report.words import (
+    axis_title,
+    count_noun,
+    direction_phrase,
+    join_words,
+    title_metric,
+)
 
 _SERIES_AT_MOST = 8
 _LEVELS_OF_A_CURVE = 3
@@ -57,9 +63,11 @@ def _figure(
             for point, estimate in found
         ]
     )
+    knees = _knee_rows(experiment, metric, axis, series, held)
+    missing = len(experiment.points) - len(found)
+    words = [describe_interval(estimates), _knee_words(knees), _missing_words(missing)]
     better = estimates[0].better if estimates else "none"
     title = axis_title(metric, scale)
-    knees = _knee_rows(experiment, metric, axis, series, held)
     spec = (
         lines(rows, knees, axis=axis, series=series, title=title, metric=metric)
         if axis.is_numeric
@@ -75,7 +83,7 @@ def _figure(
     return Figure(
         key=f"{experiment.name}-{metric}-{axis.name}".replace(" / ", "-").replace(".", "-"),
         title=f"{title_metric(metric)} by {axis.name}",
-        caption=" ".join(filter(None, [describe_interval(estimates), _knee_words(knees), note])),
+        caption=" ".join(filter(None, [*words, note])),
         direction=direction_phrase(better),
         spec=spec,
         rows=rows,
@@ -154,6 +162,10 @@ def _knee_row(knee: Knee, series: Dimension | None, held: Sequence[Dimension]) -
         "hold": hold_label(point, held),
         "label": f"knee {format_level(round(knee.level or 0.0, 6))}",
     }
+
+
+def _missing_words(count: int) -> str:
+    return f"Not drawn: {count_noun(count, 'point')} without a result." if count else ""
 
 
 def _knee_words(knees: Sequence[Row]) -> str:

@@ -189,7 +189,7 @@ def _marks(x: Spec, y: Spec, titles: tuple[str, str], channels: Spec) -> Spec:
     ]
     marks: Spec = {name: channels[name] for name in ("color", "shape") if name in channels}
     if "color" in channels:
-        marks["fill"] = {**channels["color"], "legend": None}
+        marks["fill"] = channels["color"]
     return {
         "params": [ZOOM],
         "mark": {"type": "point", "style": "series-fill", "size": 70, "strokeWidth": 1.8},

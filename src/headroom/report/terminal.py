@@ -1,0 +1,269 @@
+"""The essentials of a study in the terminal.
+
+Works at 80 columns, without colours and without Unicode: what the console cannot show is
+written out. Texts of the study are never read as markup.
+
+Invariant: prints what `StudyResult` holds; the page holds more, never something else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.errors import StudyError
+from headroom.experiment.paths import PAGE_NAME, results_folder
+from headroom.report.charts.detail import remarks_of
+from headroom.report.numbers import format_estimate, format_level, format_short, to_ascii
+from headroom.report.summary import count_verdicts, describe_progress, find, ours_of
+from headroom.report.tables import column_scale
+from headroom.report.words import label_factor, label_point, title_metric
+
+_VERDICT_STYLES = {"holds": "green", "differs": "red", "undecided": "yellow"}
+_ROWS_AT_MOST = 60
+_GAP = 3
+
+
+def render_study(result: StudyResult, console: Console, *, point: str | None = None) -> None:
+    """Print the essentials of `result`, or everything about one point.
+
+    Parameters
+    ----------
+    result
+        Results of a study.
+    console
+        Where to print; its width, colours and encoding are respected.
+    point
+        Key of a point, None for the whole study.
+
+    Raises
+    ------
+    StudyError
+        Where no point has that key.
+
+    Examples
+    --------
+    >>> result = StudyResult(format=1, name="empty", title="An empty study", question="",
+    ...     folder="studies/empty", seed=1, is_quick=False, is_complete=False, done=0, failed=0,
+    ...     planned=4, experiments=[], claims=[], environments=[], command="headroom run .",
+    ...     generated="2026-01-01T00:00:00Z", headroom_version="0.1.0")
+    >>> render_study(result, Console(width=60, no_color=True))
+    An empty study
+    0 of 4 replications done; the study is not complete
+    <BLANKLINE>
+    Report: studies/empty/results/report.html
+    """
+    screen = _Screen(console)
+    if point is None:
+        _render_whole(result, screen)
+    else:
+        _render_point(*_find_point(result, point), screen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """A console that takes plain text and writes out what it cannot show."""
+
+    console: Console
+
+    def clean(self, text: str) -> str:
+        is_unicode = self.console.encoding.lower().startswith("utf")
+        return text if is_unicode else to_ascii(text)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        self.console.print(Text(self.clean(text), style=style), highlight=False)
+
+    def item(self, head: str, text: str, style: str = "") -> None:
+        """Print a heading and its text side by side, the text indented when it wraps."""
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(width=9, style="dim", no_wrap=True)
+        grid.add_column(ratio=1, overflow="fold")
+        grid.add_row(self.clean(head), Text(self.clean(text), style=style))
+        self.console.print(grid)
+
+    def table(self, columns: Sequence["_Column"]) -> None:
+        """Print a table; heads wrap at their words, numbers never."""
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
+        for column in columns:
+            table.add_column(
+                self.text(column.head),
+                justify="right" if column.is_number else "left",
+                width=_width(column) if column.is_number else None,
+                no_wrap=False,
+                overflow="fold",
+            )
+        for cells in zip(*(column.cells for column in columns), strict=True):
+            styles = (_VERDICT_STYLES.get(cell, "") for cell in cells)
+            table.add_row(*map(self.text, cells, styles))
+        self.console.print(table)
+
+    def text(self, text: str, style: str = "") -> Text:
+        return Text(self.clean(text), style=style)
+
+
+def _render_whole(result: StudyResult, screen: _Screen) -> None:
+    screen.line(result.title, "bold")
+    if result.question:
+        screen.line(result.question, "italic")
+    quick = " (quick variant)" if result.is_quick else ""
+    screen.line(describe_progress(result) + quick, "dim")
+    for experiment in result.experiments:
+        screen.line()
+        _render_experiment(experiment, screen)
+    if result.claims:
+        screen.line()
+        _render_claims(result, screen)
+    screen.line()
+    page = results_folder(Path(result.folder), result.is_quick) / PAGE_NAME
+    screen.line(f"Report: {page.as_posix()}")
+
+
+def _render_experiment(experiment: ExperimentResult, screen: _Screen) -> None:
+    column = {"measure": "measured", "model": "simulated"}[experiment.column]
+    screen.line(f"{experiment.title or experiment.name} ({column})", "bold")
+    topic = ""
+    for finding in find(experiment):
+        head = "" if finding.topic == topic else finding.topic
+        screen.item(head, finding.text, "yellow" if finding.topic == "Caution" else "")
+        topic = finding.topic
+    _render_points(experiment, screen)
+    for point in experiment.points:
+        for message in dict.fromkeys([*point.errors, *point.faults]):
+            screen.item("Failed", f"{label_point(point, experiment.factors)}: {message}", "red")
+
+
+def _render_points(experiment: ExperimentResult, screen: _Screen) -> None:
+    levels, states = _level_columns(experiment), _state_columns(experiment)
+    found = [_response_column(experiment, metric) for metric in experiment.responses]
+    room = screen.console.width - sum(_width(column) + _GAP for column in (*levels, *states))
+    fitting = max(1, _count_fitting([_width(column) + _GAP for column in found], room))
+    if experiment.points:
+        screen.table([*levels, *found[:fitting], *states])
+    if len(experiment.points) > _ROWS_AT_MOST:
+        screen.line(f"The first {_ROWS_AT_MOST} of {len(experiment.points):,} points.", "dim")
+    if found[fitting:]:
+        heads = ", ".join(column.head for column in found[fitting:])
+        screen.line(f"Also in the report: {heads}.", "dim")
+
+
+def _count_fitting(widths: Sequence[int], room: int) -> int:
+    """Return how many of the first `widths` fit into `room`."""
+    return sum(total <= room for total in accumulate(widths))
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    head: str
+    cells: list[str]
+    is_number: bool = False
+
+
+def _width(column: _Column) -> int:
+    """Return the least width of a column: its cells, and the longest word of its head."""
+    words = [len(word) for word in column.head.split()]
+    return max([*words, *map(len, column.cells)], default=0)
+
+
+def _level_columns(experiment: ExperimentResult) -> list[_Column]:
+    points = experiment.points[:_ROWS_AT_MOST]
+    return [
+        _Column(
+            label_factor(factor),
+            [format_level(point.levels.get(factor.name)) for point in points],
+            is_number=factor.is_numeric,
+        )
+        for factor in experiment.factors
+    ]
+
+
+def _response_column(experiment: ExperimentResult, metric: str) -> _Column:
+    found = [point.estimates.get(metric) for point in experiment.points[:_ROWS_AT_MOST]]
+    scale = column_scale(estimate for estimate in found if estimate)
+    unit = f" ({scale.label})" if scale and scale.label else ""
+    cells = [format_short(estimate, scale=scale) if estimate else "" for estimate in found]
+    return _Column(f"{title_metric(metric)}{unit}", cells, is_number=True)
+
+
+def _state_columns(experiment: ExperimentResult) -> list[_Column]:
+    points = experiment.points[:_ROWS_AT_MOST]
+    columns = [_Column("n", [str(point.done) for point in points], is_number=True)]
+    if any(point.bottleneck or point.failed for point in points):
+        columns.append(_Column("Limit", [_limit(point) for point in points]))
+    return columns
+
+
+def _limit(point: PointResult) -> str:
+    if point.failed and not point.done:
+        return "failed"
+    return point.bottleneck.name if point.bottleneck and point.bottleneck.limits else "-"
+
+
+def _render_claims(result: StudyResult, screen: _Screen) -> None:
+    claims = result.claims
+    screen.line(count_verdicts(claims), "bold")
+    screen.table(
+        [
+            _Column("Verdict", [claim.verdict for claim in claims]),
+            _Column("Claim", [claim.text for claim in claims]),
+            _Column("Published", [claim.published for claim in claims]),
+            _Column("Ours (95 % interval)", [ours_of(claim, result) for claim in claims]),
+        ]
+    )
+
+
+def _find_point(result: StudyResult, key: str) -> tuple[ExperimentResult, PointResult]:
+    for experiment in result.experiments:
+        for point in experiment.points:
+            if point.key == key:
+                return experiment, point
+    known = ", ".join(p.key for e in result.experiments[:1] for p in e.points[:3])
+    raise StudyError(
+        f"study {result.name!r} has no point {key!r}",
+        cure=f"take a key of the plan, such as {known}" if known else "run the study first",
+    )
+
+
+def _render_point(experiment: ExperimentResult, point: PointResult, screen: _Screen) -> None:
+    screen.line(experiment.title or experiment.name, "bold")
+    screen.line(label_point(point, experiment.factors), "bold")
+    screen.line(f"{point.done} done, {point.failed} failed; key {point.key}", "dim")
+    for message in [*point.errors, *point.faults]:
+        screen.item("Failed", message, "red")
+    for remark in remarks_of(point):
+        screen.item("Remark", remark)
+    _render_estimates(point, screen)
+    _render_resources(point, screen)
+    if point.seeds:
+        screen.item("Seeds", ", ".join(str(seed) for seed in point.seeds))
+
+
+def _render_estimates(point: PointResult, screen: _Screen) -> None:
+    found = list(point.estimates.values())
+    if found:
+        screen.table(
+            [
+                _Column("Metric", [estimate.metric for estimate in found]),
+                _Column("Value (95 % interval)", [format_estimate(e) for e in found]),
+                _Column("Centre", [estimate.centre for estimate in found]),
+                _Column("n", [str(estimate.count) for estimate in found], is_number=True),
+            ]
+        )
+
+
+def _render_resources(point: PointResult, screen: _Screen) -> None:
+    if point.resources:
+        names = [f"{resource.name} ({resource.kind})" for resource in point.resources]
+        metrics = ("utilization", "queue_len_mean", "wait_s_mean")
+        screen.table([_Column("Part", names), *(_resource_column(point, m) for m in metrics)])
+
+
+def _resource_column(point: PointResult, metric: str) -> _Column:
+    found = [resource.estimates.get(metric) for resource in point.resources]
+    cells = [format_short(estimate) if estimate else "" for estimate in found]
+    return _Column(title_metric(metric), cells, is_number=True)
