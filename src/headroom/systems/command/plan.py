@@ -4,6 +4,7 @@ Invariant: whatever can be wrong about the set-up whatever the levels is found w
 """
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,8 @@ from headroom.systems.command.pick import check_metric
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 from headroom.systems.command.template import Template, parse_template
 
-GIVEN_NAMES = ("study", "work", "seed")
-"""Placeholders that Headroom fills: the study's folder, the temporary folder, the seed."""
+GIVEN_NAMES = ("study", "work", "seed", "python")
+"""What Headroom fills: the study's folder, the temporary folder, the seed, its own Python."""
 
 
 STREAMS = ("stdout", "stderr")
@@ -74,9 +75,13 @@ class CommandPlan:
         names = (name for template in self._templates() for name in template.names)
         return tuple(name for name in dict.fromkeys(names) if name not in GIVEN_NAMES)
 
-    def fill(self, config: Mapping[str, Value], *, seed: int, study: Path, work: Path) -> Words:
-        """Return the words of one point; relative paths start at the working folder."""
-        values = {**config, "seed": seed, "study": str(study), "work": str(work)}
+    def fill(self, config: Mapping[str, Value], given: Mapping[str, Value]) -> Words:
+        """Return the words of one point; relative paths start at the working folder.
+
+        `given` has a value for each of `GIVEN_NAMES`.
+        """
+        values = {**config, **given}
+        study = Path(str(given["study"]))
 
         def filled(templates: tuple[Template, ...]) -> list[str]:
             return [template.fill(values) for template in templates]
@@ -98,8 +103,9 @@ class CommandPlan:
     def fixed_programs(self, study: Path) -> list[str]:
         """Return the programs that every point needs: those that no level chooses."""
         commands = (self.argv, *self.set_up, *self.clean_up)
-        fixed = (words[0] for words in commands if set(words[0].names) <= {"study"})
-        return [template.fill({"study": str(study)}) for template in fixed]
+        known = {"study": str(study), "python": sys.executable}
+        fixed = (words[0] for words in commands if set(words[0].names) <= set(known))
+        return [template.fill(known) for template in fixed]
 
     def fixed_environment(self) -> dict[str, str]:
         """Return the environment as far as no level changes it."""

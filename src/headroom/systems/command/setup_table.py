@@ -55,7 +55,8 @@ class CommandSetup(_Table, frozen=True):
     """`[experiment.system]` of a program that is measured as a black box.
 
     `{factor}` in any text of `argv`, `env`, `folder`, `stdin`, `set_up`, `clean_up` and in the
-    paths of metrics is replaced; `{{` and `}}` stand for braces.
+    paths of metrics is replaced; `{study}`, `{work}`, `{seed}` and `{python}` are given; `{{` and
+    `}}` stand for braces.
     """
 
     argv: Argv

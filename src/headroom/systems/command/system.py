@@ -3,6 +3,7 @@
 import hashlib
 import os
 import statistics
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ class CommandSystem:
         """Return a hash of the command, the levels and the files of the study it names."""
         unspoken = ("parameters", "time_limit_s")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
-        words = self._fill(config, seed=0, work=Path("/work"))
+        words = self.plan.fill(config, self._given(seed=0, work=Path("/nowhere")))
         own_files = self._own_files(words)
         files = {str(path.relative_to(self.study_folder)): _digest(path) for path in own_files}
         content = msgspec.json.encode([command, dict(config), files], order="sorted")
@@ -110,7 +111,7 @@ class CommandSystem:
             scratch = Path(name)
             work = scratch / "work"
             work.mkdir()
-            words = self._fill(config, seed=seed, work=work)
+            words = self.plan.fill(config, self._given(seed=seed, work=work))
             replication = Replication(
                 setup=self.setup, words=words, scratch=scratch, launcher=launcher
             )
@@ -121,8 +122,13 @@ class CommandSystem:
         }
         return Run(values=values, counters=counters)
 
-    def _fill(self, config: Mapping[str, Value], *, seed: int, work: Path) -> Words:
-        return self.plan.fill(config, seed=seed, study=self.study_folder, work=work)
+    def _given(self, *, seed: int, work: Path) -> Mapping[str, Value]:
+        return {
+            "seed": seed,
+            "study": str(self.study_folder),
+            "work": str(work),
+            "python": sys.executable,
+        }
 
     def _own_files(self, words: Words) -> Iterator[Path]:
         """Yield the files of the study's folder that the command names: its scripts, its data."""

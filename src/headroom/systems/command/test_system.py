@@ -119,7 +119,9 @@ def test_each_replication_has_a_fresh_folder_that_is_gone_afterwards(tmp_path: P
 
 
 def test_the_given_placeholders_name_the_study_the_folder_and_the_seed(tmp_path: Path) -> None:
-    script = 'test "$PWD" = "{work}" && cat "{study}/number" && echo seed {seed}'
+    script = (
+        'test "$PWD" = "{work}" && "{python}" -V >&2 && cat "{study}/number" && echo seed {seed}'
+    )
     (tmp_path / "number").write_text("12 ")
     metrics = [{"name": "all", "regex": r"12 seed (\d+)"}]
     system = command(tmp_path, argv=["sh", "-c", script], metric=metrics)
