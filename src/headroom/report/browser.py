@@ -83,6 +83,8 @@ class Visit:
         Warnings and errors of the console, uncaught exceptions included.
     requests
         Addresses that the page asked for, other than itself and data inside it.
+    blocked
+        Those of `requests` that its content security policy kept from being sent.
     """
 
     state: dict[str, str]
@@ -90,6 +92,7 @@ class Visit:
     overflow: int
     console: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
 
 
 def find_chromium() -> str | None:
@@ -144,12 +147,18 @@ class Browser:
         if picture:
             self._take_picture(picture, width=width, session=tab)
         events = [event for event in self._events if event.get("sessionId") == tab]
+        requests = {
+            event["params"]["requestId"]: url
+            for event in events
+            if (url := _foreign_request(event, page))
+        }
         return Visit(
             state=seen["state"],
             figures=seen["figures"],
             overflow=seen["overflow"],
             console=[text for event in events if (text := _console_text(event))],
-            requests=[url for event in events if (url := _foreign_request(event, page))],
+            requests=list(requests.values()),
+            blocked=[requests[key] for event in events if (key := _blocked(event)) in requests],
         )
 
     def _open_tab(self, *, scheme: Scheme, width: int, height: int) -> str:
@@ -249,6 +258,12 @@ def _foreign_request(event: Message, page: Path) -> str:
     url: str = event["params"]["request"]["url"]
     is_own = url.startswith(("data:", "blob:")) or url == page.resolve().as_uri()
     return "" if is_own else url
+
+
+def _blocked(event: Message) -> str:
+    options = event.get("params", {})
+    is_blocked = event.get("method") == "Network.loadingFailed" and options.get("blockedReason")
+    return str(options["requestId"]) if is_blocked == "csp" else ""
 
 
 @contextmanager

@@ -286,7 +286,7 @@ def _value_axis() -> Spec:
     return {
         "type": "quantitative",
         "title": _METRIC_TITLE,
-        "scale": {"type": "@scale", "zero": False, "nice": False},
+        "scale": {"type": "@scale", "zero": "@zero", "nice": False},
         "axis": {"tickCount": 6, "grid": False, "labelOverlap": True},
     }
 

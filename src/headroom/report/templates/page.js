@@ -149,7 +149,10 @@
     );
     const marks = choice.metrics[place].marks.map((mark, lane) => ({ ...mark, lane }));
     const { rows, scale, top } = found;
-    return { rows, marks, words: { "@metric": choice.metrics[place].title, "@scale": scale, "@top": top } };
+    /* A log scale knows no zero: undefined removes the key. */
+    const zero = scale === "log" ? undefined : false;
+    const words = { "@metric": choice.metrics[place].title, "@scale": scale, "@zero": zero, "@top": top };
+    return { rows, marks, words };
   }
 
   /* Drawing. */

@@ -1,0 +1,234 @@
+"""The page as text: complete, escaped, small, readable without scripts."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headroom.analysis.results import StudyResult
+from headroom.report.page import embed_json, render_page
+from headroom.report.test_example_results import (
+    SHAPES,
+    categorical_experiment,
+    claims,
+    failing_experiment,
+    model_experiment,
+    study,
+)
+
+FRAME_BYTES_AT_MOST = 1_000_000
+CONTRAST_AT_LEAST = 4.5
+NASTY = st.one_of(
+    st.sampled_from(
+        [
+            "</script><script>alert(1)</script>",
+            "<!--",
+            "]]>",
+            "<img src=x onerror=alert(1)>",
+            "\"'><svg/onload=alert(1)>",
+            "{{ 7 * 7 }}{% raw %}",
+            "&lt;b&gt;",
+            "\u2028",
+        ]
+    ),
+    st.text(alphabet="<>&\"'/=-! {}%scriptb", min_size=1, max_size=30),
+)
+
+
+class _Outline(HTMLParser):
+    """Collects tags, attribute names and the text of each element kind."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.attributes: list[dict[str, str]] = []
+        self.texts: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+        self.attributes.append({name: value or "" for name, value in attrs} | {"": tag})
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.tags[-1][0] if self.tags else "", data))
+
+
+def _outline(page: str) -> _Outline:
+    outline = _Outline()
+    outline.feed(page)
+    return outline
+
+
+def _with_words(words: str) -> StudyResult:
+    """Return a study with `words` wherever a user's text can stand."""
+    experiment = failing_experiment()
+    points = [
+        msgspec.structs.replace(
+            point, levels={**point.levels, "policy": words}, errors=[words], faults=[words]
+        )
+        for point in experiment.points
+    ]
+    factors = [
+        *experiment.factors,
+        msgspec.structs.replace(categorical_experiment().factors[0], name="policy", levels=[words]),
+    ]
+    parameters = [
+        msgspec.structs.replace(used, source=words, description=words)
+        for used in experiment.parameters
+    ]
+    changed = msgspec.structs.replace(
+        experiment, title=words, points=points, factors=factors, parameters=parameters
+    )
+    claim = msgspec.structs.replace(claims()[0], text=words, ours=words, reason=words)
+    return msgspec.structs.replace(
+        study(changed, title=words),
+        question=words,
+        claims=[claim],
+        environments=[{"cpu": {"model": words}}],
+        command=words,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(NASTY)
+def test_text_of_a_study_never_becomes_markup(words: str) -> None:
+    """The outline of tags is the same as with harmless words, so no text made a tag."""
+    page = _outline(render_page(_with_words(words)))
+    harmless = _outline(render_page(_with_words("x")))
+    assert page.tags == harmless.tags
+
+
+@settings(max_examples=40, deadline=None)
+@given(NASTY)
+def test_the_embedded_results_are_the_results(words: str) -> None:
+    result = _with_words(words)
+    found = re.search(
+        r'<script type="application/json" id="results">(.*?)</script>', render_page(result)
+    )
+    assert found is not None
+    assert msgspec.json.decode(found[1], type=StudyResult) == result
+
+
+@given(st.recursive(st.text() | st.integers(), st.lists, max_leaves=5))
+def test_embedded_json_holds_no_sign_that_ends_a_script(value: object) -> None:
+    text = str(embed_json(value))
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert msgspec.json.decode(text) == value
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_page_without_its_data_stays_under_one_megabyte(shape: str) -> None:
+    page = render_page(SHAPES[shape])
+    data = re.findall(r'<script type="application/json" id="\w+">(.*?)</script>', page)
+    assert len(page.encode()) - sum(len(part.encode()) for part in data) < FRAME_BYTES_AT_MOST
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_policy_allows_exactly_the_scripts_of_the_page_and_no_connection(shape: str) -> None:
+    page = render_page(SHAPES[shape])
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    policy = next(a["content"] for a in _outline(page).attributes if "http-equiv" in a)
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "connect-src 'none'" in policy
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_page_refers_to_nothing_outside_itself(shape: str) -> None:
+    for attributes in _outline(render_page(SHAPES[shape])).attributes:
+        for name in ("src", "href", "action", "data", "srcset"):
+            assert attributes.get(name, "#").startswith(("#", "data:,"))
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "empty"])
+def test_every_estimate_stands_in_a_table_for_readers_without_scripts(shape: str) -> None:
+    result = SHAPES[shape]
+    page = render_page(result)
+    body = page.split("<footer>")[0]
+    keys = set(re.findall(r'data-sort="([^"]*)"', body))
+    for experiment in result.experiments:
+        for point in experiment.points:
+            for metric in experiment.responses:
+                if metric in point.estimates:
+                    assert repr(point.estimates[metric].value) in keys
+    assert "<noscript>" in page
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_tables_have_captions_heads_have_scopes_figures_have_captions(shape: str) -> None:
+    page = render_page(SHAPES[shape]).split("<footer>")[0]
+    assert page.count("<table") == page.count("<caption")
+    assert page.count("<figure ") == page.count("<figcaption>")
+    assert not re.findall(r"<th(?! scope|ead)", page)
+    assert '<html lang="en"' in page
+
+
+def test_identifiers_are_unique() -> None:
+    found = [a["id"] for a in _outline(render_page(SHAPES["everything"])).attributes if "id" in a]
+    assert sorted(found) == sorted(set(found))
+
+
+def test_failed_points_show_their_messages() -> None:
+    assert "deadlock: web waits for connections" in render_page(SHAPES["failed points"])
+
+
+def test_a_study_without_results_says_how_to_get_them() -> None:
+    page = render_page(SHAPES["empty"])
+    assert "The study has no results yet" in page
+    assert "headroom run studies/web-shop" in page
+
+
+def test_large_sweeps_are_thinned_in_the_figure_and_whole_in_the_table() -> None:
+    """A figure draws at most about 5,000 marks and says so."""
+    template = model_experiment()
+    points = [
+        msgspec.structs.replace(
+            template.points[0],
+            key=str(users),
+            levels={"users": users},
+            resources=[],
+            distributions=[],
+            warm_up=None,
+            seeds=[],
+        )
+        for users in range(1, 6_002)
+    ]
+    factor = msgspec.structs.replace(
+        template.factors[0], levels=[point.levels["users"] for point in points]
+    )
+    big = msgspec.structs.replace(
+        template, points=points, factors=[factor], knees=[], responses=["throughput"]
+    )
+    page = render_page(study(big))
+    assert "Drawn: 3,001 of 6,001 points" in page
+    assert page.count("<tr>") > 6_001
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("text", "back"),
+    [
+        *[(text, back) for text in ("ink", "soft", "accent") for back in ("paper", "panel")],
+        ("good", "good-back"), ("bad", "bad-back"), ("warn", "warn-back"),
+        ("ink", "bad-back"), ("ink", "warn-back"), ("bad", "panel"),
+    ],
+)  # fmt: skip
+def test_text_contrasts_with_its_ground(text: str, back: str, scheme: int) -> None:
+    """Oracle: WCAG 2 asks for 4.5 to 1 for text."""
+    style = render_page(SHAPES["empty"])
+    pairs = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", style))
+    first, second = (_luminance(pairs[name].split(", ")[scheme]) for name in (text, back))
+    assert (max(first, second) + 0.05) / (min(first, second) + 0.05) >= CONTRAST_AT_LEAST

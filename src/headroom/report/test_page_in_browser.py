@@ -1,0 +1,159 @@
+"""The page in a real browser: every figure drawn, nothing on the console, no network.
+
+Needs Chromium. Where it is missing the tests are skipped with the cure, except in CI, where
+nothing is skipped.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium, open_browser
+from headroom.report.page import render_page
+from headroom.report.test_example_results import SHAPES
+
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+PHONE_PX = 400
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return one headless browser for all tests of this file."""
+    if find_chromium() is None and os.environ.get("CI") != "true":
+        pytest.skip(f"no Chromium: {CURE}")
+    with open_browser() as opened:
+        yield opened
+
+
+def _visit(
+    browser: Browser,
+    folder: Path,
+    page: str,
+    *,
+    scheme: Scheme = "light",
+    width: int = 1280,
+    action: str = "",
+) -> Visit:
+    path = folder / "report.html"
+    path.write_text(page, encoding="utf-8")
+    return browser.visit(path, scheme=scheme, width=width, action=action)
+
+
+def _complaints(visit: Visit) -> list[str]:
+    """Return everything that is wrong with a visited page."""
+    figures = [
+        f"{key}: {figure}"
+        for key, figure in visit.figures.items()
+        if figure["state"] != "drawn"
+        or not figure["isThere"]
+        or figure["isBroken"]
+        or figure["marks"] < 1
+    ]
+    state = [f"state {visit.state['state']}"] if visit.state["state"] != "done" else []
+    said = [visit.state["problems"]] if "problems" in visit.state else []
+    wide = [f"{visit.overflow} px too wide"] if visit.overflow > 0 else []
+    return [*figures, *state, *said, *wide, *visit.console, *visit.requests]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_figure_is_drawn_in_silence(
+    browser: Browser, tmp_path: Path, shape: str, scheme: Scheme
+) -> None:
+    """No console message, no request, no unfinished figure, in both colour schemes."""
+    page = render_page(SHAPES[shape])
+    visit = _visit(browser, tmp_path, page, scheme=scheme)
+    assert _complaints(visit) == []
+    assert len(visit.figures) == page.count('class="chart"')
+    assert visit.state["drawnScheme"] == scheme
+
+
+def test_a_phone_shows_the_whole_page(browser: Browser, tmp_path: Path) -> None:
+    """Nothing but tables scrolls sideways, and those inside their own frame."""
+    visit = _visit(browser, tmp_path, render_page(SHAPES["everything"]), width=PHONE_PX)
+    assert _complaints(visit) == []
+
+
+@pytest.mark.parametrize(
+    ("sound", "broken"),
+    [
+        ('"type":"line"', '"type":"no-such-mark"'),
+        ('"name":"rows"', '"name":"no-such-rows"'),
+        ('"field":"value"', '"field":"no_such_field"'),
+    ],
+)
+def test_a_broken_figure_does_not_pass(
+    browser: Browser, tmp_path: Path, sound: str, broken: str
+) -> None:
+    """The check itself can fail: a wrong mark, no data, or an unknown column are noticed."""
+    page = render_page(SHAPES["numeric sweep"])
+    assert sound in page
+    visit = _visit(browser, tmp_path, page.replace(sound, broken))
+    assert _complaints(visit) != []
+
+
+@pytest.mark.parametrize(
+    "intruder",
+    [
+        "<img src='https://example.invalid/pixel.png'>",
+        "<script>document.documentElement.dataset.taken = 'yes'</script>",
+        "<script src='https://example.invalid/script.js'></script>",
+    ],
+)
+def test_whatever_gets_into_the_page_neither_runs_nor_loads(
+    browser: Browser, tmp_path: Path, intruder: str
+) -> None:
+    """Second line of defence behind the escaping: the policy of the page blocks it."""
+    page = render_page(SHAPES["empty"]).replace("</main>", f"{intruder}</main>")
+    visit = _visit(browser, tmp_path, page)
+    assert any("Content Security Policy" in text for text in visit.console)
+    assert "taken" not in visit.state
+    assert visit.blocked == visit.requests
+
+
+def test_choosing_another_point_and_metric_draws_its_figures(
+    browser: Browser, tmp_path: Path
+) -> None:
+    action = """
+    for (const select of document.querySelectorAll(".choose-point, .choose-metric")) {
+      select.selectedIndex = 0;
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+    """
+    visit = _visit(browser, tmp_path, render_page(SHAPES["everything"]), action=action)
+    assert _complaints(visit) == []
+
+
+def test_holding_another_level_draws_the_figure_again(browser: Browser, tmp_path: Path) -> None:
+    action = """
+    const select = document.querySelector("[data-hold]");
+    select.selectedIndex = 1;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+    """
+    visit = _visit(browser, tmp_path, render_page(SHAPES["categorical"]), action=action)
+    assert _complaints(visit) == []
+
+
+def test_the_button_switches_the_scheme_of_page_and_figures(
+    browser: Browser, tmp_path: Path
+) -> None:
+    action = 'document.getElementById("scheme").click()'
+    visit = _visit(browser, tmp_path, render_page(SHAPES["measured"]), action=action)
+    assert _complaints(visit) == []
+    assert visit.state["drawnScheme"] == "dark"
+
+
+def test_a_click_on_a_head_sorts_by_number_not_by_text(browser: Browser, tmp_path: Path) -> None:
+    """As text, 1.21 s would stand before 143 ms; as numbers it is the slowest."""
+    action = """
+    const table = document.querySelector(".experiment table.sortable");
+    const button = table.querySelectorAll("thead button")[2];
+    button.click();
+    document.documentElement.dataset.order = [...table.tBodies[0].rows]
+      .map((row) => row.cells[0].textContent + row.cells[1].textContent).join(" ");
+    """
+    visit = _visit(browser, tmp_path, render_page(SHAPES["measured"]), action=action)
+    assert visit.state["order"].split()[0] == "zstd1"
+    assert visit.state["order"].split()[-1] == "zstd19"

@@ -1,0 +1,80 @@
+"""The verdict in words says what the results say."""
+
+import msgspec
+import pytest
+
+from headroom.report.summary import describe_progress, find, ours_of
+from headroom.report.test_example_results import (
+    SHAPES,
+    categorical_experiment,
+    claims,
+    failing_experiment,
+    measured_experiment,
+    model_experiment,
+    model_point,
+    study,
+)
+
+
+def _texts(experiment_findings: list[object]) -> str:
+    return "\n".join(str(finding) for finding in experiment_findings)
+
+
+def test_the_limit_is_a_range_per_series() -> None:
+    text = _texts([*find(model_experiment())])
+    assert "from users = 120 up (servers = 2) and at users = 300 (servers = 4)" in text
+    assert "99.5 % utilization" in text
+
+
+def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
+    """Limited at 120 and 200 but not at 160 must not read as 'from 120 up'."""
+    experiment = model_experiment()
+    free = model_point(10, 2).bottleneck
+    points = [
+        msgspec.structs.replace(point, bottleneck=free)
+        if point.levels == {"users": 160, "servers": 2}
+        else point
+        for point in experiment.points
+    ]
+    text = _texts([*find(msgspec.structs.replace(experiment, points=points))])
+    assert "users = 120, 200 and 300 (servers = 2)" in text
+
+
+def test_the_knee_carries_its_interval_and_its_series() -> None:
+    text = _texts([*find(model_experiment())])
+    assert "users = 100 (85 to 110), where it is 210 ms with servers = 2" in text
+
+
+def test_a_missing_knee_is_said() -> None:
+    assert "No knee found" in _texts([*find(failing_experiment())])
+
+
+def test_the_best_names_how_many_overlap_with_it() -> None:
+    text = _texts([*find(measured_experiment())])
+    assert "Lowest wall time: codec = zstd, level = 1 with 9.00 ms (8.82 to 9.18)." in text
+    assert "the intervals of 1 other point overlap with it" in text
+
+
+def test_categories_of_a_model_are_compared_too() -> None:
+    assert "Lowest mean response time: policy = round robin" in _texts(
+        [*find(categorical_experiment())]
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["1 point failed", "1 point lost some replications", "1 point with faults"]
+)
+def test_what_went_wrong_is_a_caution(words: str) -> None:
+    assert words in _texts([*find(failing_experiment())])
+
+
+def test_an_incomplete_study_says_so() -> None:
+    assert describe_progress(SHAPES["failed points"]).endswith("the study is not complete")
+    assert describe_progress(SHAPES["measured"]) == "All 135 replications done"
+
+
+def test_a_value_claim_is_printed_with_a_prefix() -> None:
+    result = study(model_experiment())
+    claim = msgspec.structs.replace(claims()[0], kind="value", value=0.0123, low=0.012, high=0.0126)
+    assert ours_of(claim, result) == "12.3 ms (12.0 to 12.6)"
+    assert ours_of(claims()[1], result) == claims()[1].ours
