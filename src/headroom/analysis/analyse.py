@@ -193,8 +193,9 @@ def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, fl
 def _knees(analysed: _Analysed) -> Iterable[Knee]:
     """Yield the knee of every response over every numeric factor with enough levels."""
     for factor in analysed.experiment.factors:
-        if not factor.is_numeric or len(factor.levels) < FEWEST_LEVELS:
-            continue
+        levels = set(factor.levels)
+        if not factor.is_numeric or not FEWEST_LEVELS <= len(levels) == len(factor.levels):
+            continue  # A zipped factor that repeats a level has several values there: no curve.
         for where, places in _curves(analysed.points, factor):
             for metric in analysed.responses:
                 yield _knee(analysed, factor.name, metric, where, places)
