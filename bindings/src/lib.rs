@@ -1,6 +1,6 @@
 //! The extension module `headroom._core`: conversion only, no branch on domain values.
 //!
-//! Arrays cross as bytes that NumPy wraps without a copy: read-only, and without a crate whose
+//! Arrays cross as bytes that `NumPy` wraps without a copy: read-only, and without a crate whose
 //! dependencies would turn on `num-traits/std` (see the core's `Cargo.toml`).
 
 use pyo3::prelude::*;
@@ -40,6 +40,10 @@ mod _core {
     }
 
     /// Run a model once; see `headroom.simulation.simulate`.
+    #[allow(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is not general enough over the lifetime of the token"
+    )]
     #[pyfunction]
     #[pyo3(signature = (*, model, seed, completions = None, time = None))]
     fn simulate<'py>(
@@ -166,7 +170,8 @@ mod _core {
         array(py, &bytes, "f8")
     }
 
-    fn integers<'py>(py: Python<'py>, values: &[i64]) -> PyResult<Bound<'py, PyAny>> {
+    /// Counts are below 2^63, so they read the same as signed numbers.
+    fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
         let bytes: Vec<u8> = values
             .iter()
             .flat_map(|value| value.to_ne_bytes())

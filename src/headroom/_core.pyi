@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 BUILD_PROFILE: str
+LAUNCHER: bytes
 __version__: str
 
 class KernelError(Exception):

@@ -32,6 +32,12 @@ pub struct ClassTotals {
     pub jobs_area: u128,
 }
 
+impl Default for ClassState {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl ClassState {
     /// Return a class without jobs in the system.
     pub fn new() -> Self {

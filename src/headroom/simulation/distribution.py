@@ -253,22 +253,23 @@ def _by_mean_and_c2(kind: str, mean: float, c2: float) -> Distribution:
 
 
 def _bounded_pareto_moment(low: float, high: float, shape: float, order: int) -> float:
-    scale = shape * low**shape / (1 - (low / high) ** shape)
-    if shape == order:
+    scale = shape * math.pow(low, shape) / (1 - math.pow(low / high, shape))
+    rest = order - shape
+    if rest == 0:
         return scale * math.log(high / low)
-    return scale * (high ** (order - shape) - low ** (order - shape)) / (order - shape)
+    return scale * (math.pow(high, rest) - math.pow(low, rest)) / rest
 
 
 def _c2(mean: float, variance: float) -> float:
     return variance / mean**2 if mean > 0 else 0.0
 
 
-def _is_duration(value: float) -> bool:
+def _is_duration(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
 
 
-def _is_positive(value: float) -> bool:
-    return _is_duration(value) and value > 0
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and _is_duration(value) and value > 0
 
 
 _RANGES: Mapping[str, str] = {

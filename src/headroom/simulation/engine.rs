@@ -166,7 +166,7 @@ impl<'plan> Engine<'plan> {
             if self.snapshots.is_due(self.state.completion_count) {
                 self.take_snapshot();
             }
-            if self.state.event_count.is_multiple_of(EVENTS_PER_CHECK) {
+            if self.state.event_count % EVENTS_PER_CHECK == 0 {
                 self.check_rarely(is_wanted)?;
             }
         }

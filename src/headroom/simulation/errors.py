@@ -1,7 +1,9 @@
 """The error that models and runs raise, and where in the user's code a step was written."""
 
+import contextlib
 import sys
 from pathlib import Path
+from types import FrameType
 
 from headroom.errors import HeadroomError
 
@@ -24,12 +26,17 @@ class SimulationError(HeadroomError):
 
 def caller_location() -> str:
     """Return ``file:line`` of the nearest caller outside this part."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the one way to the caller's line without a full stack
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
-        if Path(frame.f_code.co_filename).name.startswith("test_"):
-            break
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_inside(frame):
         frame = frame.f_back
     return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _is_inside(frame: FrameType) -> bool:
+    """Return whether `frame` belongs to the builder, or to the with-statement that runs it."""
+    path = Path(frame.f_code.co_filename)
+    is_own = str(path.parent) == _OWN_FOLDER and not path.name.startswith("test_")
+    return is_own or str(path) == contextlib.__file__
 
 
 def _short(filename: str) -> str:

@@ -6,7 +6,7 @@
 //!
 //! Invariant: an event is never scheduled before the time of the last one taken.
 //!
-//! Source: LaMarca & Ladner (1996), *The influence of caches on the performance of heaps*.
+//! Source: `LaMarca` & Ladner (1996), *The influence of caches on the performance of heaps*.
 
 use super::time::SimTime;
 

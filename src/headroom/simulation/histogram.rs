@@ -46,6 +46,12 @@ pub struct Bins {
     pub ends: Vec<SimTime>,
 }
 
+impl Default for SegmentedHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl SegmentedHistogram {
     /// Return an empty histogram.
     pub const fn new() -> Self {

@@ -160,6 +160,12 @@ pub struct Fifo {
     len: u32,
 }
 
+impl Default for Fifo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Fifo {
     /// Return an empty queue.
     pub const fn new() -> Self {

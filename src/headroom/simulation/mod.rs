@@ -29,6 +29,9 @@ pub mod stack_depth;
 pub mod stream;
 pub mod time;
 
+#[cfg(test)]
+mod random_models;
+
 pub use error::SimulationError;
 pub use model::Stop;
 pub use result::Outcome;

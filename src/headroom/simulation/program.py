@@ -226,7 +226,7 @@ class Branch:
                 cure="give a probability from 0 to 1",
             )
         self._probabilities.append(float(probability))
-        with self._program._part("case", "branch", probability=float(probability)):  # noqa: SLF001 - a branch is part of its program
+        with self._program._part("case", "branch", probability=float(probability)):
             yield
 
     @contextmanager
@@ -264,7 +264,7 @@ class Fork:
     def arm(self) -> Iterator[None]:
         """Run the steps of the block beside those of the other arms."""
         self._arm_count += 1
-        with self._program._part("arm", "fork"):  # noqa: SLF001 - a fork is part of its program
+        with self._program._part("arm", "fork"):
             yield
 
     def check(self) -> None:

@@ -180,6 +180,10 @@ impl Pool {
     }
 
     /// Take `tokens` back.
+    ///
+    /// # Panics
+    ///
+    /// Panics where more come back than were granted: a bug.
     #[inline]
     pub fn release(&mut self, now: SimTime, tokens: u32) {
         self.advance(now);

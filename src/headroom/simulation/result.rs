@@ -111,7 +111,7 @@ pub struct HistogramTable {
     /// Upper bound (s) of each bin in use.
     pub bin_high: Vec<f64>,
     /// Observations: segments, then bins.
-    pub counts: Vec<i64>,
+    pub counts: Vec<u64>,
     /// When (s) each segment ended.
     pub segment_end_times_s: Vec<f64>,
 }
@@ -295,12 +295,7 @@ fn histograms(unit: TimeUnit, state: State) -> Vec<HistogramTable> {
             .iter()
             .map(|&ticks| unit.seconds(u128::from(ticks)))
             .collect(),
-        counts: bins
-            .counts
-            .iter()
-            .flatten()
-            .map(|&count| count.cast_signed())
-            .collect(),
+        counts: bins.counts.into_iter().flatten().collect(),
         segment_end_times_s: seconds(unit, bins.ends.into_iter()),
     })
     .collect()

@@ -36,6 +36,12 @@ pub struct Batches {
     pub ends: Vec<SimTime>,
 }
 
+impl Default for Series {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Series {
     /// Return an empty series.
     pub const fn new() -> Self {
@@ -82,7 +88,7 @@ impl Series {
     /// Join each `factor` neighbours; what does not fill a batch becomes the open one.
     fn join(&mut self, factor: usize) {
         let rest = self.sums.chunks_exact(factor).remainder();
-        self.open_sum = rest.iter().sum::<u128>() + self.open_sum;
+        self.open_sum += rest.iter().sum::<u128>();
         self.open_count += rest.len() as u64 * self.batch_size;
         self.sums = self
             .sums

@@ -20,6 +20,12 @@ pub struct Snapshots {
     next: u64,
 }
 
+impl Default for Snapshots {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Snapshots {
     /// Return no snapshots; the first is due at the first completion.
     pub const fn new() -> Self {

@@ -13,7 +13,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// The generator behind every stream.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// Step of the SplitMix64 sequence: 2^64 divided by the golden ratio.
+/// Step of the `SplitMix64` sequence: 2^64 divided by the golden ratio.
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Return the stream of the source `key` in a run with `seed`.
@@ -27,7 +27,7 @@ pub fn open(seed: u64, key: u64) -> Stream {
     Stream::from_seed(bytes)
 }
 
-/// Return the SplitMix64 finaliser of `value`.
+/// Return the `SplitMix64` finaliser of `value`.
 const fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -123,8 +123,14 @@ mod tests {
     #[test]
     fn decimals_of_the_unit_are_exact() {
         assert_eq!(whole_ticks(0.1 * TICKS_PER_UNIT), 100_000_000);
-        assert_eq!(TimeUnit::Millisecond.seconds(100_000_000), 0.0001);
-        assert_eq!(TimeUnit::Hour.seconds(1_000_000_000), 3600.0);
+        assert_eq!(
+            TimeUnit::Millisecond.seconds(100_000_000).to_bits(),
+            0.0001_f64.to_bits()
+        );
+        assert_eq!(
+            TimeUnit::Hour.seconds(1_000_000_000).to_bits(),
+            3600.0_f64.to_bits()
+        );
     }
 
     #[test]

@@ -1,0 +1,244 @@
+"""Models that cannot be right are refused before they run, with the line of the wrong step."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headroom import _core
+from headroom.simulation import Model, Program, SimulationError, constant, exponential, simulate
+
+THIS_FILE = Path(__file__).name
+
+
+def model_with(write: Callable[[Model, Program], None]) -> Model:
+    """Return a model whose only program is written by `write`."""
+    model = Model("wrong", time_unit="ms")
+    program = model.program("request")
+    model.station("cpu")
+    model.pool("memory", tokens=2)
+    write(model, program)
+    model.closed_class("users", program, population=1, think=constant(1))
+    return model
+
+
+def refusal(write: Callable[[Model, Program], None]) -> str:
+    """Return the message with which the model is refused."""
+    with pytest.raises(SimulationError) as caught:
+        model_with(write).to_json()
+    assert caught.value.cure
+    assert f"{THIS_FILE}:" in caught.value.message
+    return caught.value.message
+
+
+def release_first(model: Model, program: Program) -> None:
+    program.release(model.pools["memory"])
+
+
+def keep(model: Model, program: Program) -> None:
+    program.acquire(model.pools["memory"])
+
+
+def keep_in_loop(model: Model, program: Program) -> None:
+    with program.loop(2):
+        program.acquire(model.pools["memory"])
+
+
+def keep_in_arm(model: Model, program: Program) -> None:
+    with program.fork() as fork, fork.arm():
+        program.acquire(model.pools["memory"])
+
+
+def keep_in_one_case(model: Model, program: Program) -> None:
+    with program.branch() as branch:
+        with branch.case(0.5):
+            program.acquire(model.pools["memory"])
+        with branch.otherwise():
+            program.delay(constant(1))
+
+
+def release_what_the_parent_holds(model: Model, program: Program) -> None:
+    with program.holding(model.pools["memory"]), program.fork() as fork, fork.arm():
+        program.release(model.pools["memory"])
+
+
+def hold_too_many(model: Model, program: Program) -> None:
+    with program.holding(model.pools["memory"], 2), program.holding(model.pools["memory"]):
+        program.delay(constant(1))
+
+
+def ask_too_many(model: Model, program: Program) -> None:
+    program.acquire(model.pools["memory"], 3)
+
+
+def call_itself(model: Model, program: Program) -> None:
+    other = model.program("other")
+    other.call(program)
+    program.call(other)
+
+
+def half_a_branch(_model: Model, program: Program) -> None:
+    with program.branch() as branch, branch.case(0.5):
+        program.delay(constant(1))
+
+
+def too_much_of_a_branch(_model: Model, program: Program) -> None:
+    with program.branch() as branch:
+        with branch.case(0.7):
+            program.delay(constant(1))
+        with branch.case(0.7):
+            program.delay(constant(1))
+        with branch.otherwise():
+            program.delay(constant(1))
+
+
+def step_outside_a_case(_model: Model, program: Program) -> None:
+    with program.branch():
+        program.delay(constant(1))
+
+
+def case_outside_its_branch(_model: Model, program: Program) -> None:
+    with program.branch() as branch, branch.case(1.0), branch.case(1.0):
+        program.delay(constant(1))
+
+
+def fork_without_arms(_model: Model, program: Program) -> None:
+    with program.fork():
+        pass
+
+
+def nothing_at_all(_model: Model, _program: Program) -> None:
+    pass
+
+
+def half_a_round(_model: Model, program: Program) -> None:
+    with program.loop(constant(1.5)):
+        program.delay(constant(1))
+
+
+def another_models_station(_model: Model, program: Program) -> None:
+    program.use(Model("other").station("cpu"), constant(1))
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (release_first, "releases 1 token(s) of pool 'memory' where it holds 0"),
+        (keep, "ends while it holds 1 of pool 'memory'"),
+        (keep_in_loop, "holds 1 of pool 'memory' after a round of its loop and nothing before"),
+        (keep_in_arm, "ends an arm while the arm holds 1 of pool 'memory'"),
+        (keep_in_one_case, "holds nothing after one case of a branch and 1 of pool 'memory' after"),
+        (release_what_the_parent_holds, "releases 1 token(s) of pool 'memory' where it holds 0"),
+        (hold_too_many, "would hold 3 tokens of pool 'memory', which has 2"),
+        (ask_too_many, "acquires 3 tokens of pool 'memory', which has 2"),
+        (call_itself, "programs call themselves: "),
+        (half_a_branch, "the probabilities of the branch sum to 0.5, not 1"),
+        (too_much_of_a_branch, "no probability left for otherwise"),
+        (step_outside_a_case, "has a step (delay) in a branch but in none of its cases"),
+        (case_outside_its_branch, "opens a case outside its branch"),
+        (fork_without_arms, "the fork has no arm"),
+        (nothing_at_all, "program 'request' has no steps"),
+        (half_a_round, "repeats a loop constant(value=1.5) times"),
+        (another_models_station, "names the station 'cpu' of another model"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_wrong_program_is_refused_with_its_line(
+    write: Callable[[Model, Program], None], words: str
+) -> None:
+    assert words in refusal(write)
+
+
+def test_the_line_is_that_of_the_wrong_step() -> None:
+    code = release_first.__code__
+    assert f"{THIS_FILE}:{code.co_firstlineno + 1}: " in refusal(release_first)
+
+
+def test_a_name_may_stand_once() -> None:
+    model = Model("twice")
+    model.station("cpu")
+    with pytest.raises(SimulationError, match="has a station named 'cpu' already"):
+        model.station("cpu")
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, 2**24])
+def test_an_impossible_number_of_servers_is_refused(count: int) -> None:
+    with pytest.raises(SimulationError, match="servers"):
+        Model("sizes").station("cpu", servers=count)
+
+
+def test_a_model_without_classes_is_refused() -> None:
+    with pytest.raises(SimulationError, match="has no class"):
+        Model("empty").to_json()
+
+
+def test_a_run_that_never_stops_is_refused() -> None:
+    with pytest.raises(SimulationError, match="never stops"):
+        Model("endless").stop()
+
+
+def overloaded() -> Model:
+    model = Model("overloaded", time_unit="s")
+    cpu = model.station("cpu", servers=2)
+    inner = model.program("inner")
+    with inner.loop(3):
+        inner.use(cpu, exponential(1))
+    program = model.program("visit")
+    with program.branch() as branch:
+        with branch.case(0.5):
+            program.call(inner)
+        with branch.otherwise():
+            program.use(cpu, exponential(1))
+    model.open_class("customers", program, interarrival=exponential(1))
+    return model
+
+
+def test_an_open_load_beyond_capacity_is_refused_unless_the_run_stops_by_time() -> None:
+    model = overloaded()
+    assert model.loads() == {"cpu": 1.0}
+    with pytest.raises(SimulationError, match="load of 1 to each server of station 'cpu'"):
+        simulate(model, seed=1, completions=10)
+    assert simulate(model, seed=1, time=10).snapshot_times_s[-1] == 10
+
+
+def test_holds_tells_the_stations_used_while_a_pool_is_held() -> None:
+    """Through calls and forks, but not before or after."""
+    model = Model("holds")
+    cpu, disk, network, printer = (
+        model.station(name) for name in ("cpu", "disk", "network", "printer")
+    )
+    pool, idle = model.pool("threads", tokens=2), model.pool("idle", tokens=1)
+    inner = model.program("inner")
+    inner.use(disk, constant(1))
+    outer = model.program("outer")
+    outer.use(printer, constant(1))
+    with outer.holding(pool):
+        outer.call(inner)
+        with outer.fork() as fork, fork.arm():
+            outer.use(network, constant(1))
+        outer.use(cpu, constant(1))
+    with outer.holding(idle):
+        outer.delay(constant(1))
+    model.closed_class("users", outer, population=1)
+    assert model.holds() == {"threads": ("cpu", "disk", "network"), "idle": ()}
+
+
+def test_data_that_no_builder_wrote_are_refused_with_a_message() -> None:
+    """The kernel checks again: names, balance and recursion, without the builder."""
+    with pytest.raises(_core.KernelError, match="cannot be read"):
+        _core.simulate(model=b"{}", seed=1)
+
+
+def test_blocks_may_be_nested_a_thousand_deep() -> None:
+    model = Model("deep")
+    cpu = model.station("cpu")
+    program = model.program("deep")
+    blocks = [program.loop(1) for _ in range(1000)]
+    for block in blocks:
+        block.__enter__()
+    program.use(cpu, constant(1))
+    for block in reversed(blocks):
+        block.__exit__(None, None, None)
+    model.closed_class("users", program, population=1)
+    result = simulate(model, seed=1, completions=10)
+    assert result.snapshot_times_s[-1] == pytest.approx(0.010)
