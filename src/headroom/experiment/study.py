@@ -208,12 +208,19 @@ class OrderingClaim(
 class MonotoneClaim(
     _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="monotone"
 ):
-    """`metric` never falls (or never rises) over the levels of a numeric `factor`."""
+    """`metric` never falls (or never rises) over the levels of a numeric `factor`.
+
+    A step against `direction` of at most `tolerance` does not count: without it, a plateau can
+    never be told from a small fall.
+    """
 
     factor: Annotated[str, Meta(description="A numeric factor.")]
     direction: Annotated[
         Literal["rises", "falls"], Meta(description="Where the metric goes as the factor grows.")
     ]
+    tolerance: Annotated[
+        float, Meta(ge=0, lt=1, description="Relative: 0.05 is 5 % of the level before.")
+    ] = 0.0
 
 
 class FlatClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="flat"):
