@@ -182,8 +182,10 @@ def _why_pool(
 
 
 def _why_nothing(busiest: Resource, load: Load) -> str:
-    verb = "is busy" if busiest.kind == "station" else "is held"
-    first = f"nothing is saturated: the busiest, {busiest.name}, {verb} {_shown(busiest)}"
+    if busiest.kind == "station":
+        first = f"nothing is saturated: the busiest, {busiest.name}, is busy {_shown(busiest)}"
+    else:
+        first = f"nothing is used up: the fullest, pool {busiest.name}, is held {_shown(busiest)}"
     if load.population > 0.0 and load.population - load.jobs_mean > load.jobs_mean:
         thinking = load.population - load.jobs_mean
         second = (

@@ -12,8 +12,9 @@ all jobs completed by t plus the *ages* of the jobs still present at t. Over a w
 X R T is therefore the difference of the ages at its two edges. Ages are bounded without any
 assumption: none is negative; none is older than the last snapshot at which nobody was present
 (which makes the law exact where a station is seen empty). Where a station is never seen empty,
-no job at an edge is taken to be older than the longest response of the run. The tolerance
-is thus a number of jobs times a time; it shrinks with the number of completions.
+the jobs at both edges are taken to be no older, on average, than the longest of at least
+`FEWEST_RESPONSES` responses of the run. The tolerance is thus a number of jobs times a time;
+relative to N it shrinks with the number of completions.
 
 Sources: Little, *A Proof for the Queuing Formula L = lambda W* (1961); Denning and Buzen, *The
 Operational Analysis of Queueing Network Models* (1978).
@@ -28,6 +29,9 @@ from headroom.analysis.windows import Window
 from headroom.experiment.run import FloatArray, ResourceTable
 
 EPSILON = float(np.finfo(np.float64).eps)
+FEWEST_RESPONSES = 1000
+"""Below this number the longest response is no bound: whatever the distribution, the next of
+n + 1 exchangeable responses is the longest with probability 1 / (n + 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +107,9 @@ def _gaps_of(
     rounding_s = _rounding_s(columns)
     edges = [_edge(window, table) for table in (present, ages_s, limits_s)]
     (jobs_start, jobs_end), (age_start, age_end), (limit_start, limit_end) = edges
-    allowed_s = np.minimum(
-        np.maximum(limit_start, limit_end), (jobs_start + jobs_end) * longest_s
-    )  # fmt: skip
+    at_edges = jobs_start + jobs_end
+    by_response_s = np.where(at_edges > 0, np.maximum(at_edges, 1.0) * longest_s, 0.0)
+    allowed_s = np.minimum(np.maximum(limit_start, limit_end), by_response_s)
     jobs_s = window.snapshots(columns["jobs_s"])
     gained_s = jobs_s[-1] - jobs_s[0]
     impossible = np.any((ages_s < -rounding_s) | (ages_s > limits_s + rounding_s), axis=0)
@@ -147,12 +151,15 @@ def _rounding_s(columns: dict[str, FloatArray]) -> FloatArray:
 
 def _longest_response_s(window: Window) -> float:
     """Return the longest response (s) of any class in the whole run; unbounded if unknown."""
-    tops = [
-        float(histogram.bin_high[histogram.counts.any(axis=0)].max(initial=0.0))
+    counted = [
+        (float(histogram.bin_high[histogram.counts.any(axis=0)].max(initial=0.0)),
+         int(histogram.counts.sum()))
         for histogram in window.run.histograms
         if histogram.metric == "response_s" or histogram.metric.endswith(".response_s")
-    ]
-    return max(tops, default=float("inf")) or float("inf")
+    ]  # fmt: skip
+    if sum(count for _, count in counted) < FEWEST_RESPONSES:
+        return float("inf")
+    return max(longest_s for longest_s, _ in counted)
 
 
 def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[str]:

@@ -170,28 +170,27 @@ def _mser_cut(averages: Sequence[AveragedSeries], run_s: float) -> WarmUpCut:
         return _result(
             "mser5", None, 0.0, run_s, is_steady=True, note="no series to find a warm-up in"
         )
-    cuts = [(_cut_of(average), average) for average in averages]
-    for (_, is_steady), average in cuts:
-        if not is_steady:
-            note = (
-                f"no steady state within {run_s:.6g} s by {average.metric}: the mean of "
-                "what is kept still improves when half of the run is cut"
-            )
+    cuts = [(*_cut_of(average), average) for average in averages]
+    for _, problem, average in cuts:
+        if problem:
+            note = f"no steady state within {run_s:.6g} s by {average.metric}: {problem}"
             return _result("mser5", average, 0.0, run_s, is_steady=False, note=note)
-    (cut_s, _), latest = max(cuts, key=lambda entry: entry[0][0])
+    cut_s, _, latest = max(cuts, key=lambda cut: cut[0])
     return _result("mser5", latest, cut_s, run_s, is_steady=True)
 
 
-def _cut_of(average: AveragedSeries) -> tuple[float, bool]:
-    """Return the end (s) of the warm-up of one series and whether a steady state was seen."""
+def _cut_of(average: AveragedSeries) -> tuple[float, str]:
+    """Return the end (s) of the warm-up of one series, or why no steady state was seen."""
     group = -(-MSER_BATCH // average.batch_size)
     means = _grouped_means(average.values, group)
     if means.size < FEWEST_BATCHES:
-        return 0.0, False
+        return 0.0, f"fewer than {FEWEST_BATCHES * MSER_BATCH} observations; run longer"
     truncation = mser(means)
+    if not truncation.is_steady:
+        return 0.0, "what is kept still steadies when half of the run is cut; run longer"
     if truncation.dropped == 0:
-        return 0.0, truncation.is_steady
-    return float(average.latest_end_times_s[truncation.dropped * group - 1]), truncation.is_steady
+        return 0.0, ""
+    return float(average.latest_end_times_s[truncation.dropped * group - 1]), ""
 
 
 def _result(

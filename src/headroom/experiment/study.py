@@ -219,6 +219,15 @@ class MonotoneClaim(
         Literal["rises", "falls"], Meta(description="Where the metric goes as the factor grows.")
     ]
     tolerance: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="Relative: a step back of at most this share does not count. Without it "
+            "a plateau stays undecided, because it cannot be told from a small step back.",
+        ),
+    ] = 0.0
+    tolerance: Annotated[
         float, Meta(ge=0, lt=1, description="Relative: 0.05 is 5 % of the level before.")
     ] = 0.0
 

@@ -1,0 +1,165 @@
+"""Bottleneck verdicts: synthetic points in which the answer is known."""
+
+import numpy as np
+import pytest
+
+from headroom.analysis.bottleneck import SATURATED, Load, find_bottleneck, load_of
+from headroom.analysis.estimates import estimate_of
+from headroom.analysis.intervals import Sample
+from headroom.analysis.results import Resource
+from headroom.experiment.run import ResourceTable
+from headroom.experiment.system import Metric
+
+CLOSED = Load(population=60.0, jobs_mean=55.0, is_open=False)
+THINKING = Load(population=60.0, jobs_mean=4.0, is_open=False)
+OPEN = Load(population=0.0, jobs_mean=0.0, is_open=True)
+
+
+def resource(
+    kind: str, name: str, utilization: float, *, queue_len: float = 0.0, capacity: float = 1.0
+) -> Resource:
+    wide = np.array([utilization - 0.001, utilization, utilization + 0.001])
+    estimates = {
+        "utilization": estimate_of(Metric(name="utilization", unit="1"), Sample(values=wide)),
+        "queue_len_mean": estimate_of(
+            Metric(name="queue_len_mean", unit="1"), Sample(values=np.full(3, queue_len))
+        ),
+    }
+    return Resource(
+        kind="pool" if kind == "pool" else "station",
+        name=name,
+        capacity=capacity,
+        estimates=estimates,
+    )
+
+
+def test_a_saturated_station_limits_and_the_sentence_shows_the_evidence() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "web", 0.62),
+            resource("station", "database", 0.987, queue_len=41.2),
+            resource("station", "cache", 0.1),
+        ],
+        {},
+        CLOSED,
+    )
+    assert verdict is not None
+    assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "database")
+    assert verdict.evidence == (
+        "database is busy 98.7 % (98.5 to 98.9); every other station is at 62.0 % or less; "
+        "41 of 60 jobs wait there"
+    )
+
+
+def test_a_pool_that_is_used_up_behind_a_saturated_station_is_not_the_cause() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "web", 0.2),
+            resource("station", "database", 0.97, queue_len=19.0),
+            resource("pool", "connections", 0.998, queue_len=36.0, capacity=20.0),
+        ],
+        {"connections": ("database",)},
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "database"
+    assert "pool connections is used up" in verdict.evidence
+    assert "only because its holders queue at database" in verdict.evidence
+
+
+def test_a_pool_with_idle_stations_behind_it_limits() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "database", 0.5),
+            resource("pool", "connections", 0.998, queue_len=31.2, capacity=20.0),
+        ],
+        {"connections": ("database",)},
+        CLOSED,
+    )
+    assert verdict is not None
+    assert (verdict.kind, verdict.name) == ("pool", "connections")
+    assert "no station used while holding one is saturated" in verdict.evidence
+    assert "31 of 60 jobs wait for one" in verdict.evidence
+
+
+def test_a_pool_that_guards_only_a_delay_limits_too() -> None:
+    verdict = find_bottleneck([resource("pool", "licences", 0.95, capacity=3.0)], {}, OPEN)
+    assert verdict is not None
+    assert verdict.evidence.endswith("no station is used while holding one")
+
+
+def test_a_saturated_station_elsewhere_does_not_excuse_a_pool() -> None:
+    """The station is not used while the pool is held: the higher utilization decides."""
+    verdict = find_bottleneck(
+        [resource("station", "batch", 0.93), resource("pool", "connections", 0.99)],
+        {"connections": ("database",)},
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "connections"
+
+
+def test_of_two_nested_pools_the_inner_one_limits() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "web", 0.3),
+            resource("station", "database", 0.4),
+            resource("pool", "threads", 0.999, queue_len=20.0, capacity=50.0),
+            resource("pool", "connections", 0.98, queue_len=44.0, capacity=4.0),
+        ],
+        {"threads": ("web", "database"), "connections": ("database",)},
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "connections"
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (THINKING, "the users' think time limits: 56 of 60 users think at any time"),
+        (OPEN, "the arrival rate limits: all that arrives is served"),
+        (CLOSED, "the number of users limits: 60 cannot keep any station busy"),
+    ],
+)
+def test_nothing_limits_while_every_station_has_room(load: Load, words: str) -> None:
+    verdict = find_bottleneck([resource("station", "web", 0.41)], {}, load)
+    assert verdict is not None
+    assert (verdict.limits, verdict.kind, verdict.name) == (False, "none", "")
+    assert verdict.evidence.startswith(
+        "nothing is saturated: the busiest, web, is busy 41.0 % (40.8 to 41.2); "
+    )
+    assert words in verdict.evidence
+    assert verdict.utilization == pytest.approx(0.41)
+
+
+@pytest.mark.parametrize(("utilization", "limits"), [(SATURATED - 0.001, False), (SATURATED, True)])
+def test_the_border_of_saturation_belongs_to_it(utilization: float, *, limits: bool) -> None:
+    verdict = find_bottleneck([resource("station", "web", utilization)], {}, OPEN)
+    assert verdict is not None
+    assert verdict.limits is limits
+
+
+def test_of_two_saturated_stations_the_busier_one_is_named_and_the_other_mentioned() -> None:
+    verdict = find_bottleneck(
+        [resource("station", "disk", 0.95), resource("station", "cpu", 0.96)], {}, CLOSED
+    )
+    assert verdict is not None
+    assert verdict.name == "cpu"
+    assert "disk follows at 95.0 %" in verdict.evidence
+
+
+def test_a_point_without_stations_has_no_verdict() -> None:
+    assert find_bottleneck([], {}, OPEN) is None
+
+
+def test_the_load_tells_closed_from_open_classes() -> None:
+    classes = ResourceTable(
+        kind="class",
+        names=("users", "visitors"),
+        capacity=np.array([30.0, np.inf]),
+        columns={},
+    )
+    load = load_of(classes, {"class.users.jobs_mean": 12.0, "class.visitors.jobs_mean": 5.0})
+    assert load == Load(population=30.0, jobs_mean=12.0, is_open=True)
+    assert load_of(None, {}) == Load(population=0.0, jobs_mean=0.0, is_open=False)
