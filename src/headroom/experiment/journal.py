@@ -26,6 +26,8 @@ from headroom.experiment.system import Value
 APPLICATION_ID = 0x48_44_52_4D
 """Marks the file as a Headroom journal ("HDRM") for `file` and for this module."""
 FORMAT = 1
+BUSY_LIMIT_S = 10.0
+"""How long to wait for another program that reads or writes the file at this moment."""
 State: TypeAlias = Literal["done", "failed"]
 
 _SCHEMA = f"""
@@ -290,7 +292,7 @@ def _row(values: Sequence[Any]) -> ReplicationRow:
 
 def _connect_writer(path: Path) -> sqlite3.Connection:
     with explained(path):
-        connection = sqlite3.connect(path, timeout=10.0)
+        connection = sqlite3.connect(path, timeout=BUSY_LIMIT_S)
         try:
             _check_format(path, connection, may_be_new=True)
             _check_intact(path, connection)
@@ -307,7 +309,7 @@ def _connect_writer(path: Path) -> sqlite3.Connection:
 def _connect_reader(path: Path) -> sqlite3.Connection:
     with explained(path):
         address = f"{path.resolve().as_uri()}?mode=ro"
-        connection = sqlite3.connect(address, uri=True, timeout=10.0)
+        connection = sqlite3.connect(address, uri=True, timeout=BUSY_LIMIT_S)
         try:
             _check_format(path, connection, may_be_new=False)
         except sqlite3.OperationalError:

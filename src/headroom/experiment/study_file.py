@@ -157,6 +157,7 @@ def _syntax_cure(what: str) -> str:
         "Unclosed array": "close the list with ]",
         "Unclosed inline": "close the table with }",
         "Cannot overwrite": "the key is there twice; keep one of them",
+        "Cannot mutate": "a table in { } is complete; write all its keys inside the braces",
         "Cannot declare": "the table is there twice; keep one, or write [[...]] for a list",
         "Expected '='": "write key = value; a header is written [name]",
         "Illegal character": "close the text with the quote that opened it",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headroom.errors import StudyError
 from headroom.experiment.levels import expand_levels
-from headroom.experiment.study import Range
+from headroom.experiment.study import Levels, Range
 from headroom.experiment.system import Parameter, ParameterType
 
 FLOAT = Parameter(name="rate", type="float", unit="1/s", source="assumed")
@@ -95,8 +95,6 @@ def test_whole_steps_are_whole_where_no_float_is_asked_for(kind: ParameterType) 
         (Range(start=0, stop=2, count=3), TEXT, "for numbers"),
     ],
 )
-def test_impossible_levels_are_refused(
-    levels: list[float] | Range, parameter: Parameter, cause: str
-) -> None:
+def test_impossible_levels_are_refused(levels: Levels, parameter: Parameter, cause: str) -> None:
     with pytest.raises(StudyError, match=cause):
         expand_levels(levels, parameter)

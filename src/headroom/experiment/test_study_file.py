@@ -57,17 +57,17 @@ def test_a_good_study_is_read_by_file_or_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "key", "cause", "cure"),
+    "case",
     [
-        ("count = 3", "counts = 3", 16, "experiment[0].replications.counts", "unknown key", "'count'"),
-        ("count = 3", "count = 0", 16, "experiment[0].replications.count", "outside", "1 or more"),
-        ("count = 3", 'count = "3"', 16, "experiment[0].replications.count", "whole number", "whole"),
-        ("count = 3", "count = 2.5", 16, "experiment[0].replications.count", "whole number", "whole"),
-        ("count = 3", "count = true", 16, "experiment[0].replications.count", "whole number", "whole"),
-        ("step = 2 }", "stepp = 2 }", 12, "experiment[0].factors.users.stepp", "unknown key", "'step'"),
-        ('["plain", "faulty"]', "[[1]]", 13, "experiment[0].factors.mode[0]", "a list", "text"),
+        ("count = 3", "counts = 3", 16, "replications.counts", "unknown key", "'count'"),
+        ("count = 3", "count = 0", 16, "replications.count", "outside", "1 or more"),
+        ("count = 3", 'count = "3"', 16, "replications.count", "whole number", "whole"),
+        ("count = 3", "count = 2.5", 16, "replications.count", "whole number", "whole"),
+        ("count = 3", "count = true", 16, "replications.count", "whole number", "whole"),
+        ("step = 2 }", "stepp = 2 }", 12, "factors.users.stepp", "unknown key", "'step'"),
+        ('["plain", "faulty"]', "[[1]]", 13, "factors.mode[0]", "a list", "text"),
         ('"plain", "faulty"', '"plain", 1979-05-27', 13, "factors.mode[1]", "date", "text"),
-        ("value = 2.5", "valu = 2.5", 9, "experiment[0].fixed.rate.valu", "unknown key", "'value'"),
+        ("value = 2.5", "valu = 2.5", 9, "fixed.rate.valu", "unknown key", "'value'"),
         ('kind = "value"', 'kind = "valeu"', 19, "claim[0].kind", "unknown kind", "'value'"),
         ('kind = "value"\n', "", 18, "claim[0]", "'kind' is missing", "choose one of"),
         ('title = "Web"\n', "", 1, "", "'title' is missing", "add title"),
@@ -79,8 +79,9 @@ def test_a_good_study_is_read_by_file_or_folder(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_key_or_value_is_named_with_its_line(
-    tmp_path: Path, old: str, new: str, line: int, key: str, cause: str, cure: str
+    tmp_path: Path, case: tuple[str, str, int, str, str, str]
 ) -> None:
+    old, new, line, key, cause, cure = case
     assert old in GOOD
     error = refusal(tmp_path, GOOD.replace(old, new, 1))
     assert error.message.startswith(f"{tmp_path / 'study.toml'}:{line}: ")
@@ -101,6 +102,7 @@ def test_a_wrong_key_or_value_is_named_with_its_line(
         ("[a\nb = 1\n", 1, "https://toml.io"),
         ("a = 3 s\n", 1, "https://toml.io"),
         ("x = True\n", 1, "small letters"),
+        ("x = { a = 1 }\nx.b = 2", 2, "inside the braces"),
     ],
 )
 def test_broken_toml_is_named_with_its_line(

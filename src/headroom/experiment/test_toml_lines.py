@@ -36,7 +36,7 @@ def values(draw: st.DrawFn, depth: int = 0) -> str:
         return draw(LEAVES)
     if kind == "list":
         items = draw(st.lists(values(depth=depth + 1), max_size=3))
-        comma = "," if items and draw(st.booleans()) else ""
+        comma = draw(st.sampled_from(["", ","])) if items else ""
         gaps = [draw(BREAKS) for _ in range(len(items) + 2)]
         inner = ",".join(gap + item for gap, item in zip(gaps, items, strict=False))
         return f"[{inner}{gaps[-2]}{comma}{gaps[-1]}]"

@@ -1,0 +1,321 @@
+"""The journal: durable, exclusive to one writer, and never the cause of lost rows."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headroom.errors import EnvironmentUnfitError, ExitCode
+from headroom.experiment.journal import FORMAT, Journal, ReplicationRow
+from headroom.experiment.run import Run, Series
+
+ROW = ReplicationRow(
+    experiment="web",
+    point_key="00ff",
+    fingerprint="f",
+    levels={"users": 1, "rate": 0.5, "mode": "a", "is_on": True},
+    replication=0,
+    seed=2**63 - 1,
+    state="done",
+    started_at="2025-01-01T00:00:00.000000Z",
+    wall_s=0.1,
+    run=Run(values={"wall_s": 0.1}, series=(Series(metric="x", values=np.arange(3.0)),)),
+    environment=1,
+    position=4,
+)
+
+
+@contextmanager
+def writer(path: Path) -> Iterator[Journal]:
+    with Journal.open(path, create=True) as journal:
+        yield journal
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "results" / "journal.sqlite"
+
+
+def fill(path: Path, count: int) -> None:
+    with writer(path) as journal:
+        for number in range(count):
+            journal.append(replace(ROW, replication=number))
+
+
+def refusal(path: Path, *, create: bool) -> EnvironmentUnfitError:
+    with pytest.raises(EnvironmentUnfitError) as caught:
+        Journal.open(path, create=create)
+    assert caught.value.exit_code is ExitCode.ENVIRONMENT
+    assert caught.value.cure
+    return caught.value
+
+
+def test_a_row_comes_back_as_it_was(path: Path) -> None:
+    fill(path, 1)
+    with Journal.open(path, create=False) as journal:
+        (row,) = journal.rows("web", "00ff")
+    assert row.run is not None
+    assert row.run.values == {"wall_s": 0.1}
+    assert row.run.series[0].values.tolist() == [0.0, 1.0, 2.0]
+    assert [type(level) for level in row.levels.values()] == [bool, str, float, int]
+    assert replace(row, run=ROW.run) == ROW
+
+
+def test_a_failed_row_keeps_its_message(path: Path) -> None:
+    with writer(path) as journal:
+        journal.append(replace(ROW, state="failed", run=None, error="no disk\n  cure: buy one"))
+        (row,) = journal.rows("web", "00ff")
+    assert (row.state, row.run, row.error) == ("failed", None, "no disk\n  cure: buy one")
+
+
+def test_rows_are_added_and_never_replaced(path: Path) -> None:
+    with writer(path) as journal:
+        journal.append(replace(ROW, fingerprint="old"))
+        journal.append(ROW)
+        assert [row.fingerprint for row in journal.rows("web", "00ff")] == ["old", "f"]
+        assert [row.fingerprint for row in journal.heads("web")] == ["old", "f"]
+        assert journal.rows("web", "other") == []
+        assert journal.row_count() == 2
+
+
+def test_environments_are_numbered_from_one(path: Path) -> None:
+    with writer(path) as journal:
+        assert journal.add_environment({"host": {"name": "a"}}) == 1
+        assert journal.add_environment({"host": {"name": "b"}, "ratio": 0.1}) == 2
+        assert journal.environments() == [
+            {"id": 1, "host": {"name": "a"}},
+            {"id": 2, "host": {"name": "b"}, "ratio": 0.1},
+        ]
+        assert journal.newest_environment("web") == 0
+        journal.append(replace(ROW, environment=2))
+        assert journal.newest_environment("web") == 2
+
+
+def test_a_reader_sees_rows_while_a_run_writes(path: Path) -> None:
+    with writer(path) as journal:
+        journal.append(ROW)
+        with Journal.open(path, create=False) as reader:
+            assert reader.row_count() == 1
+            journal.append(replace(ROW, replication=1))
+            assert reader.row_count() == 2
+
+
+def test_a_closed_journal_is_one_file(path: Path) -> None:
+    fill(path, 3)
+    assert {file.name for file in path.parent.iterdir()} == {
+        "journal.sqlite",
+        "journal.sqlite.lock",
+    }
+
+
+def test_two_runs_never_write_one_journal(path: Path) -> None:
+    with writer(path):
+        error = refusal(path, create=True)
+    assert f"process {os.getpid()} on" in error.message
+    with writer(path) as journal:
+        assert journal.row_count() == 0
+
+
+def test_the_lock_ends_with_its_process(path: Path) -> None:
+    """A killed run must not lock its own resumption out."""
+    script = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from headroom.experiment.journal import Journal\n"
+        "Journal.open(Path(sys.argv[1]), create=True)\nos.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert killed.returncode == -9
+    with writer(path) as journal:
+        assert journal.row_count() == 0
+
+
+def test_a_missing_journal_is_not_created_by_a_reader(path: Path) -> None:
+    assert "no journal" in refusal(path, create=False).message
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_that_is_no_database_is_left_alone(path: Path, *, create: bool) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"my precious notes " * 100)
+    error = refusal(path, create=create)
+    assert "damaged" in error.message
+    assert path.read_bytes() == b"my precious notes " * 100
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_database_of_something_else_is_left_alone(path: Path, *, create: bool) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE recipe (name TEXT)")
+    other.close()
+    before = path.read_bytes()
+    assert "not a journal of Headroom" in refusal(path, create=create).message
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("number", "age"), [(FORMAT + 1, "newer"), (0, "older")])
+@pytest.mark.parametrize("create", [True, False])
+def test_another_format_names_both_versions(
+    path: Path, number: int, age: str, *, create: bool
+) -> None:
+    fill(path, 1)
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {number}")
+    connection.close()
+    error = refusal(path, create=create)
+    assert f"format {number}" in error.message
+    assert f"reads format {FORMAT}" in error.message
+    assert age in error.message
+
+
+def test_a_torn_page_is_found_before_a_run_writes(path: Path) -> None:
+    fill(path, 300)
+    with path.open("r+b") as file:
+        file.seek(3 * 4096)
+        file.write(os.urandom(4096))
+    before = path.read_bytes()
+    assert "damaged" in refusal(path, create=True).message
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_run_names_its_row(path: Path) -> None:
+    fill(path, 1)
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE replication SET run = x'789c0000'")
+    connection.close()
+    with (
+        Journal.open(path, create=False) as journal,
+        pytest.raises(EnvironmentUnfitError, match="replication 0 of point 00ff of web"),
+    ):
+        journal.rows("web", "00ff")
+
+
+def test_an_empty_file_is_a_journal_that_has_not_begun(path: Path) -> None:
+    """A run killed between creating the file and its tables."""
+    path.parent.mkdir()
+    path.touch()
+    fill(path, 1)
+    with Journal.open(path, create=False) as journal:
+        assert journal.row_count() == 1
+
+
+def test_a_full_disk_loses_no_stored_row(path: Path) -> None:
+    """Fault: SQLite may not add pages any more."""
+    with writer(path) as journal:
+        journal.append(ROW)
+        journal._connection.execute("PRAGMA max_page_count = 12")
+        with pytest.raises(EnvironmentUnfitError, match="full") as caught:
+            _append_until_refused(journal)
+        assert "free some space" in caught.value.cure
+        stored = journal.row_count()
+        assert stored > 1
+    with writer(path) as journal:
+        assert journal.row_count() == stored
+        journal.append(ROW)
+
+
+def _append_until_refused(journal: Journal) -> None:
+    series = Series(metric="x", values=np.random.default_rng(1).random(200))
+    for number in range(10_000):
+        journal.append(replace(ROW, replication=number, run=Run(series=(series,))))
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.journal import Journal
+from headroom.experiment.test_journal import _append_until_refused
+with Journal.open(Path(sys.argv[1]), create=True) as journal:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    try:
+        _append_until_refused(journal)
+    except EnvironmentUnfitError as error:
+        print(error)
+        print(journal.row_count())
+"""
+
+
+def test_a_file_size_limit_loses_no_stored_row(path: Path) -> None:
+    """Fault: the kernel refuses to let any file of the process grow further."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=True
+    )
+    message, cure, count = done.stdout.splitlines()
+    assert "journal" in message
+    assert "again" in cure
+    assert int(count) > 1
+    with writer(path) as journal:
+        assert journal.row_count() == int(count)
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """Mount a small file system in memory; skip where that is not allowed."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
+    try:
+        allowed = subprocess.run(command, check=False, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    if not allowed:
+        pytest.skip("mounting a tmpfs needs root")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_file_system_loses_no_stored_row(tmp_path: Path) -> None:
+    """Fault: a real file system of 256 KiB."""
+    folder = tmp_path / "small"
+    with mounted(folder, "size=256k"):
+        with (
+            writer(folder / "journal.sqlite") as journal,
+            pytest.raises(EnvironmentUnfitError) as caught,
+        ):
+            _append_until_refused(journal)
+        assert "again" in caught.value.cure
+        with Journal.open(folder / "journal.sqlite", create=False) as journal:
+            rows = list(journal.heads("web"))
+        assert [row.replication for row in rows] == list(range(len(rows)))
+        assert len(rows) > 1
+
+
+def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "fixed"
+    with mounted(folder, "size=256k"):
+        fill(folder / "journal.sqlite", 2)
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+        error = refusal(folder / "journal.sqlite", create=True)
+        assert str(folder) in error.cure
+        with Journal.open(folder / "journal.sqlite", create=False) as journal:
+            assert journal.row_count() == 2
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file where the folder should be")
+    error = refusal(tmp_path / "results" / "quick" / "journal.sqlite", create=True)
+    assert "cannot be opened" in error.message
+
+
+def test_a_journal_locked_by_another_program_says_so(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path, 1)
+    monkeypatch.setattr("headroom.experiment.journal.BUSY_LIMIT_S", 0.0)
+    other = sqlite3.connect(path)
+    other.execute("BEGIN EXCLUSIVE")
+    with writer(path) as journal, pytest.raises(EnvironmentUnfitError, match="locked") as caught:
+        journal.append(ROW)
+    other.close()
+    assert "close the program" in caught.value.cure
