@@ -1,0 +1,71 @@
+"""A driver process for the tests: runs a study of fake systems as `headroom run` would.
+
+Started as ``python -m headroom.experiment.session_for_tests FOLDER JOBS`` it can be killed at
+any moment without taking the tests with it. It prints the outcome as JSON.
+"""
+
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from headroom.experiment import registry
+from headroom.experiment.design import Plan, make_plan
+from headroom.experiment.fake_systems import fake_entries
+from headroom.experiment.interrupt import Interrupt
+from headroom.experiment.journal import Journal
+from headroom.experiment.paths import journal_path
+from headroom.experiment.plan import PlannedExperiment, Point
+from headroom.experiment.progress import Progress
+from headroom.experiment.run import Run
+from headroom.experiment.runner import Outcome, run_plan
+from headroom.experiment.study_file import load_study
+
+
+class SumRule:
+    """Asks for more until the first values add up to 200: its answer depends on the runs."""
+
+    def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
+        """Return True below the sum."""
+        del experiment, point
+        return sum(run.values["response_s_mean"] for run in runs) < 200  # noqa: PLR2004 - as documented
+
+
+def quiet_progress() -> Progress:
+    """Return a progress that nobody sees."""
+    return Progress(Console(file=io.StringIO()))
+
+
+def run_study(
+    plan: Plan,
+    *,
+    jobs: int = 2,
+    stop_on_failure: bool = False,
+    interrupt: Interrupt | None = None,
+) -> Outcome:
+    """Run a plan with its journal where it belongs."""
+    with Journal.open(journal_path(plan.folder, plan.is_quick), create=True) as journal:
+        return run_plan(
+            plan,
+            journal,
+            stopping=SumRule(),
+            jobs=jobs,
+            progress=quiet_progress(),
+            interrupt=interrupt or Interrupt(),
+            stop_on_failure=stop_on_failure,
+        )
+
+
+def main(folder: str, jobs: str) -> None:
+    """Run the study in a folder."""
+    registry.registered = fake_entries  # type: ignore[assignment]  # a process of its own
+    plan = make_plan(load_study(Path(folder)), quick=False)
+    outcome = run_study(plan, jobs=int(jobs))
+    sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

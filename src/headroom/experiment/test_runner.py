@@ -1,0 +1,308 @@
+"""A session runs what is missing, stores each row, and goes on past failures."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment import environment
+from headroom.experiment.conftest import MakePlan
+from headroom.experiment.interrupt import Interrupt
+from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.experiment.paths import journal_path
+from headroom.experiment.plan import Plan
+from headroom.experiment.seeds import derive_seed
+from headroom.experiment.selection import Selection
+from headroom.experiment.session_for_tests import run_study
+
+MODEL = "[[experiment]]\nname = 'load'\nsystem.name = 'fake-model'\n"
+MEASURE = "[[experiment]]\nname = 'disk'\nsystem.name = 'fake-measure'\n"
+BOTH = pytest.mark.parametrize("experiment", [MODEL, MEASURE], ids=["model", "measure"])
+
+
+def journal_of(plan: Plan) -> Journal:
+    return Journal.open(journal_path(plan.folder, plan.is_quick), create=False)
+
+
+def counted_rows(plan: Plan) -> list[ReplicationRow]:
+    """Return the rows that an analysis of the plan reads."""
+    with journal_of(plan) as journal:
+        selection = Selection(plan, journal)
+        return [
+            row
+            for experiment in plan.experiments
+            for point in experiment.points
+            for row in selection.rows(experiment, point)
+        ]
+
+
+def all_rows(plan: Plan) -> list[ReplicationRow]:
+    with journal_of(plan) as journal:
+        return [row for one in plan.experiments for row in journal.heads(one.spec.name)]
+
+
+@BOTH
+def test_every_replication_of_every_point_is_run_once(plan_of: MakePlan, experiment: str) -> None:
+    plan = plan_of(experiment + "factors.users = [1, 2, 3]\nreplications.count = 4")
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.failed, outcome.reused, outcome.remaining) == (12, 0, 0, 0)
+    assert not outcome.interrupted
+    rows = counted_rows(plan)
+    assert Counter(row.levels["users"] for row in rows) == {1: 4, 2: 4, 3: 4}
+    for row in rows:
+        assert row.seed == derive_seed(7, row.point_key, row.replication)
+        assert row.run is not None
+        assert row.run.values["response_s_mean"] == 1.0 + row.seed % 97
+
+
+def test_one_worker_and_several_give_the_same_table(plan_of: MakePlan) -> None:
+    text = MODEL + "factors.users = [1, 2, 3]\nreplications.count = 4\n"
+    tables = []
+    for jobs in (1, 3):
+        plan = plan_of(text + f"title = 'with {jobs} workers'")
+        run_study(plan, jobs=jobs)
+        tables.append(table_of(plan))
+        journal_path(plan.folder, False).unlink()
+    assert tables[0] == tables[1]
+
+
+def table_of(plan: Plan) -> list[tuple[Any, ...]]:
+    with journal_of(plan) as journal:
+        found = journal._connection.execute(
+            "SELECT experiment, point_key, fingerprint, levels, replication, seed, state, error, "
+            "run FROM replication ORDER BY experiment, point_key, replication, id"
+        )
+        return list(found)
+
+
+@BOTH
+def test_a_second_session_reuses_what_is_done(plan_of: MakePlan, experiment: str) -> None:
+    text = experiment + "factors.users = [1, 2]\nreplications.count = 2\nsystem.log = 'log'"
+    plan = plan_of(text)
+    run_study(plan)
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.reused) == (0, 4)
+    assert outcome.notes == ("4 replications of earlier runs reused",)
+    assert len((plan.folder / "log").read_text().splitlines()) == 4
+    with journal_of(plan) as journal:
+        assert len(journal.environments()) == 1
+
+
+def test_more_levels_and_replications_keep_the_older_rows(plan_of: MakePlan) -> None:
+    run_study(plan_of(MODEL + "factors.users = [1, 2]\nreplications.count = 2"))
+    outcome = run_study(plan_of(MODEL + "factors.users = [2, 1, 3]\nreplications.count = 3"))
+    assert (outcome.reused, outcome.done) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("system.version = '2'", "of an earlier version of the study"),
+        ("fixed.rate = 2", "of an earlier version of the study"),
+    ],
+)
+def test_rows_of_an_earlier_version_are_kept_and_not_reused(
+    plan_of: MakePlan, change: str, reason: str
+) -> None:
+    text = MODEL + "factors.users = [1, 2]\nreplications.count = 2\n"
+    run_study(plan_of(text))
+    plan = plan_of(text + change)
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.reused, outcome.kept) == (4, 0, {reason: 4})
+    assert f"4 replications kept, not reused: {reason}" in outcome.notes
+    assert len(all_rows(plan)) == 8
+    assert {row.fingerprint for row in counted_rows(plan)} == {
+        point.fingerprint for point in plan.experiments[0].points
+    }
+    assert run_study(plan).notes == ("4 replications of earlier runs reused",)
+    assert run_study(plan_of(text)).reused == 4
+
+
+def test_rows_of_another_seed_are_kept_and_not_reused(plan_of: MakePlan) -> None:
+    run_study(plan_of(MODEL))
+    outcome = run_study(plan_of(MODEL, seed=8))
+    assert (outcome.done, outcome.kept) == (10, {"of another study seed": 10})
+
+
+@BOTH
+def test_only_measurements_belong_to_their_machine(
+    plan_of: MakePlan, experiment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(experiment + "replications.count = 3")
+    run_study(plan)
+    monkeypatch.setattr(environment, "collect", lambda _: {"host": {"name": "another"}})
+    outcome = run_study(plan)
+    rows = counted_rows(plan)
+    assert len(rows) == 3
+    if experiment == MODEL:
+        assert outcome.reused == 3
+        return
+    assert (outcome.done, outcome.kept) == (3, {"measured on another machine": 3})
+    assert {row.environment for row in rows} == {2}
+    assert len(all_rows(plan)) == 6
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ("fails", "the disk model is overloaded\n  cure: lower the rate"),
+        ("crashes", "ZeroDivisionError: division by zero (in "),
+    ],
+)
+def test_a_failing_point_does_not_stop_the_others(
+    plan_of: MakePlan, experiment: str, mode: str, message: str
+) -> None:
+    text = f"factors.mode = ['plain', '{mode}', 'faulty']\nreplications.count = 2"
+    plan = plan_of(experiment + text)
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.failed, outcome.remaining) == (4, 2, 0)
+    failed = [row for row in counted_rows(plan) if row.state == "failed"]
+    assert {row.levels["mode"] for row in failed} == {mode}
+    assert all(row.error.startswith(message) for row in failed)
+
+
+def test_failed_replications_are_tried_again_by_the_next_session(plan_of: MakePlan) -> None:
+    plan = plan_of(MODEL + "factors.mode = ['plain', 'fails']\nreplications.count = 2")
+    run_study(plan)
+    outcome = run_study(plan)
+    assert (outcome.reused, outcome.failed) == (2, 2)
+    assert "2 replications failed before and tried again" in outcome.notes
+    assert len(all_rows(plan)) == 6
+    assert len(counted_rows(plan)) == 4
+
+
+def test_a_point_that_kills_its_worker_is_a_failed_point(plan_of: MakePlan) -> None:
+    text = "factors.users = [1, 2, 3]\nfactors.mode = ['plain', 'dies']\nreplications.count = 3"
+    plan = plan_of(MODEL + text)
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.failed) == (9, 9)
+    for row in counted_rows(plan):
+        assert (row.state == "failed") == (row.levels["mode"] == "dies")
+        assert not row.error or "was killed by SIGKILL (9)" in row.error
+
+
+def test_a_measured_point_that_only_fails_is_given_up(plan_of: MakePlan) -> None:
+    plan = plan_of(MEASURE + "factors.mode = ['plain', 'fails']\nreplications.count = 5")
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.failed, outcome.given_up, outcome.remaining) == (5, 3, 2, 0)
+    assert any("2 replications not tried" in note for note in outcome.notes)
+
+
+def test_nothing_starts_after_a_failure_where_that_is_wanted(plan_of: MakePlan) -> None:
+    plan = plan_of(MEASURE + "factors.mode = ['fails']\nfactors.users = [1, 2, 3, 4]")
+    outcome = run_study(plan, stop_on_failure=True)
+    assert (outcome.done, outcome.failed, outcome.remaining) == (0, 1, 39)
+    assert not outcome.interrupted
+
+
+def test_a_stopping_rule_decides_with_the_runs_of_the_point(plan_of: MakePlan) -> None:
+    """Oracle: the rule of the tests stops at a sum of 200 that the seeds determine."""
+    text = "factors.users = [1, 2]\nreplications = { metric = 'throughput', half_width = 0.1, "
+    plan = plan_of(MODEL + text + "minimum = 2, maximum = 8 }")
+    outcome = run_study(plan)
+    total = 0
+    for point in plan.experiments[0].points:
+        count, sum_s = 0, 0.0
+        while count < 2 or (sum_s < 200 and count < 8):
+            sum_s += 1.0 + derive_seed(7, point.key, count) % 97
+            count += 1
+        total += count
+    assert outcome.done == total
+    assert 4 < total < 16
+    assert run_study(plan).reused == total
+
+
+def test_a_stopping_rule_ends_at_the_maximum(plan_of: MakePlan) -> None:
+    text = "replications = { metric = 'throughput', half_width = 0.1, minimum = 2, maximum = 3 }"
+    assert run_study(plan_of(MODEL + "fixed.rate = 0\n" + text)).done == 3
+
+
+def test_a_point_without_any_result_needs_no_rule(plan_of: MakePlan) -> None:
+    text = "replications = { metric = 'throughput', half_width = 0.1, minimum = 2, maximum = 9 }"
+    outcome = run_study(plan_of(MODEL + "fixed.mode = 'fails'\n" + text))
+    assert (outcome.done, outcome.failed) == (0, 2)
+
+
+def test_the_order_is_randomised_in_blocks_and_stored(plan_of: MakePlan) -> None:
+    text = MEASURE + "factors.users = { from = 1, to = 12, step = 1 }\nreplications.count = 3"
+    plan = plan_of(text)
+    run_study(plan)
+    rows = sorted(all_rows(plan), key=lambda row: row.position)
+    assert [row.position for row in rows] == list(range(36))
+    assert [row.replication for row in rows] == [0] * 12 + [1] * 12 + [2] * 12
+    orders = [
+        tuple(row.levels["users"] for row in rows[start : start + 12]) for start in (0, 12, 24)
+    ]
+    assert len(set(orders)) == 3
+    assert all(set(order) == set(range(1, 13)) for order in orders)
+
+
+def test_measurements_run_alone_after_the_simulations(plan_of: MakePlan) -> None:
+    log = "system.log = 'log'\nreplications.count = 3\n"
+    run_study(plan_of(MEASURE + log + MODEL + log))
+    with_process = [
+        line.split()[0] for line in (journal_folder(plan_of) / "log").read_text().splitlines()
+    ]
+    assert len(set(with_process[3:])) == 1
+    assert with_process[3] not in with_process[:3]
+
+
+def journal_folder(plan_of: MakePlan) -> Any:  # noqa: ANN401 - a path
+    return plan_of(MODEL).folder
+
+
+def test_a_machine_that_lacks_something_is_told_before_anything_runs(plan_of: MakePlan) -> None:
+    plan = plan_of(MODEL + "system.log = 'log'\n" + MEASURE + "system.program = 'missing'")
+    with pytest.raises(EnvironmentUnfitError, match="'missing' is not there"):
+        run_study(plan)
+    assert not (plan.folder / "log").exists()
+
+
+def test_facts_about_the_launcher_are_stored_with_the_environment(plan_of: MakePlan) -> None:
+    plan = plan_of(MEASURE + "replications.count = 1")
+    run_study(plan)
+    with journal_of(plan) as journal:
+        (facts,) = journal.environments()
+    assert facts["facts"] == {"disk": {"overhead_s": 0.25}}
+    assert facts["host"]["kernel"]
+
+
+def test_an_interrupted_session_says_what_remains(plan_of: MakePlan) -> None:
+    plan = plan_of(MODEL + "replications.count = 3")
+    interrupt = Interrupt()
+    interrupt.request()
+    outcome = run_study(plan, interrupt=interrupt)
+    assert (outcome.done, outcome.remaining, outcome.interrupted) == (0, 3, True)
+
+
+def test_a_full_disk_ends_the_session_and_keeps_its_rows(
+    plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault: the disk is full after five rows; the next session carries on from there."""
+    plan = plan_of(MEASURE + "replications.count = 8")
+    original = Journal.append_encoded
+
+    def limited(journal: Journal, rows: Any) -> None:  # noqa: ANN401 - as the original
+        if journal.row_count() == 5:
+            count = journal._connection.execute("PRAGMA page_count").fetchone()[0]
+            journal._connection.execute(f"PRAGMA max_page_count = {count}")
+            rows = [(row, bytes(100_000)) for row, _ in rows]
+        original(journal, rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append_encoded", limited)
+        with pytest.raises(EnvironmentUnfitError, match="full"):
+            run_study(plan)
+    assert len(all_rows(plan)) == 5
+    assert run_study(plan).done == 3
+
+
+def test_the_outcome_of_a_plan_without_work_is_empty(plan_of: MakePlan) -> None:
+    empty: Mapping[str, int] = {}
+    plan = plan_of(MODEL)
+    run_study(plan)
+    outcome = run_study(plan.only(["load"]))
+    assert (outcome.done, outcome.remaining, outcome.kept) == (0, 0, empty)
