@@ -13,6 +13,7 @@ Sources: Bonferroni's inequality as in Law, *Simulation Modeling and Analysis* (
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast, ratio
@@ -141,6 +142,8 @@ def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
 def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
     above = _sample_at(claim.where, claim, evidence)
     below = _sample_at(claim.to, claim, evidence)
+    if below.value == 0.0:
+        raise _NoEvidenceError(f"{claim.metric} is 0 at {place(claim.to)}")
     return _of_interval(ratio(above, below), _ratio_region(claim), "1")
 
 
@@ -201,7 +204,7 @@ def _check_ordering(claim: OrderingClaim, evidence: Evidence) -> Finding:
     ours = " < ".join(
         f"{quantity(curve[level].value, evidence.unit)} at {level}" for level in claim.order
     )
-    steps = list(zip(claim.order, claim.order[1:], strict=False))
+    steps = list(pairwise(claim.order))
     smallest = 5e-324  # Strictly above zero, for exact values too.
     parts = [
         _Part(
@@ -219,8 +222,7 @@ def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
     curve = _numeric_curve(claim.factor, claim, evidence)
     sign = 1.0 if claim.direction == "rises" else -1.0
     parts = [
-        _step(claim, (low, curve[low]), (high, curve[high]), sign)
-        for low, high in zip(list(curve), list(curve)[1:], strict=False)
+        _step(claim, (low, curve[low]), (high, curve[high]), sign) for low, high in pairwise(curve)
     ]
     ours = ", ".join(
         f"{quantity(sample.value, evidence.unit)} at {level:g}" for level, sample in curve.items()

@@ -124,7 +124,7 @@ def _gap(
 ) -> LittleGap:
     if gained_s <= 0.0:
         broken = gap_s > max(tolerance_s, 0.0)
-        return LittleGap(place, float("inf") if broken else 0.0, 0.0, 0.0)
+        return LittleGap(place, 1.0 if broken else 0.0, 0.0, 0.0)
     return LittleGap(place, gap_s / gained_s, tolerance_s / gained_s, gained_s / length_s)
 
 
