@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from headroom.analysis.results import ExperimentResult, Factor, PointResult
 from headroom.report.numbers import format_level
-from headroom.report.words import label_factor, label_levels
+from headroom.report.words import label_factor, label_levels, telling_factors
 
 _LOG_SPAN = 20.0
 """A factor or metric whose largest level is this many times its smallest gets a log axis."""
@@ -62,7 +62,7 @@ def dimensions_of(experiment: ExperimentResult) -> list[Dimension]:
     ['users']
     """
     groups = _groups(experiment.factors)
-    dimensions = [Dimension(group, _is_numeric(group)) for group in groups]
+    dimensions = [Dimension(tuple(telling_factors(g)), _is_numeric(g)) for g in groups]
     return [dimension for dimension in dimensions if len(dimension.labels) > 1]
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headroom.analysis.results import Estimate
+from headroom.analysis.results import Estimate, Knee
 
 DIGITS_WITHOUT_INTERVAL = 3
 DIGITS_AT_MOST = 4
@@ -284,6 +284,20 @@ def format_short(estimate: Estimate, *, scale: Scale | None = None) -> str:
     decimals = decimals_for(estimate.value * used.factor, half_width=half_width * used.factor)
     shown = format_plain(math.ceil(side * 10.0**decimals) / 10.0**decimals, decimals=decimals)
     return f"{centre} ±{shown}{suffix}"
+
+
+def format_knee(knee: Knee) -> str:
+    """Return the level of a knee with its interval.
+
+    Examples
+    --------
+    >>> format_knee(Knee(metric="throughput", factor="users", where={}, found=True,
+    ...     level=81.3, level_low=60.0, level_high=100.0))
+    '80 (60 to 100)'
+    """
+    if knee.level is None:
+        return "none"
+    return format_bounds(knee.level, knee.level_low, knee.level_high, "1")
 
 
 def format_level(value: object) -> str:

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -90,6 +91,7 @@ def render_page(result: StudyResult) -> str:
         .get_template("page.html")
         .render(
             result=result,
+            generated=_moment(result.generated),
             views=views,
             claims=[(claim, ours_of(claim, result)) for claim in result.claims],
             verdicts=count_verdicts(result.claims),
@@ -133,8 +135,17 @@ def view_of(experiment: ExperimentResult) -> ExperimentView:
 def _subtitle(experiment: ExperimentResult) -> str:
     parts = [f"System {experiment.system}", count_noun(len(experiment.points), "point")]
     if experiment.replications:
-        parts.append(f"replications: {experiment.replications}")
+        parts.append(experiment.replications)
     return ", ".join(parts)
+
+
+def _moment(text: str) -> str:
+    """Return an ISO time to the minute, any other text as it is."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{moment:%Y-%m-%d %H:%M} {moment.tzname() or ''}".strip()
 
 
 def _failures(experiment: ExperimentResult) -> list[tuple[str, list[str]]]:

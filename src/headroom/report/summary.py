@@ -18,7 +18,13 @@ from headroom.analysis.results import (
     StudyResult,
 )
 from headroom.report.dimensions import dimensions_of, hold_label
-from headroom.report.numbers import format_bounds, format_estimate, format_level, format_plain
+from headroom.report.numbers import (
+    format_bounds,
+    format_estimate,
+    format_knee,
+    format_level,
+    format_plain,
+)
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
 Topic: TypeAlias = Literal["Limit", "Knee", "Best", "How sure", "Caution"]
@@ -101,7 +107,8 @@ def _spans_by_series(
     dimensions = dimensions_of(experiment)
     axis = next((dimension for dimension in dimensions if dimension.is_numeric), None)
     if axis is None:
-        return []
+        labels = list(dict.fromkeys(hold_label(point, dimensions) for point in here))
+        return [f"at {join_words(labels)}"] if len(labels) <= _SPANS_AT_MOST else []
     rest = [dimension for dimension in dimensions if dimension is not axis]
     series = list(dict.fromkeys(hold_label(point, rest) for point in here))
     if len(series) > _SPANS_AT_MOST:
@@ -132,34 +139,26 @@ def _knees(experiment: ExperimentResult) -> list[str]:
     if experiment.knees and not found:
         metrics = list(dict.fromkeys(label_metric(knee.metric) for knee in experiment.knees))
         return [f"No knee found in the range studied, for {join_words(metrics)}."]
-    return [_knee_sentence(experiment, knee) for knee in found]
+    # What a user sees comes first; stations and pools only explain it.
+    seen = [knee for knee in found if "." not in knee.metric] or found
+    groups = dict.fromkeys((knee.factor, _where(knee)) for knee in seen)
+    return [
+        _knee_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
+        for group in groups
+    ]
 
 
-def _knee_sentence(experiment: ExperimentResult, knee: Knee) -> str:
-    where = ", ".join(f"{name} = {format_level(level)}" for name, level in knee.where.items())
-    estimate = next(
-        (p.estimates[knee.metric] for p in experiment.points if knee.metric in p.estimates), None
-    )
-    value = ""
-    if knee.value is not None and estimate is not None:
-        shown = format_bounds(knee.value, None, None, estimate.unit, metric=knee.metric)
-        value = f", where it is {shown}"
-    tail = f" with {where}" if where else ""
-    return f"{title_metric(knee.metric)} bends at {knee.factor} = {knee_level(knee)}{value}{tail}."
+def _where(knee: Knee) -> str:
+    return ", ".join(f"{name} = {format_level(level)}" for name, level in knee.where.items())
 
 
-def knee_level(knee: Knee) -> str:
-    """Return the level of a knee with its interval.
-
-    Examples
-    --------
-    >>> knee_level(Knee(metric="throughput", factor="users", where={}, found=True,
-    ...     level=80.0, level_low=60.0, level_high=100.0))
-    '80 (60 to 100)'
-    """
-    if knee.level is None:
-        return "none"
-    return format_bounds(knee.level, knee.level_low, knee.level_high, "1")
+def _knee_sentence(knees: Sequence[Knee]) -> str:
+    """Return one sentence for the knees of several metrics over one factor."""
+    first, *others = knees
+    start = f"{title_metric(first.metric)} bends at {first.factor} = {format_knee(first)}"
+    rest = [f"{label_metric(knee.metric)} at {format_knee(knee)}" for knee in others]
+    where = f" with {_where(first)}" if _where(first) else ""
+    return f"{', '.join([start, *rest])}{where}."
 
 
 def _bests(experiment: ExperimentResult) -> list[str]:
@@ -206,7 +205,8 @@ def _sureness(experiment: ExperimentResult) -> list[str]:
         return ["No interval: too few replications."] if experiment.points else []
     worst, point, metric = widths[-1]
     middle = median(width for width, _, _ in widths)
-    rule = f" Replications: {experiment.replications}." if experiment.replications else ""
+    rule = experiment.replications
+    rule = f" {rule[:1].upper()}{rule[1:]}." if rule else ""
     return [
         f"The 95 % intervals are typically ±{_percent(middle)} of the value, at worst "
         f"±{_percent(worst)} ({label_metric(metric)} at {point}).{rule}"

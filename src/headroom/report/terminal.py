@@ -23,11 +23,12 @@ from headroom.report.charts.detail import remarks_of
 from headroom.report.numbers import format_estimate, format_level, format_short, to_ascii
 from headroom.report.summary import count_verdicts, describe_progress, find, ours_of
 from headroom.report.tables import column_scale
-from headroom.report.words import label_factor, label_point, title_metric
+from headroom.report.words import label_factor, label_point, telling_factors, title_metric
 
 _VERDICT_STYLES = {"holds": "green", "differs": "red", "undecided": "yellow"}
 _ROWS_AT_MOST = 60
 _GAP = 3
+_WORDS_AT_LEAST = 14
 
 
 def render_study(result: StudyResult, console: Console, *, point: str | None = None) -> None:
@@ -95,7 +96,7 @@ class _Screen:
                 self.text(column.head),
                 justify="right" if column.is_number else "left",
                 width=_width(column) if column.is_number else None,
-                no_wrap=False,
+                min_width=_width(column),
                 overflow="fold",
             )
         for cells in zip(*(column.cells for column in columns), strict=True):
@@ -165,9 +166,12 @@ class _Column:
 
 
 def _width(column: _Column) -> int:
-    """Return the least width of a column: its cells, and the longest word of its head."""
-    words = [len(word) for word in column.head.split()]
-    return max([*words, *map(len, column.cells)], default=0)
+    """Return the least width of a column: numbers stay whole, words wrap once they are long."""
+    words = [len(word) for text in (column.head, *column.cells) for word in text.split()]
+    if column.is_number:
+        return max([len(word) for word in column.head.split()] + [len(c) for c in column.cells])
+    natural = max(map(len, (column.head, *column.cells)))
+    return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
 
 
 def _level_columns(experiment: ExperimentResult) -> list[_Column]:
@@ -178,7 +182,7 @@ def _level_columns(experiment: ExperimentResult) -> list[_Column]:
             [format_level(point.levels.get(factor.name)) for point in points],
             is_number=factor.is_numeric,
         )
-        for factor in experiment.factors
+        for factor in telling_factors(experiment.factors)
     ]
 
 

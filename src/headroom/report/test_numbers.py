@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headroom.report.numbers import (
@@ -47,12 +47,11 @@ def test_a_printed_quantity_is_the_value_to_three_digits(value: float) -> None:
     assert float(number.replace(",", "")) * factor == pytest.approx(value, rel=5.1e-3)
 
 
-@given(value=st.floats(min_value=1e-7, max_value=1e5))
+@given(value=st.floats(min_value=1e-11, max_value=999.0))
 def test_the_number_before_a_prefix_has_at_most_three_digits(value: float) -> None:
     """So 1000 ms is never printed where 1.00 s is meant."""
-    assume(value < 999)
     number = float(format_quantity(value, "s").split(" ", 1)[0].replace(",", ""))
-    assert 1.0 <= number < 1000.0 or value >= 1.0
+    assert 1.0 <= number < 1000.0
 
 
 @given(value=VALUES, below=st.floats(0.001, 0.9), above=st.floats(0.001, 0.9))

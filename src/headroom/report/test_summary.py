@@ -42,7 +42,21 @@ def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
 
 def test_the_knee_carries_its_interval_and_its_series() -> None:
     text = _texts([*find(model_experiment())])
-    assert "users = 100 (85 to 110), where it is 210 ms with servers = 2" in text
+    assert "Response time p99 bends at users = 100 (85 to 110) with servers = 2." in text
+
+
+def test_knees_of_several_metrics_share_a_sentence_and_leave_stations_out() -> None:
+    """Stations only explain what a user sees, so their knees stay in the figures."""
+    experiment = model_experiment()
+    knee = experiment.knees[0]
+    knees = [
+        knee,
+        msgspec.structs.replace(knee, metric="throughput", level=120.0, level_low=None),
+        msgspec.structs.replace(knee, metric="station.database.utilization"),
+    ]
+    text = _texts([*find(msgspec.structs.replace(experiment, knees=knees))])
+    assert "at users = 100 (85 to 110), throughput at 120 with servers = 2." in text
+    assert "utilization bends" not in text
 
 
 def test_a_missing_knee_is_said() -> None:

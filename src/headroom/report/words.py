@@ -16,6 +16,7 @@ _WORDS = {
     "system": "system time",
     "wait": "wait",
     "len": "length",
+    "stdout": "output size",
 }
 _UNIT_WORDS = {"s", "bytes", "b", "ms", "us", "ns", "1"}
 _QUALIFIED = {"station", "pool", "class"}
@@ -32,6 +33,8 @@ def label_metric(metric: str) -> str:
     'database mean queue length'
     >>> label_metric("peak_memory_bytes"), label_metric("size_bytes"), label_metric("s")
     ('peak memory', 'size', 's')
+    >>> label_metric("input_bytes_per_s")
+    'input bytes per s'
     """
     kind, _, rest = metric.partition(".")
     owner, _, name = rest.rpartition(".")
@@ -42,6 +45,8 @@ def label_metric(metric: str) -> str:
 
 def _words_of(name: str) -> str:
     tokens = name.split("_")
+    if "per" in tokens:
+        return " ".join(tokens)
     kept = [token for token in tokens if token not in _UNIT_WORDS] or tokens
     if len(kept) > 1 and kept[-1] == "mean":
         kept = ["mean", *kept[:-1]]
@@ -92,6 +97,29 @@ def label_factor(factor: Factor) -> str:
     return factor.name if factor.unit in {"", "1"} else f"{factor.name} ({factor.unit})"
 
 
+def telling_factors(factors: Sequence[Factor]) -> list[Factor]:
+    """Return the factors that tell the points apart.
+
+    Of factors that move together the first is enough where it is a word with a level of its own
+    for each row; the others are then its explanation.
+
+    Examples
+    --------
+    >>> buy = Factor(name="buy", unit="", is_numeric=False, levels=["none", "disk"],
+    ...     zipped_with=["disks"])
+    >>> disks = Factor(name="disks", unit="1", is_numeric=True, levels=[1, 2],
+    ...     zipped_with=["buy"])
+    >>> [factor.name for factor in telling_factors([buy, disks])]
+    ['buy']
+    """
+    explained: set[str] = set()
+    for factor in factors:
+        is_name = not factor.is_numeric and len(set(factor.levels)) == len(factor.levels)
+        if is_name and factor.name not in explained:
+            explained.update(factor.zipped_with)
+    return [factor for factor in factors if factor.name not in explained]
+
+
 def label_point(point: PointResult, factors: Sequence[Factor]) -> str:
     """Return ``users = 80, servers = 2``: the levels of a point in the order of the factors.
 
@@ -101,8 +129,9 @@ def label_point(point: PointResult, factors: Sequence[Factor]) -> str:
     >>> label_point(PointResult(key="k", levels={"users": 80}, done=1, failed=0), [users])
     'users = 80'
     """
-    named = [factor.name for factor in factors]
-    rest = [name for name in point.levels if name not in named]
+    known = {factor.name for factor in factors}
+    named = [factor.name for factor in telling_factors(factors)]
+    rest = [name for name in point.levels if name not in known]
     parts = [
         f"{name} = {format_level(point.levels[name])}"
         for name in (*named, *rest)

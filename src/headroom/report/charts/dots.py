@@ -47,7 +47,7 @@ def dots(
         "y": {
             "field": "level",
             "type": "nominal",
-            "title": axis.title,
+            "title": None,
             "sort": labels,
             "axis": {"grid": True, "labelLimit": 220, "tickBand": "extent", "ticks": False},
         }

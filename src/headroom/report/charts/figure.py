@@ -110,7 +110,7 @@ def describe_interval(estimates: Sequence[Estimate]) -> str:
         return "No point has a result."
     counts = sorted({estimate.count for estimate in estimates})
     spread = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    centre = estimates[0].centre.capitalize()
+    centre = estimates[0].centre.replace("pooled", "pooled value").capitalize()
     methods = {estimate.method for estimate in estimates} - {"none"}
     if not methods:
         return f"{centre} of n = {spread}; too few replications for an interval."

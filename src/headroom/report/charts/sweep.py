@@ -7,7 +7,7 @@ from headroom.report.charts.dots import dots
 from headroom.report.charts.figure import Figure, Row, describe_interval, estimate_row, thin
 from headroom.report.charts.lines import lines
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
-from headroom.report.numbers import Scale, choose_scale, format_level
+from headroom.report.numbers import Scale, choose_scale, format_knee, format_level
 from headroom.report.words import (
     axis_title,
     count_noun,
@@ -160,7 +160,7 @@ def _knee_row(knee: Knee, series: Dimension | None, held: Sequence[Dimension]) -
         "knee_high": knee.level_high,
         "series": series.label_of(point) if series else "",
         "hold": hold_label(point, held),
-        "label": f"knee {format_level(round(knee.level or 0.0, 6))}",
+        "label": f"knee {format_knee(knee).split(' ')[0]}",
     }
 
 
