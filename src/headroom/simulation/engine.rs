@@ -23,8 +23,11 @@ use super::time::SimTime;
 /// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
 /// caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 20;
-/// Steps at one instant after which a model is held to go round in circles.
-const STEPS_AT_ONE_INSTANT: u64 = 100_000_000;
+/// Steps at one instant after which a model is held to go round in circles, with
+/// [`STEPS_OF_EACH_JOB`] more for each job.
+const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
+/// Steps that every job may take at one instant.
+const STEPS_OF_EACH_JOB: u64 = 100;
 
 /// Run `plan` with `seed`.
 ///
@@ -409,6 +412,15 @@ impl<'plan> Engine<'plan> {
     fn count_step(&mut self) -> Result<(), Failure> {
         self.steps_now += 1;
         if self.steps_now > STEPS_AT_ONE_INSTANT {
+            return self.refuse_standstill();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse_standstill(&self) -> Result<(), Failure> {
+        let job_count = self.state.jobs.slot_count() as u64;
+        if self.steps_now > STEPS_AT_ONE_INSTANT + STEPS_OF_EACH_JOB * job_count {
             return Err(Failure::NoProgress);
         }
         Ok(())

@@ -1,5 +1,6 @@
 """The model builder: stations, pools, programs and job classes, kept as data."""
 
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from headroom.simulation.program import Pool, Program, Station
 from headroom.simulation.streams import stream_key
 
 TimeUnit: TypeAlias = Literal["ps", "ns", "us", "ms", "s", "min", "h"]
+
+# Numbers, unlike addresses, are never used twice: parts of a dead model stay strangers.
+_MODEL_IDS = itertools.count(1)
 
 FORMAT = 1
 DEFAULT_COMPLETIONS = 20_000
@@ -83,6 +87,7 @@ class Model:
                 cure=f"choose one of {', '.join(get_args(TimeUnit))}",
             )
         self.name = name
+        self.model_id = next(_MODEL_IDS)
         self.time_unit: TimeUnit = time_unit
         self.stations: dict[str, Station] = {}
         self.pools: dict[str, Pool] = {}
@@ -95,20 +100,20 @@ class Model:
         """Add `servers` (>= 1) equal servers with one first-come-first-served queue."""
         _check_name("station", name, self.stations)
         _check_count(f"station {name!r}", "servers", servers)
-        self.stations[name] = Station(name, servers, id(self))
+        self.stations[name] = Station(name, servers, self.model_id)
         return self.stations[name]
 
     def pool(self, name: str, *, tokens: int) -> Pool:
         """Add a pool of `tokens` (>= 1), granted first come first served."""
         _check_name("pool", name, self.pools)
         _check_count(f"pool {name!r}", "tokens", tokens)
-        self.pools[name] = Pool(name, tokens, id(self))
+        self.pools[name] = Pool(name, tokens, self.model_id)
         return self.pools[name]
 
     def program(self, name: str) -> Program:
         """Add an empty program; write its steps on what is returned."""
         _check_name("program", name, self.programs)
-        self.programs[name] = Program(name, id(self))
+        self.programs[name] = Program(name, self.model_id)
         return self.programs[name]
 
     def closed_class(
@@ -201,7 +206,7 @@ class Model:
         self, name: str, program: Program, population: int | None, law: Distribution | None
     ) -> None:
         _check_name("class", name, self.classes)
-        if not isinstance(program, Program) or program.model_id != id(self):
+        if not isinstance(program, Program) or program.model_id != self.model_id:
             raise SimulationError(
                 f"{caller_location()}: class {name!r} does not walk a program of this model",
                 cure="make the program with model.program() of the same model",

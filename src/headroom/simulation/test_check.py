@@ -1,5 +1,6 @@
 """Models that cannot be right are refused before they run, with the line of the wrong step."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -223,10 +224,49 @@ def test_holds_tells_the_stations_used_while_a_pool_is_held() -> None:
     assert model.holds() == {"threads": ("cpu", "disk", "network"), "idle": ()}
 
 
-def test_data_that_no_builder_wrote_are_refused_with_a_message() -> None:
-    """The kernel checks again: names, balance and recursion, without the builder."""
-    with pytest.raises(_core.KernelError, match="cannot be read"):
-        _core.simulate(model=b"{}", seed=1)
+RAW_STEPS = {
+    "names a station that is not there": ([{"op": "use", "station": "gpu"}], "cannot be read"),
+    "releases what it does not hold": (
+        [{"op": "release", "pool": "memory", "tokens": 1}],
+        "releases tokens that it does not hold",
+    ),
+    "keeps what it holds": (
+        [{"op": "acquire", "pool": "memory", "tokens": 1}],
+        "ends while it still holds tokens",
+    ),
+    "asks for too much": (
+        [{"op": "acquire", "pool": "memory", "tokens": 9}],
+        "acquires 9 tokens of 2",
+    ),
+    "calls itself": ([{"op": "call", "program": "request"}], "calls itself"),
+    "calls a stranger": ([{"op": "call", "program": "nobody"}], "no program is named 'nobody'"),
+    "leaves a block open": ([{"op": "fork"}], "a block is not closed"),
+    "closes nothing": ([{"op": "end"}], "an end closes nothing"),
+    "has half a branch": (
+        [
+            {"op": "branch", "stream": 1},
+            {"op": "case", "probability": 0.5},
+            {"op": "end"},
+            {"op": "end"},
+        ],
+        "sum to 0.5",
+    ),
+    "has a case without a branch": ([{"op": "case", "probability": 1}], "outside a branch"),
+    "has an arm without a fork": ([{"op": "arm"}], "outside a fork"),
+    "has a fork without arms": ([{"op": "fork"}, {"op": "end"}], "a fork has no arm"),
+    "knows an unknown step": ([{"op": "teleport"}], "cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("steps", "words"), RAW_STEPS.values(), ids=RAW_STEPS)
+def test_the_kernel_refuses_data_that_no_builder_wrote(
+    steps: list[dict[str, object]], words: str
+) -> None:
+    """Whoever writes the data by other means gets a message, not a crash."""
+    data = json.loads(model_with(lambda _model, program: program.delay(constant(1))).to_json())
+    data["programs"][0]["steps"] = steps
+    with pytest.raises(_core.KernelError, match=words):
+        _core.simulate(model=json.dumps(data).encode(), seed=1)
 
 
 def test_blocks_may_be_nested_a_thousand_deep() -> None:

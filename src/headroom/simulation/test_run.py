@@ -1,5 +1,9 @@
 """Runs: what a result holds, when a run stops, and the ways in which it may fail."""
 
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+
 import numpy as np
 import pytest
 
@@ -11,7 +15,7 @@ from headroom.simulation import (
     exponential,
     simulate,
 )
-from headroom.simulation.test_reproducibility import shop
+from headroom.simulation.test_reproducibility import digest, shop
 
 
 @pytest.fixture(scope="module")
@@ -177,3 +181,25 @@ def test_a_model_without_any_time_is_an_error_and_no_hang() -> None:
 def test_an_impossible_seed_is_refused(seed: int) -> None:
     with pytest.raises(SimulationError, match="the seed is"):
         simulate(shop(), seed=seed)
+
+
+def test_a_long_run_can_be_interrupted() -> None:
+    """The kernel asks now and then whether a signal came in, although it holds no lock."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise InterruptedError
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    try:
+        with pytest.raises(InterruptedError):
+            simulate(shop(), seed=1, completions=10**15)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_runs_in_several_threads_do_not_disturb_each_other() -> None:
+    """The kernel has no state of its own and runs without the interpreter's lock."""
+    with ThreadPoolExecutor(max_workers=4) as threads:
+        runs = list(threads.map(lambda seed: simulate(shop(), seed=seed % 2), range(8)))
+    assert [digest(run) for run in runs] == [digest(runs[0]), digest(runs[1])] * 4
