@@ -71,9 +71,9 @@ def run(
     page = session.write_artefacts(plan, result)
     if as_json:
         write_json("study-result", result)
+        session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
     else:
         render_study(result, result_console(color))
-    session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
     raise typer.Exit(_exit_code(outcome, result, check=check))
 
 

@@ -1,5 +1,6 @@
 """The steps that several commands share: open a study, its journal, its analysed result."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,13 +48,22 @@ def analysed(plan: Plan, journal: Journal) -> StudyResult:
 
 
 def repeat_command(plan: Plan) -> str:
-    """Return the command that repeats the study as it was planned."""
-    words = ["headroom", "run", f"studies/{plan.folder.name}"]
+    """Return the command that repeats the study as it was planned, from its repository's root."""
+    words = ["headroom", "run", shlex.quote(_portable_path(plan.folder))]
     if plan.is_quick:
         words.append("--quick")
     if plan.seed != plan.study.seed:
         words.append(f"--seed={plan.seed}")
     return " ".join(words)
+
+
+def _portable_path(folder: Path) -> str:
+    """Return the path within the repository, or the bare name: no path of this machine."""
+    resolved = folder.resolve()
+    for root in resolved.parents:
+        if (root / ".git").exists():
+            return resolved.relative_to(root).as_posix()
+    return resolved.name
 
 
 def write_artefacts(plan: Plan, result: StudyResult) -> Path:
