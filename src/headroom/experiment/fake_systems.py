@@ -6,6 +6,7 @@ registered and appear in no study.
 
 import os
 import signal
+import time
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -27,7 +28,7 @@ PARAMETERS = (
         type="str",
         unit="",
         default="plain",
-        choices=("plain", "fails", "crashes", "dies", "hangs", "faulty"),
+        choices=("plain", "fails", "crashes", "dies", "hangs", "waits", "faulty"),
         source="assumed",
     ),
 )
@@ -94,7 +95,7 @@ class FakeModel:
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Return random numbers of the seed, or go wrong in the way that `mode` says."""
         self._write_log(config, seed)
-        _go_wrong(str(config["mode"]))
+        self._go_wrong(str(config["mode"]))
         values = np.random.default_rng(seed).exponential(size=self._setup.observations)
         return Run(
             values={"response_s_mean": float(config["rate"]) + seed % 97, "throughput": 2.0},
@@ -102,6 +103,18 @@ class FakeModel:
             counters={"events": float(config["users"])},
             faults=("overload",) if config["mode"] == "faulty" else (),
         )
+
+    def _go_wrong(self, mode: str) -> None:
+        if mode == "fails":
+            raise HeadroomError("the disk model is overloaded", cure="lower the rate")
+        if mode == "crashes":
+            raise ZeroDivisionError("division by zero")
+        if mode == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while mode == "hangs":
+            time.sleep(0.05)  # short, so that a signal just before it is noticed
+        if mode == "waits":
+            (self._base / "go").read_text()
 
     def _write_log(self, config: Mapping[str, Value], seed: int) -> None:
         if self._setup.log:
@@ -114,17 +127,6 @@ class FakeMeasure(FakeModel):
 
     name: ClassVar[str] = "fake-measure"
     column: ClassVar[Column] = Column.MEASURE
-
-
-def _go_wrong(mode: str) -> None:
-    if mode == "fails":
-        raise HeadroomError("the disk model is overloaded", cure="lower the rate")
-    if mode == "crashes":
-        raise ZeroDivisionError("division by zero")
-    if mode == "dies":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if mode == "hangs":
-        signal.pause()
 
 
 def fake_entries() -> dict[str, EntryPoint]:

@@ -1,13 +1,18 @@
 """A driver process for the tests: runs a study of fake systems as `headroom run` would.
 
-Started as ``python -m headroom.experiment.session_for_tests FOLDER JOBS`` it can be killed at
-any moment without taking the tests with it. It prints the outcome as JSON.
+Started as ``python -m headroom.experiment.session_for_tests FOLDER JOBS [ROW STAGE]`` it can be
+killed at any moment without taking the tests with it, or kill itself around the commit of a row.
+It prints the outcome as JSON.
 """
 
 import io
+import itertools
+import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import msgspec
 from rich.console import Console
@@ -16,13 +21,17 @@ from headroom.experiment import registry
 from headroom.experiment.design import Plan, make_plan
 from headroom.experiment.fake_systems import fake_entries
 from headroom.experiment.interrupt import Interrupt
-from headroom.experiment.journal import Journal
+from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.paths import journal_path
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.progress import Progress
 from headroom.experiment.run import Run
 from headroom.experiment.runner import Outcome, run_plan
 from headroom.experiment.study_file import load_study
+
+
+Stage: TypeAlias = Literal["before", "during", "after"]
+Rows: TypeAlias = Iterable[tuple[ReplicationRow, bytes | None]]
 
 
 class SumRule:
@@ -59,13 +68,37 @@ def run_study(
         )
 
 
-def main(folder: str, jobs: str) -> None:
+def kill_at_row(number: int, stage: Stage) -> None:
+    """Let this process kill itself around the commit of a row, counted from 0 in this process."""
+    original = Journal.append_encoded
+    counter = itertools.count()
+
+    def append_encoded(journal: Journal, rows: Rows) -> None:
+        is_due = next(counter) == number
+        if is_due and stage == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if is_due and stage == "during":
+            journal._connection.set_trace_callback(_kill_at_commit)  # noqa: SLF001 - fault injection
+        original(journal, rows)
+        if is_due and stage == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Journal.append_encoded = append_encoded  # type: ignore[method-assign]  # fault injection
+
+
+def _kill_at_commit(statement: str) -> None:
+    if statement == "COMMIT":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(folder: str, jobs: str, number: str = "-1", stage: Stage = "before") -> None:
     """Run the study in a folder."""
     registry.registered = fake_entries  # type: ignore[assignment]  # a process of its own
+    kill_at_row(int(number), stage)
     plan = make_plan(load_study(Path(folder)), quick=False)
     outcome = run_study(plan, jobs=int(jobs))
     sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:])  # type: ignore[arg-type]  # the tests name a stage
