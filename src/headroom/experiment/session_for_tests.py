@@ -29,7 +29,6 @@ from headroom.experiment.run import Run
 from headroom.experiment.runner import Outcome, run_plan
 from headroom.experiment.study_file import load_study
 
-
 Stage: TypeAlias = Literal["before", "during", "after"]
 Rows: TypeAlias = Iterable[tuple[ReplicationRow, bytes | None]]
 
@@ -78,12 +77,12 @@ def kill_at_row(number: int, stage: Stage) -> None:
         if is_due and stage == "before":
             os.kill(os.getpid(), signal.SIGKILL)
         if is_due and stage == "during":
-            journal._connection.set_trace_callback(_kill_at_commit)  # noqa: SLF001 - fault injection
+            journal._connection.set_trace_callback(_kill_at_commit)
         original(journal, rows)
         if is_due and stage == "after":
             os.kill(os.getpid(), signal.SIGKILL)
 
-    Journal.append_encoded = append_encoded  # type: ignore[method-assign]  # fault injection
+    Journal.append_encoded = append_encoded  # type: ignore[assignment,method-assign]  # fault
 
 
 def _kill_at_commit(statement: str) -> None:

@@ -227,12 +227,6 @@ class MonotoneClaim(
             "a plateau stays undecided, because it cannot be told from a small step back.",
         ),
     ] = 0.0
-    tolerance: Annotated[
-        float, Meta(ge=0, lt=1, description="Relative: 0.05 is 5 % of the level before.")
-    ] = 0.0
-    tolerance: Annotated[
-        float, Meta(ge=0, lt=1, description="Relative: a step back of 0.01 (1 %) does not count.")
-    ] = 0.0
 
 
 class FlatClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="flat"):

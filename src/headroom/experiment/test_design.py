@@ -1,5 +1,7 @@
 """Plans: every combination once, and every mistake found before anything runs."""
 
+from importlib.metadata import EntryPoint
+
 import pytest
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
@@ -229,7 +231,7 @@ def test_a_mistake_in_quick_is_found_where_it_stands(
 def test_a_registered_system_that_is_not_installed_is_an_unfit_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    entry = registry.EntryPoint(name="gone", value="no_such_package:Gone", group=registry.GROUP)
+    entry = EntryPoint(name="gone", value="no_such_package:Gone", group=registry.GROUP)
     monkeypatch.setattr(registry, "registered", lambda: {"gone": entry})
     with pytest.raises(EnvironmentUnfitError, match="cannot be imported"):
         registry.find_system("gone")

@@ -250,7 +250,7 @@ def test_measurements_run_alone_after_the_simulations(plan_of: MakePlan) -> None
     assert with_process[3] not in with_process[:3]
 
 
-def journal_folder(plan_of: MakePlan) -> Any:  # noqa: ANN401 - a path
+def journal_folder(plan_of: MakePlan) -> Any:
     return plan_of(MODEL).folder
 
 
@@ -285,7 +285,7 @@ def test_a_full_disk_ends_the_session_and_keeps_its_rows(
     plan = plan_of(MEASURE + "replications.count = 8")
     original = Journal.append_encoded
 
-    def limited(journal: Journal, rows: Any) -> None:  # noqa: ANN401 - as the original
+    def limited(journal: Journal, rows: Any) -> None:
         if journal.row_count() == 5:
             count = journal._connection.execute("PRAGMA page_count").fetchone()[0]
             journal._connection.execute(f"PRAGMA max_page_count = {count}")
