@@ -1,31 +1,36 @@
 """Take the pictures of the documents from a real report: `make pictures`.
 
-Runs the quickstart study in a temporary copy and photographs its page in headless Chromium, in
-both colour schemes. Needs Chromium; everything else is in `.venv/`.
+Runs the quickstart study in a temporary copy and photographs a part of its page in headless
+Chromium, in both colour schemes. Needs Chromium; everything else is in `.venv/`.
 """
 
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from headroom.report.browser import Scheme, open_browser
+
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 STUDY = "quickstart"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WIDTH = 1100
 LARGEST_BYTES = 200_000
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
-
-def browser() -> str:
-    """Return a Chromium of this machine."""
-    named = os.environ.get("HEADROOM_CHROMIUM", "")
-    for name in (named, *BROWSERS):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    sys.exit("headroom: no Chromium; `make test` as root installs it")
+# Leaves the title and the figures of the first experiment, for a picture that fits a README.
+SHORTEN = """
+for (const part of document.querySelectorAll("main > section")) part.hidden = true;
+const first = document.querySelector("main > section.experiment");
+first.hidden = false;
+const rest = "h3, .hint, .choose, .choose ~ .figures, details, table";
+for (const part of first.querySelectorAll(rest)) part.hidden = true;
+for (const part of document.querySelectorAll("footer, body > nav")) part.hidden = true;
+const figures = [...first.querySelectorAll("figure")];
+for (const figure of figures.slice(FIGURE_COUNT)) figure.hidden = true;
+"""
+FIGURE_COUNT = 4
 
 
 def report_page(folder: Path) -> Path:
@@ -37,44 +42,25 @@ def report_page(folder: Path) -> Path:
     return study / "results" / "report.html"
 
 
-def photograph(page: Path, picture: Path, *, is_dark: bool, profile: Path) -> None:
-    """Write the top of a page as a picture, as a reader sees it on a laptop."""
-    scheme = ["--force-dark-mode"] if is_dark else []
-    argv = [
-        browser(),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        "--force-device-scale-factor=1",
-        "--window-size=1200,1000",
-        "--virtual-time-budget=20000",
-        f"--user-data-dir={profile}",
-        *scheme,
-        f"--screenshot={picture}",
-        page.as_uri(),
-    ]
-    subprocess.run(argv, check=True, capture_output=True)
-    size = picture.stat().st_size
-    print(f"{picture.relative_to(ROOT)}: {size} bytes")
-    if size > LARGEST_BYTES:
-        sys.exit(f"headroom: {picture.name} is larger than {LARGEST_BYTES} bytes")
+def photograph(page: Path, scheme: Scheme) -> Path:
+    """Write the picture of a page in one colour scheme and return its path."""
+    picture = PICTURES / f"{STUDY}-{scheme}.png"
+    action = SHORTEN.replace("FIGURE_COUNT", str(FIGURE_COUNT))
+    with open_browser() as browser:
+        browser.visit(page, scheme=scheme, width=WIDTH, height=200, picture=picture, action=action)
+    return picture
 
 
-def main() -> None:
-    """Write the pictures."""
+def main() -> int:
+    """Write the pictures; return 1 where one is too large for the repository."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        page = report_page(folder)
-        for scheme in ("light", "dark"):
-            photograph(
-                page,
-                PICTURES / f"{STUDY}-{scheme}.png",
-                is_dark=scheme == "dark",
-                profile=folder / f"profile-{scheme}",
-            )
+    with tempfile.TemporaryDirectory() as folder:
+        page = report_page(Path(folder).resolve())
+        pictures = [photograph(page, scheme) for scheme in SCHEMES]
+    for picture in pictures:
+        print(f"{picture.relative_to(ROOT)}: {picture.stat().st_size} bytes")
+    return int(any(picture.stat().st_size > LARGEST_BYTES for picture in pictures))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
