@@ -204,13 +204,20 @@ def _knees(analysed: _Analysed) -> Iterable[Knee]:
 def _curves(
     points: Sequence[PointResult], factor: FactorSpec
 ) -> list[tuple[dict[str, Value], list[int]]]:
-    """Return the points of each curve over `factor`, with the levels of all other factors."""
+    """Return the points of each curve over `factor`, with the levels of all other factors.
+
+    A zipped factor that comes back to a level draws no curve.
+    """
     curves: dict[tuple[tuple[str, Value], ...], list[int]] = {}
     moving = {factor.name, *factor.zipped_with}
     for place, point in enumerate(points):
         held = tuple((name, level) for name, level in point.levels.items() if name not in moving)
         curves.setdefault(held, []).append(place)
-    return [(dict(held), places) for held, places in curves.items()]
+    return [
+        (dict(held), places)
+        for held, places in curves.items()
+        if len({points[place].levels[factor.name] for place in places}) == len(places)
+    ]
 
 
 def _knee(

@@ -167,7 +167,7 @@ def _why_pool(
         row for row in ranked if row.kind == "station" and row.name in holds.get(cause.name, ())
     ]
     parts = [
-        f"{_shown(cause)} of the {cause.capacity:g} tokens of pool {cause.name} are held",
+        f"{_shown(cause)} of the tokens of pool {cause.name} ({cause.capacity:g}) are held",
         f"{_of_all(_waiting(cause), load)} wait for one",
     ]
     if behind:

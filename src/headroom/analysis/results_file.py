@@ -24,7 +24,7 @@ def write_results(result: StudyResult, path: Path) -> None:
     EnvironmentUnfitError
         The folder cannot be written or the disk is full; an older file is untouched.
     """
-    encoded = msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"
+    encoded = msgspec.json.encode(result) + b"\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, encoded)

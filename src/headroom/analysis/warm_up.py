@@ -213,4 +213,9 @@ def _result(
 def _picture(average: AveragedSeries) -> tuple[list[float], list[float]]:
     group = max(1, -(-average.values.size // PICTURE_POINTS))
     values = _grouped_means(average.values, group)
-    return average.end_times_s[group - 1 :: group].tolist(), values.tolist()
+    return _drawn(average.end_times_s[group - 1 :: group]), _drawn(values)
+
+
+def _drawn(numbers: FloatArray) -> list[float]:
+    """Return numbers for a picture: six digits are finer than any screen."""
+    return [float(f"{number:.6g}") for number in numbers]

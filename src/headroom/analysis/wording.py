@@ -4,9 +4,16 @@ Tables and figures format quantities themselves, from the numbers in the results
 are for sentences that the analysis writes.
 """
 
+import math
 from collections.abc import Mapping
 
 from headroom.experiment.system import Value
+
+_PREFIXES = {
+    "s": ((1.0, ""), (1e-3, "m"), (1e-6, "\N{MICRO SIGN}"), (1e-9, "n")),
+    "B": ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")),
+}
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e9
 
 
 def percent(share: float) -> str:
@@ -45,19 +52,38 @@ def count(number: float) -> str:
 
 
 def quantity(value: float, unit: str, low: float | None = None, high: float | None = None) -> str:
-    """Return a value in its base unit with its interval.
+    """Return a value with its interval; s and B take an SI prefix that suits the value.
 
     Examples
     --------
-    >>> quantity(0.0123, "s", 0.0121, 0.0125)
-    '0.0123 s (0.0121 to 0.0125)'
-    >>> quantity(2.0, "1")
-    '2'
+    >>> quantity(0.0123, "s", 0.0121, 0.0125), quantity(290_000.0, "B")
+    ('12.3 ms (12.1 to 12.5)', '290 kB')
+    >>> quantity(2.0, "1"), quantity(24_400.0, "1/s")
+    ('2', '24,400 1/s')
     """
-    name = "" if unit in {"", "1"} else f" {unit}"
+    scale, name = _scale(value, unit)
     if low is None or high is None:
-        return f"{value:.4g}{name}"
-    return f"{value:.4g}{name} ({low:.4g} to {high:.4g})"
+        return f"{_plain(value / scale)}{name}"
+    return f"{_plain(value / scale)}{name} ({_plain(low / scale)} to {_plain(high / scale)})"
+
+
+def _scale(value: float, unit: str) -> tuple[float, str]:
+    """Return the divisor and the unit with its prefix, a space in front."""
+    if unit in {"", "1"}:
+        return 1.0, ""
+    for scale, prefix in _PREFIXES.get(unit, ()):
+        if abs(value) >= scale:
+            return scale, f" {prefix}{unit}"
+    return 1.0, f" {unit}"
+
+
+def _plain(number: float) -> str:
+    """Return four significant digits without an exponent where that stays readable."""
+    if not _SMALLEST_PLAIN <= abs(number) < _LARGEST_PLAIN:
+        return f"{number:.4g}"
+    digits = max(0, 3 - math.floor(math.log10(abs(number))))
+    text = f"{float(f'{number:.4g}'):,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def place(levels: Mapping[str, Value]) -> str:
