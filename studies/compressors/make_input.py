@@ -9,7 +9,6 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-
 OTHERS = {"site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "__pycache__"}
 
 

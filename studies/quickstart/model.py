@@ -7,6 +7,7 @@ from headroom.systems.model import parameter
 
 _CHOSEN = "assumed: chosen for this example, a shop of ordinary size"
 
+
 def build(
     *,
     users: Annotated[

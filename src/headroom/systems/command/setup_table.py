@@ -23,9 +23,13 @@ class MetricTable(_Table, frozen=True):
     """
 
     name: MetricName
+    """Name of the figure; another than those that every run has."""
     unit: str = "1"
+    """Base unit: `s`, `B`, `1/s`, `1` for a count or a ratio."""
     better: Direction = "none"
+    """Which direction is wanted."""
     description: str = ""
+    """One sentence for the report."""
     origin: str = msgspec.field(default="stdout", name="from")
     """What `regex` and `json_path` read: stdout, stderr, or the path of a file from `folder` on."""
     regex: str = ""
@@ -42,13 +46,21 @@ class ParameterTable(_Table, frozen=True):
     """`[experiment.system.parameters.NAME]`: what a placeholder stands for."""
 
     type: ParameterType = "any"
+    """Type of the value; `any` takes all."""
     unit: str = "1"
+    """Unit; `1` for a count or a ratio, empty for words."""
     low: float | None = None
+    """Lowest value."""
     high: float | None = None
+    """Highest value."""
     choices: list[Value] = []
+    """Allowed values; empty for any."""
     source: str = ""
+    """Where range and default come from."""
     default: Value | None = None
+    """Value where the study gives none; without one the study must give it."""
     description: str = ""
+    """One sentence for the report."""
 
 
 class CommandSetup(_Table, frozen=True):
@@ -78,5 +90,8 @@ class CommandSetup(_Table, frozen=True):
     ok_exit_codes: Annotated[list[int], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: [0]
     )
+    """Exit codes of the program that mean success."""
     metrics: list[MetricTable] = msgspec.field(default_factory=list, name="metric")
+    """Further figures, picked from what the program writes."""
     parameters: dict[str, ParameterTable] = {}
+    """Tables of placeholders by name: type, unit, range, source. All of them, or none."""
