@@ -1,7 +1,6 @@
 """A session runs what is missing, stores each row, and goes on past failures."""
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ def test_one_worker_and_several_give_the_same_table(plan_of: MakePlan) -> None:
         plan = plan_of(text + f"title = 'with {jobs} workers'")
         run_study(plan, jobs=jobs)
         tables.append(table_of(plan))
-        journal_path(plan.folder, False).unlink()
+        journal_path(plan.folder, quick=False).unlink()
     assert tables[0] == tables[1]
 
 
@@ -301,8 +300,7 @@ def test_a_full_disk_ends_the_session_and_keeps_its_rows(
 
 
 def test_the_outcome_of_a_plan_without_work_is_empty(plan_of: MakePlan) -> None:
-    empty: Mapping[str, int] = {}
     plan = plan_of(MODEL)
     run_study(plan)
     outcome = run_study(plan.only(["load"]))
-    assert (outcome.done, outcome.remaining, outcome.kept) == (0, 0, empty)
+    assert (outcome.done, outcome.remaining, outcome.kept) == (0, 0, {})

@@ -11,6 +11,7 @@ from headroom.experiment.system import Value
 VALUES: st.SearchStrategy[Value] = st.one_of(
     st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()
 )
+LEVELS: st.SearchStrategy[dict[str, Value]] = st.dictionaries(st.text(max_size=8), VALUES)
 
 
 def test_seeds_are_the_same_in_every_version() -> None:
@@ -22,7 +23,7 @@ def test_seeds_are_the_same_in_every_version() -> None:
 
 def test_point_keys_are_the_same_in_every_version() -> None:
     assert point_key("web", {}) == "0d344d521d689055"
-    levels = {"users": 10, "rate": 1.5, "mode": "a", "is_on": True}
+    levels: dict[str, Value] = {"users": 10, "rate": 1.5, "mode": "a", "is_on": True}
     assert point_key("web", levels) == "fd5cc881eec520de"
 
 
