@@ -234,11 +234,11 @@ def test_a_folder_that_cannot_be_written_keeps_the_old_file(
     assert (tmp_path / "taken").read_text() == "a file"
 
 
-def test_a_hundred_points_are_analysed_without_holding_their_runs(
+def test_the_runs_of_one_point_are_forgotten_before_the_next_one(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fault: a journal that counts how many of its runs are alive at once."""
-    study = ExampleStudy(levels=range(1, 101), replications=Replications(count=2))
+    study = ExampleStudy(levels=range(1, 21), replications=Replications(count=2))
     study.fill(journal, value_run, replications=2)
     alive: list[weakref.ref[Any]] = []
     largest = 0
@@ -254,7 +254,7 @@ def test_a_hundred_points_are_analysed_without_holding_their_runs(
 
     monkeypatch.setattr(Journal, "rows", rows)
     analysed(study, journal)
-    assert len(alive) == 200
+    assert len(alive) == 40
     assert largest <= 4
 
 

@@ -1,0 +1,169 @@
+"""Simulated models through the whole analysis, against answers that are known on paper.
+
+M/M/1 in closed form; bottlenecks and knees by asymptotic bounds: throughput is at most 1 / Dmax
+and bends at N* = (D + Z) / Dmax.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from headroom.analysis.bottleneck import find_bottleneck, load_of
+from headroom.analysis.estimates import resources_of
+from headroom.analysis.knee import curve_of, find_knee
+from headroom.analysis.point import PointSummary, summarise
+from headroom.analysis.results import Bottleneck
+from headroom.experiment.plan import PlannedExperiment
+from headroom.experiment.study import Experiment
+from headroom.experiment.system import Column
+from headroom.simulation import Model, exponential, simulate
+from headroom.systems.model.conversion import run_of
+
+
+@dataclass(frozen=True)
+class _SimulatedSystem:
+    column: Column = Column.MODEL
+
+
+EXPERIMENT = PlannedExperiment(
+    spec=Experiment(name="oracle", system={"name": "model"}),
+    system=_SimulatedSystem(),  # type: ignore[arg-type]
+    setup=msgspec.Struct(),
+    base=Path(),
+    factors=(),
+    points=(),
+    parameters=(),
+)
+
+
+def analysed(model: Model, *, seeds: range, completions: int | None = 20_000) -> PointSummary:
+    """Return the summary of one replication per seed."""
+    results = (simulate(model, seed=seed, completions=completions) for seed in seeds)
+    return summarise(EXPERIMENT, [run_of(result) for result in results])
+
+
+def bottleneck_of(model: Model) -> Bottleneck:
+    summary = analysed(model, seeds=range(5))
+    run = summary.windows[0].run
+    values = {name: sample.value for name, sample in summary.samples.items()}
+    verdict = find_bottleneck(
+        resources_of(run, summary.samples),
+        run.holds,
+        load_of(summary.windows[0].table("class"), values),
+    )
+    assert verdict is not None
+    return verdict
+
+
+def mm1(*, load: float) -> Model:
+    """Return an M/M/1 queue with mean service time 1 s."""
+    model = Model("mm1", time_unit="s")
+    cpu = model.station("cpu")
+    visit = model.program("visit")
+    visit.use(cpu, exponential(1.0))
+    model.open_class("visitors", visit, interarrival=exponential(1.0 / load))
+    return model
+
+
+def shop(
+    *,
+    users: int,
+    connections: int = 20,
+    database_servers: int = 1,
+    demands_ms: Mapping[str, float] | None = None,
+    think_ms: float = 1000.0,
+) -> Model:
+    """Return web servers before a database behind a pool of connections."""
+    demands = {"web": 5.0, "database": 8.0, **(demands_ms or {})}
+    model = Model("shop", time_unit="ms")
+    web = model.station("web", servers=4)
+    database = model.station("database", servers=database_servers)
+    pool = model.pool("connections", tokens=connections)
+    page = model.program("page")
+    page.use(web, exponential(demands["web"]))
+    with page.holding(pool):
+        page.use(database, exponential(demands["database"]))
+    model.closed_class("users", page, population=users, think=exponential(think_ms))
+    return model
+
+
+def test_the_95_percent_interval_of_a_simulated_queue_covers_its_mean_about_as_often() -> None:
+    """Coverage of 60 experiments of M/M/1 at load 0.8: W = 1 / (1 - 0.8) = 5 s.
+
+    Nominal 95 %; three standard errors of 60 trials below that are 52.
+    """
+    model = mm1(load=0.8)
+    hits = 0
+    for experiment in range(60):
+        seeds = range(10 * experiment, 10 * experiment + 10)
+        interval = analysed(model, seeds=seeds).samples["response_s_mean"].interval()
+        hits += (interval.low or 0.0) <= 5.0 <= (interval.high or 0.0)
+    assert hits >= 52
+
+
+def test_pooled_percentiles_of_a_simulated_queue_agree_with_the_closed_form() -> None:
+    """M/M/1 at load 0.8: responses are exponential, p95 = 14.9787 s, p99 = 23.0259 s."""
+    summary = analysed(mm1(load=0.8), seeds=range(20), completions=50_000)
+    for metric, exact in (("response_s_p95", 14.9787), ("response_s_p99", 23.0259)):
+        interval = summary.samples[metric].interval()
+        assert interval.value == pytest.approx(exact, rel=0.03)
+        assert (interval.low or 0.0) <= exact <= (interval.high or 0.0)
+
+
+@pytest.mark.parametrize("load", [0.2, 0.8, 0.95])
+def test_no_sound_simulation_breaks_an_operational_law(load: float) -> None:
+    summary = analysed(mm1(load=load), seeds=range(30), completions=5_000)
+    assert not any(report.faults for report in summary.laws)
+
+
+def test_beyond_the_saturation_point_the_station_of_largest_demand_limits() -> None:
+    """200 users, N* = (13 + 1000) / 8 = 127: the database, and not its pool, limits."""
+    verdict = bottleneck_of(shop(users=200))
+    assert (verdict.kind, verdict.name) == ("station", "database")
+    assert "pool connections is used up" in verdict.evidence
+
+
+def test_with_the_demands_exchanged_the_other_station_limits() -> None:
+    verdict = bottleneck_of(shop(users=400, demands_ms={"web": 40.0}))
+    assert (verdict.kind, verdict.name) == ("station", "web")
+
+
+def test_too_few_connections_limit_while_the_database_has_room() -> None:
+    """One token held for 8 ms allows 125 pages/s; four database servers could do 500."""
+    verdict = bottleneck_of(shop(users=200, connections=1, database_servers=4))
+    assert (verdict.kind, verdict.name) == ("pool", "connections")
+
+
+def test_far_below_the_saturation_point_think_time_limits() -> None:
+    verdict = bottleneck_of(shop(users=20))
+    assert verdict.kind == "none"
+    assert "think time limits" in verdict.evidence
+
+
+def test_the_knee_of_a_simulated_curve_is_the_saturation_point() -> None:
+    """N* = (D + Z) / Dmax = (5 + 8 + 1000) / 8 = 126.6 users, within 10 %."""
+    levels = list(range(20, 301, 20))
+    samples = [
+        analysed(shop(users=users, connections=300), seeds=range(5)).samples["throughput"]
+        for users in levels
+    ]
+    curve = curve_of(levels, samples)
+    assert curve is not None
+    fit = find_knee(curve)
+    assert fit.level == pytest.approx(126.6, rel=0.10)
+    assert (fit.low or 0.0) <= 126.6 <= (fit.high or 0.0)
+
+
+def test_a_queue_that_only_grows_reports_no_numbers() -> None:
+    model = Model("overload", time_unit="s")
+    cpu = model.station("cpu")
+    visit = model.program("visit")
+    visit.use(cpu, exponential(1.5))
+    model.open_class("visitors", visit, interarrival=exponential(1.0))
+    model.stop(time=5_000.0)
+    summary = analysed(model, seeds=range(5), completions=None)
+    assert summary.samples == {}
+    assert "no steady state" in summary.faults[0]
