@@ -29,6 +29,7 @@ _SCALED_UNITS = {
 }
 """Units that take prefixes, with the smallest and largest power of ten in use for them."""
 
+_GROUPED_FROM = 10_000
 _LARGEST_PLAIN_COUNT = 1_000_000
 _LARGEST_EXACT_INTEGER = 2**53
 _TWO_DIGITS_BELOW = 1.95
@@ -196,10 +197,14 @@ def format_scaled(value: float, scale: Scale, *, half_width: float | None = None
     --------
     >>> format_scaled(0.012345, Scale(1000.0, "ms"), half_width=0.0001)
     '12.35'
+    >>> format_scaled(0.0, Scale(1.0, ""), half_width=0.0)
+    '0'
     """
     scaled = value * scale.factor
     if not math.isfinite(scaled):
         return format_plain(scaled, decimals=0)
+    if scaled == 0.0 and not half_width:
+        return "0"
     is_count = scale.factor == 1.0 and scaled.is_integer() and abs(scaled) < _LARGEST_PLAIN_COUNT
     if half_width is None and is_count and scale.label in {"", "B", "/s"}:
         return format_plain(scaled, decimals=0)
@@ -328,8 +333,11 @@ def format_with_unit(value: object, unit: str) -> str:
     --------
     >>> format_with_unit(8.5, "ms"), format_with_unit(100, "1"), format_with_unit("xz", "")
     ('8.5 ms', '100', 'xz')
+    >>> format_with_unit(2_000_000, "B")
+    '2,000,000 B'
     """
-    text = format_level(value)
+    is_long = isinstance(value, (int, float)) and abs(value) >= _GROUPED_FROM
+    text = f"{value:,.12g}" if is_long else format_level(value)
     return text if unit in {"", "1"} or not text else f"{text} {unit}"
 
 

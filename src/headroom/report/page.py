@@ -11,12 +11,12 @@ Invariant: reads `StudyResult` and nothing else; every text passes Jinja's escap
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 
 import jinja2
 import msgspec
@@ -32,6 +32,7 @@ from headroom.report.numbers import format_level
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find, ours_of
 from headroom.report.tables import (
     Table,
+    essentials,
     flatten,
     parameters_table,
     points_table,
@@ -39,6 +40,8 @@ from headroom.report.tables import (
 )
 from headroom.report.words import count_noun, label_point
 
+Rows: TypeAlias = list[tuple[str, str]]
+"""Names and texts of a table with two columns."""
 _LIBRARIES = ("vega", "vega-lite", "vega-embed")
 _HERE = files("headroom.report")
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
@@ -96,7 +99,7 @@ def render_page(result: StudyResult) -> str:
             claims=[(claim, ours_of(claim, result)) for claim in result.claims],
             verdicts=count_verdicts(result.claims),
             progress=describe_progress(result),
-            environments=[flatten(environment) for environment in result.environments],
+            environments=[_environment_view(facts) for facts in result.environments],
             policy=_policy([*libraries, script]),
             style=Markup(_template_text("page.css")),  # noqa: S704 - a file of this package
             libraries=[Markup(library) for library in libraries],  # noqa: S704
@@ -137,6 +140,11 @@ def _subtitle(experiment: ExperimentResult) -> str:
     if experiment.replications:
         parts.append(experiment.replications)
     return ", ".join(parts)
+
+
+def _environment_view(facts: Mapping[str, Any]) -> tuple[Rows, Rows]:
+    """Return the essentials and all facts; those of single experiments stand with them."""
+    return essentials(facts), flatten({k: v for k, v in facts.items() if k not in {"facts", "id"}})
 
 
 def _moment(text: str) -> str:

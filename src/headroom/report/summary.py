@@ -107,8 +107,9 @@ def _spans_by_series(
     dimensions = dimensions_of(experiment)
     axis = next((dimension for dimension in dimensions if dimension.is_numeric), None)
     if axis is None:
-        labels = list(dict.fromkeys(hold_label(point, dimensions) for point in here))
-        return [f"at {join_words(labels)}"] if len(labels) <= _SPANS_AT_MOST else []
+        is_one = len(dimensions) == 1 and len(here) <= _SPANS_AT_MOST
+        labels = [dimension.label_of(point) for dimension in dimensions for point in here]
+        return [f"at {dimensions[0].name} = {join_words(labels)}"] if is_one else []
     rest = [dimension for dimension in dimensions if dimension is not axis]
     series = list(dict.fromkeys(hold_label(point, rest) for point in here))
     if len(series) > _SPANS_AT_MOST:

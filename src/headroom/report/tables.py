@@ -20,6 +20,20 @@ from headroom.report.words import direction_phrase, label_factor, title_metric
 
 _COMMON_SCALE_SPAN = 100.0
 RESOURCE_ROWS_AT_MOST = 2_000
+_ESSENTIALS = (
+    ("processor", "cpu", "model"),
+    ("usable processors", "cpu", "usable_count"),
+    ("virtual machine", "cpu", "is_virtual"),
+    ("memory", "memory", "total_bytes"),
+    ("host", "host", "name"),
+    ("system", "host", "distribution"),
+    ("kernel", "host", "kernel"),
+    ("Python", "software", "python"),
+    ("Headroom", "software", "headroom"),
+    ("Headroom core", "software", "core_build_profile"),
+    ("commit", "repository", "commit"),
+    ("uncommitted changes", "repository", "is_dirty"),
+)
 _UNITS_IN_NAMES = {"s": "s", "bytes": "B"}
 
 
@@ -170,7 +184,8 @@ def parameters_table(experiment: ExperimentResult) -> Table | None:
         return None
     heads = [Head("Parameter"), Head("Value", is_number=True), Head("Range"), Head("Set by")]
     heads += [Head("Source of the default or value"), Head("Meaning")]
-    return Table("Parameters", heads, [_parameter_row(used) for used in experiment.parameters])
+    caption = f"Parameters: {experiment.title or experiment.name}"
+    return Table(caption, heads, [_parameter_row(used) for used in experiment.parameters])
 
 
 def _parameter_row(used: ParameterUsed) -> list[Cell]:
@@ -189,10 +204,10 @@ def _range_words(used: ParameterUsed) -> str:
     if used.low is None and used.high is None:
         return ""
     if used.high is None:
-        return f"at least {format_level(used.low)}"
+        return f"at least {format_with_unit(used.low, '')}"
     if used.low is None:
-        return f"at most {format_level(used.high)}"
-    return f"{format_level(used.low)} to {format_level(used.high)}"
+        return f"at most {format_with_unit(used.high, '')}"
+    return " to ".join(format_with_unit(bound, "") for bound in (used.low, used.high))
 
 
 def flatten(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
@@ -201,7 +216,7 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]
     Examples
     --------
     >>> flatten({"cpu": {"model": "x", "cores": 2}, "versions": ["a", "b"], "dirty": False})
-    [('cpu model', 'x'), ('cpu cores', '2'), ('versions', 'a, b'), ('dirty', 'false')]
+    [('cpu model', 'x'), ('cpu cores', '2'), ('versions', 'a; b'), ('dirty', 'false')]
     >>> flatten({"overhead_s_max": 0.0012, "memory": {"total_bytes": 16e9}})
     [('overhead max', '1.20 ms'), ('memory total', '16.0 GB')]
     """
@@ -211,10 +226,32 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]
         if isinstance(value, Mapping):
             rows += flatten(value, f"{label} ")
         elif isinstance(value, (list, tuple)):
-            rows.append((label, ", ".join(format_level(item) for item in value)))
+            rows.append((label, "; ".join(_item(item) for item in value)))
         else:
             rows.append(_fact(label, value))
     return rows
+
+
+def _item(item: object) -> str:
+    if isinstance(item, Mapping):
+        return ", ".join(f"{name} {text}" for name, text in flatten(item))
+    return format_level(item)
+
+
+def essentials(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the few facts of an environment that a reader looks for first.
+
+    Examples
+    --------
+    >>> essentials({"cpu": {"model": "x", "microcode": "0x1"}, "host": {"kernel": "6.1"}})
+    [('processor', 'x'), ('kernel', '6.1')]
+    """
+    found = [
+        (words, dict(flatten({name: table[name]})))
+        for words, part, name in _ESSENTIALS
+        if name in (table := environment.get(part) or {})
+    ]
+    return [(words, " ".join(texts.values())) for words, texts in found]
 
 
 def _fact(label: str, value: object) -> tuple[str, str]:

@@ -26,6 +26,24 @@ def test_the_limit_is_a_range_per_series() -> None:
     assert "99.5 % utilization" in text
 
 
+def test_limited_categories_are_named() -> None:
+    """A planner asks which purchase, not how many of them."""
+    experiment = model_experiment()
+    names = ["nothing", "a disk", "a core"]
+    points = [
+        msgspec.structs.replace(point, levels={"buy": name})
+        for name, point in zip(
+            names, [model_point(300, 2), model_point(300, 2), model_point(10, 2)], strict=True
+        )
+    ]
+    factor = msgspec.structs.replace(
+        experiment.factors[0], name="buy", is_numeric=False, levels=[*names]
+    )
+    changed = msgspec.structs.replace(experiment, factors=[factor], points=points, knees=[])
+    text = _texts([*find(changed)])
+    assert "The station database limits at buy = nothing and a disk" in text
+
+
 def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
     """Limited at 120 and 200 but not at 160 must not read as 'from 120 up'."""
     experiment = model_experiment()

@@ -256,30 +256,29 @@ def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
 
 
 def _quantile_layers() -> list[Spec]:
+    """Return uprights with labels, which stand on the side where there is room."""
+    data = {"name": "marks"}
     at = {"field": "at", "type": "quantitative"}
-    return [
-        {
-            "data": {"name": "marks"},
-            "mark": {"type": "rule", "style": "guide", "clip": True},
-            "encoding": {"x": at},
+    rule = {
+        "data": data,
+        "mark": {"type": "rule", "style": "guide", "clip": True},
+        "encoding": {"x": at},
+    }
+    place = {
+        "align": {"expr": "datum.is_late ? 'right' : 'left'"},
+        "dx": {"expr": "datum.is_late ? -3 : 3"},
+        "baseline": "top",
+    }
+    text = {
+        "data": data,
+        "mark": {"type": "text", "style": "guide-text", "clip": True, **place},
+        "encoding": {
+            "x": at,
+            "y": {"value": {"expr": "datum.lane * 13"}},
+            "text": {"field": "label"},
         },
-        {
-            "data": {"name": "marks"},
-            "mark": {
-                "type": "text",
-                "style": "guide-text",
-                "align": "left",
-                "baseline": "top",
-                "dx": 3,
-                "clip": True,
-            },
-            "encoding": {
-                "x": at,
-                "y": {"value": {"expr": "datum.lane * 13"}},
-                "text": {"field": "label"},
-            },
-        },
-    ]
+    }
+    return [rule, text]
 
 
 def _value_axis() -> Spec:

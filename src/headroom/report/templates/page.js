@@ -147,8 +147,12 @@
     const found = { histogram, cumulative, samples }[figure.detail](
       point.distributions[place], choice.metrics[place],
     );
-    const marks = choice.metrics[place].marks.map((mark, lane) => ({ ...mark, lane }));
     const { rows, scale, top } = found;
+    const [left, right] = [rows[0]?.low ?? 0, rows[rows.length - 1]?.high ?? 0];
+    const late = scale === "log" ? left ** 0.3 * right ** 0.7 : left + 0.7 * (right - left);
+    const marks = choice.metrics[place].marks.map((mark, lane) => ({
+      ...mark, lane, is_late: mark.at > late,
+    }));
     /* A log scale knows no zero: undefined removes the key. */
     const zero = scale === "log" ? undefined : false;
     const words = { "@metric": choice.metrics[place].title, "@scale": scale, "@zero": zero, "@top": top };
