@@ -8,7 +8,8 @@
 //! It reads requests on its standard input (a length, then fields that end in NUL: time limit
 //! (ms, 0 for none), folder, files for standard input, output and error, number of environment
 //! entries, the entries, path of the program, arguments from argument zero on) and answers each
-//! with one line. When its input closes, it kills whatever its programs have left and ends: so
+//! with one line. When its input closes, it kills whatever its programs have left and ends; without
+//! a goodbye (a length of zero) before, it also removes the folder that its argument names. So
 //! nothing survives a killed experiment.
 //!
 //! Invariant: a request is answered only when its program is gone; after a time limit, so are all
@@ -29,6 +30,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,6 +52,9 @@ unsafe extern "C" {
     #[cfg(target_os = "linux")]
     fn prctl(option: c_int, ...) -> c_int;
 }
+
+/// Whether the other side ended in order, and tidies up itself.
+static SAID_GOODBYE: AtomicBool = AtomicBool::new(false);
 
 /// One program to start.
 struct Request {
@@ -92,7 +97,16 @@ fn main() -> io::Result<()> {
             .and_then(|()| output.flush())?;
     }
     kill_children(&[]);
+    if !SAID_GOODBYE.load(Ordering::Relaxed) {
+        remove_scratch_folder();
+    }
     Ok(())
+}
+
+fn remove_scratch_folder() {
+    if let Some(folder) = std::env::args_os().nth(1) {
+        let _ = std::fs::remove_dir_all(folder); // Nobody is left who could be told.
+    }
 }
 
 /// Let orphaned descendants become children of this process, so that it can find and kill them.
@@ -122,10 +136,14 @@ fn forward_requests(events: &Sender<Event>) {
     let _ = events.send(Event::InputClosed);
 }
 
-/// Read one request; `None` at the end of the input.
+/// Read one request; `None` at the end of the input or a goodbye.
 fn read_request(input: &mut impl Read) -> Option<Request> {
     let mut length = [0; 4];
     input.read_exact(&mut length).ok()?;
+    if length == [0; 4] {
+        SAID_GOODBYE.store(true, Ordering::Relaxed);
+        return None;
+    }
     let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
     input.read_exact(&mut bytes).ok()?;
     let mut fields = bytes.split(|byte| *byte == 0);

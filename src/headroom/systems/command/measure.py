@@ -10,6 +10,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from types import TracebackType
 from typing import Self
 
 from headroom import _core
+
+_GOODBYE = bytes(4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,11 @@ class TimeLimitError(Exception):
 class Launcher:
     """Starts programs one after the other; see the module's description.
 
+    Parameters
+    ----------
+    scratch
+        Folder that the launcher removes where this process is killed before it can.
+
     Examples
     --------
     >>> import tempfile
@@ -96,6 +104,7 @@ class Launcher:
     3
     """
 
+    scratch: Path | None = None
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def __enter__(self) -> Self:
@@ -120,7 +129,7 @@ class Launcher:
             It was killed at its time limit.
         """
         if self._process is None:
-            self._process = _start_launcher()
+            self._process = _start_launcher(self.scratch)
         try:
             answer = _ask(self._process, launch.encode())
         except BaseException:
@@ -132,13 +141,13 @@ class Launcher:
         """Kill whatever the programs have left, and end the launcher."""
         process, self._process = self._process, None
         if process is not None:
-            with process:
-                pass
+            with suppress(BrokenPipeError), process:
+                _say(process, _GOODBYE)
 
 
-def _start_launcher() -> subprocess.Popen[bytes]:
+def _start_launcher(scratch: Path | None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [_launcher_path()],
+        [_launcher_path(), *([str(scratch)] if scratch else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -173,11 +182,17 @@ def _launcher_on_disk() -> Path:
 
 
 def _ask(process: subprocess.Popen[bytes], request: bytes) -> list[str]:
-    if process.stdin is None or process.stdout is None:
+    _say(process, request)
+    if process.stdout is None:
         raise AssertionError("the launcher is always started with pipes")
-    process.stdin.write(request)
-    process.stdin.flush()
     return process.stdout.readline().decode(errors="replace").rstrip("\n").split(" ", 2)
+
+
+def _say(process: subprocess.Popen[bytes], message: bytes) -> None:
+    if process.stdin is None:
+        raise AssertionError("the launcher is always started with pipes")
+    process.stdin.write(message)
+    process.stdin.flush()
 
 
 def _parse_answer(answer: list[str]) -> Usage:

@@ -107,7 +107,7 @@ class CommandSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` where the program fails."""
-        with scratch_folder() as name, Launcher() as launcher:
+        with scratch_folder() as name, Launcher(Path(name)) as launcher:
             scratch = Path(name)
             work = scratch / "work"
             work.mkdir()
@@ -158,7 +158,7 @@ def launcher_overhead() -> dict[str, float]:
 
 
 def _empty_runs() -> list[Usage]:
-    with scratch_folder() as name, Launcher() as launcher:
+    with scratch_folder() as name, Launcher(Path(name)) as launcher:
         folder = Path(name)
         launch = Launch(
             program=program_path("true", environment=os.environ),

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -208,7 +209,11 @@ argv = ["sh", "-c", "exec 3>'{tmp_path}/pipe'; echo started >&3; sleep 1000 & wa
 setup = CommandSetup(argv=argv, clean_up=[["touch", "{tmp_path}/cleaned"]])
 CommandSystem.load(setup, base=Path("/")).run({{}}, seed=1)
 """
-    driver = subprocess.Popen([sys.executable, "-c", source], stderr=subprocess.DEVNULL)
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    driver = subprocess.Popen(
+        [sys.executable, "-c", source], stderr=subprocess.DEVNULL, env=environment
+    )
     with driver, (tmp_path / "pipe").open("rb", buffering=0) as pipe:
         assert pipe.readline() == b"started\n"
         driver.send_signal(signal_number)
@@ -217,6 +222,9 @@ CommandSystem.load(setup, base=Path("/")).run({{}}, seed=1)
         assert pipe.read() == b""
     assert driver.returncode == -signal_number
     assert (tmp_path / "cleaned").exists() == (signal_number == signal.SIGINT)
+    deadline_s = time.monotonic() + 60
+    while list((tmp_path / "tmp").iterdir()):  # The launcher removes it after the program died.
+        assert time.monotonic() < deadline_s
 
 
 def test_a_missing_program_is_named_before_the_first_run(tmp_path: Path) -> None:
