@@ -129,6 +129,17 @@ class FakeMeasure(FakeModel):
     column: ClassVar[Column] = Column.MEASURE
 
 
+class NoisyModel(FakeModel):
+    """A simulated system that prints."""
+
+    name: ClassVar[str] = "noisy-model"
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Print, then run."""
+        print("noise", flush=True)  # noqa: T201 - its purpose
+        return super().run(config, seed=seed)
+
+
 def fake_entries() -> dict[str, EntryPoint]:
     """Return the fake systems as if they were registered; replaces `registry.registered`."""
     return {
