@@ -60,7 +60,7 @@ def _is_response_of_a_class(metric: str) -> bool:
 
 
 def merge(parts: Sequence[Bins]) -> Bins:
-    """Return the sum of histograms on one grid.
+    """Return the sum of histograms on one grid, where the lower bound tells the bin.
 
     Examples
     --------
@@ -72,9 +72,9 @@ def merge(parts: Sequence[Bins]) -> Bins:
     low = np.concatenate([bins.low for bins in parts])
     high = np.concatenate([bins.high for bins in parts])
     counts = np.concatenate([bins.counts for bins in parts])
-    edges, place = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
-    summed = np.bincount(place.ravel(), weights=counts, minlength=len(edges)).astype(np.float64)
-    return Bins(edges[:, 0], edges[:, 1], summed)
+    lows, first, place = np.unique(low, return_index=True, return_inverse=True)
+    summed = np.bincount(place, weights=counts, minlength=lows.size).astype(np.float64)
+    return Bins(lows, high[first], summed)
 
 
 def merge_by_metric(runs: Iterable[Mapping[str, Bins]]) -> dict[str, Bins]:

@@ -84,7 +84,7 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
     --------
     >>> sample = Sample(values=np.array([1.0, 2.0, 3.0]), centre="median")
     >>> estimate_of(Metric(name="wall_s", unit="s", better="low"), sample).note
-    '3 replications give no 0.95 interval of the median: run 6 or more'
+    '3 replications give no 95 % interval of the median: run 6 or more'
     """
     interval = sample.interval()
     values = sample.values
