@@ -6,20 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use super::alias::AliasTable;
+use super::blocks::Block;
 use super::distribution::{Distribution, Sampler};
 use super::error::SimulationError;
 use super::model::{Class, FORMAT, Model, Step, Stop};
-use super::program::{
-    BranchPlan, ClassPlan, Instruction, Limits, Plan, Resource, Site, SourcePlan,
-};
+use super::program::{ClassPlan, Instruction, Limits, Plan, Resource, Site, SourcePlan};
 use super::stack_depth;
 use super::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
 
-/// Allowed distance of the sum of a branch's probabilities from 1.
-const PROBABILITY_TOLERANCE: f64 = 1e-9;
 /// Stands where a position is not known yet.
-const UNKNOWN: u32 = u32::MAX;
+pub(super) const UNKNOWN: u32 = u32::MAX;
 
 /// Compile `model`; `stop` overrides its own limits where it sets any.
 ///
@@ -70,44 +66,16 @@ fn limits(own: Stop, wish: Stop) -> Result<Limits, SimulationError> {
     })
 }
 
-/// A block that was opened and not yet closed.
-enum Block {
-    Loop {
-        enter: u32,
-        held: Vec<(u32, u32)>,
-    },
-    Branch(OpenBranch),
-    Case,
-    Fork {
-        fork: u32,
-        held: Vec<(u32, u32)>,
-        arms: Vec<u32>,
-        slots: u32,
-    },
-    Arm,
-}
-
-/// A branch whose cases are being collected.
-struct OpenBranch {
-    at: u32,
-    key: u64,
-    held_before: Vec<(u32, u32)>,
-    held_after: Option<Vec<(u32, u32)>>,
-    targets: Vec<u32>,
-    probabilities: Vec<f64>,
-    jumps: Vec<u32>,
-}
-
 /// The tables under construction, and the place in the program being compiled.
-struct Compiler {
-    plan: Plan,
+pub(super) struct Compiler {
+    pub(super) plan: Plan,
     entries: Vec<u32>,
     calls: Vec<(u32, u32)>,
     station_index: BTreeMap<String, u32>,
     pool_index: BTreeMap<String, u32>,
     program_index: BTreeMap<String, u32>,
-    blocks: Vec<Block>,
-    here: Site,
+    pub(super) blocks: Vec<Block>,
+    pub(super) here: Site,
 }
 
 impl Compiler {
@@ -145,14 +113,14 @@ impl Compiler {
     }
 
     /// Append an instruction; return its position.
-    fn emit(&mut self, instruction: Instruction) -> u32 {
+    pub(super) fn emit(&mut self, instruction: Instruction) -> u32 {
         let at = self.next_position();
         self.plan.instructions.push(instruction);
         self.plan.sites.push(self.here.clone());
         at
     }
 
-    fn next_position(&self) -> u32 {
+    pub(super) fn next_position(&self) -> u32 {
         position(self.plan.instructions.len())
     }
 
@@ -256,148 +224,6 @@ impl Compiler {
         Ok(())
     }
 
-    fn open_branch(&mut self, key: u64) {
-        let at = self.emit(Instruction::Branch { table: UNKNOWN });
-        self.blocks.push(Block::Branch(OpenBranch {
-            at,
-            key,
-            held_before: self.here.held.clone(),
-            held_after: None,
-            targets: Vec::new(),
-            probabilities: Vec::new(),
-            jumps: Vec::new(),
-        }));
-    }
-
-    fn open_case(&mut self, probability: f64) -> Result<(), SimulationError> {
-        let target = self.next_position();
-        let Some(Block::Branch(branch)) = self.blocks.last_mut() else {
-            return self.refuse_here("a case stands outside a branch");
-        };
-        branch.targets.push(target);
-        branch.probabilities.push(probability);
-        self.here.held.clone_from(&branch.held_before);
-        self.blocks.push(Block::Case);
-        Ok(())
-    }
-
-    fn open_fork(&mut self) {
-        let fork = self.emit(Instruction::Fork {
-            first: UNKNOWN,
-            count: 0,
-        });
-        let (held, slots) = (self.here.held.clone(), self.here.slots);
-        self.here.slots += 1;
-        self.emit(Instruction::Join);
-        self.here.slots = slots;
-        self.emit(Instruction::Jump { to: UNKNOWN });
-        self.blocks.push(Block::Fork {
-            fork,
-            held,
-            arms: Vec::new(),
-            slots,
-        });
-    }
-
-    fn open_arm(&mut self) -> Result<(), SimulationError> {
-        let entry = self.next_position();
-        let Some(Block::Fork { arms, .. }) = self.blocks.last_mut() else {
-            return self.refuse_here("an arm stands outside a fork");
-        };
-        arms.push(entry);
-        self.here.held.clear();
-        self.here.slots = 0;
-        self.blocks.push(Block::Arm);
-        Ok(())
-    }
-
-    /// Close the innermost block.
-    fn close(&mut self) -> Result<(), SimulationError> {
-        match self.blocks.pop() {
-            None => self.refuse_here("an end closes nothing"),
-            Some(Block::Loop { enter, held }) => self.close_loop(enter, &held),
-            Some(Block::Case) => self.close_case(),
-            Some(Block::Branch(branch)) => self.close_branch(branch),
-            Some(Block::Arm) if self.here.held.is_empty() => {
-                self.emit(Instruction::ArmEnd);
-                Ok(())
-            }
-            Some(Block::Arm) => self.refuse_here("an arm ends while it still holds tokens"),
-            Some(Block::Fork {
-                fork,
-                held,
-                arms,
-                slots,
-            }) => {
-                self.here.held = held;
-                self.here.slots = slots;
-                self.close_fork(fork, &arms)
-            }
-        }
-    }
-
-    fn close_loop(&mut self, enter: u32, held: &[(u32, u32)]) -> Result<(), SimulationError> {
-        if self.here.held != held {
-            return self.refuse_here("a loop changes what is held");
-        }
-        self.emit(Instruction::LoopNext { body: enter + 1 });
-        self.here.slots -= 1;
-        let next = self.next_position();
-        if let Instruction::LoopEnter { exit, .. } = &mut self.plan.instructions[enter as usize] {
-            *exit = next;
-        }
-        Ok(())
-    }
-
-    fn close_case(&mut self) -> Result<(), SimulationError> {
-        let jump = self.emit(Instruction::Jump { to: UNKNOWN });
-        let held = self.here.held.clone();
-        let Some(Block::Branch(branch)) = self.blocks.last_mut() else {
-            return self.refuse_here("a case stands outside a branch");
-        };
-        branch.jumps.push(jump);
-        if *branch.held_after.get_or_insert_with(|| held.clone()) != held {
-            return self.refuse_here("the cases of a branch differ in what they hold");
-        }
-        Ok(())
-    }
-
-    fn close_branch(&mut self, branch: OpenBranch) -> Result<(), SimulationError> {
-        let total: f64 = branch.probabilities.iter().sum();
-        let is_valid = branch
-            .probabilities
-            .iter()
-            .all(|share| (0.0..=1.0).contains(share));
-        if !is_valid || (total - 1.0).abs() > PROBABILITY_TOLERANCE {
-            return self.refuse_here(&format!("the probabilities of a branch sum to {total}"));
-        }
-        let next = self.next_position();
-        for jump in branch.jumps {
-            self.plan.instructions[jump as usize] = Instruction::Jump { to: next };
-        }
-        let table = position(self.plan.branches.len());
-        self.plan.instructions[branch.at as usize] = Instruction::Branch { table };
-        self.plan.branches.push(BranchPlan {
-            targets: branch.targets,
-            table: AliasTable::new(&branch.probabilities),
-            key: branch.key,
-        });
-        self.here.held = branch.held_after.unwrap_or(branch.held_before);
-        Ok(())
-    }
-
-    fn close_fork(&mut self, fork: u32, arms: &[u32]) -> Result<(), SimulationError> {
-        if arms.is_empty() {
-            return self.refuse_here("a fork has no arm");
-        }
-        let (first, count) = (position(self.plan.arms.len()), position(arms.len()));
-        self.plan.arms.extend_from_slice(arms);
-        let next = self.next_position();
-        self.plan.instructions[fork as usize] = Instruction::Fork { first, count };
-        self.plan.instructions[fork as usize + 2] = Instruction::Jump { to: next };
-        Ok(())
-    }
-
     /// The frame around a class: think or arrive, begin, walk the program, complete.
     fn class(&mut self, index: u32, class: &Class) -> Result<ClassPlan, SimulationError> {
         self.here = Site::default();
@@ -477,7 +303,7 @@ impl Compiler {
         Ok(self.plan)
     }
 
-    fn refuse_here<T>(&self, reason: &str) -> Result<T, SimulationError> {
+    pub(super) fn refuse_here<T>(&self, reason: &str) -> Result<T, SimulationError> {
         let program = self
             .here
             .program
@@ -525,6 +351,6 @@ fn refuse<T>(reason: String) -> Result<T, SimulationError> {
 }
 
 /// Return `length` as an index of the tables.
-fn position(length: usize) -> u32 {
+pub(super) fn position(length: usize) -> u32 {
     u32::try_from(length).expect("a model has fewer than 2^32 steps")
 }

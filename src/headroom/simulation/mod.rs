@@ -8,6 +8,7 @@
 //! ([`invariants`]). `docs/background/simulation-kernel.md` tells the whole story.
 
 pub mod alias;
+mod blocks;
 pub mod classes;
 pub mod compile;
 pub mod deadlock;
@@ -28,6 +29,7 @@ pub mod snapshots;
 pub mod stack_depth;
 pub mod stream;
 pub mod time;
+mod walk;
 
 #[cfg(test)]
 mod random_models;
