@@ -157,3 +157,29 @@ def test_a_click_on_a_head_sorts_by_number_not_by_text(browser: Browser, tmp_pat
     visit = _visit(browser, tmp_path, render_page(SHAPES["measured"]), action=action)
     assert visit.state["order"].split()[0] == "zstd1"
     assert visit.state["order"].split()[-1] == "zstd19"
+
+
+@pytest.mark.parametrize(("scheme", "ink"), [("light", "28, 36, 48"), ("dark", "230, 234, 240")])
+def test_the_tooltip_says_n_and_interval_in_readable_ink(
+    browser: Browser, tmp_path: Path, scheme: Scheme, ink: str
+) -> None:
+    """Cause: the library's dark theme wrote dark ink on a dark ground inside this page."""
+    action = """
+    const mark = document.querySelector("#load-throughput-users .role-mark.mark-symbol path");
+    const box = mark.getBoundingClientRect();
+    const place = { bubbles: true, clientX: box.x + 2, clientY: box.y + 2 };
+    for (const type of ["pointerover", "pointermove"]) {
+      mark.dispatchEvent(new PointerEvent(type, place));
+    }
+    for (const type of ["mouseover", "mousemove"]) {
+      mark.dispatchEvent(new MouseEvent(type, place));
+    }
+    const tip = document.getElementById("vg-tooltip-element");
+    document.documentElement.dataset.tip = tip.textContent;
+    document.documentElement.dataset.ink = getComputedStyle(tip.querySelector(".value")).color;
+    """
+    page = render_page(SHAPES["numeric sweep"])
+    visit = _visit(browser, tmp_path, page, scheme=scheme, action=action)
+    assert "20.0 /s (19.4 to 20.6)" in visit.state["tip"]
+    assert "n10" in visit.state["tip"]
+    assert visit.state["ink"] == f"rgb({ink})"

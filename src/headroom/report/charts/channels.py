@@ -12,7 +12,7 @@ _LOG_VALUES = 50.0
 _EDGE_PX = 10
 VALUE_TOOLTIP = [
     {"field": "point", "type": "nominal", "title": "point"},
-    {"field": "shown", "type": "nominal", "title": "value (95 % interval)"},
+    {"field": "shown", "type": "nominal", "title": "value"},
     {"field": "n", "type": "quantitative", "title": "n"},
 ]
 HAS_INTERVAL = {"filter": "isValid(datum.low) && isValid(datum.high)"}

@@ -226,7 +226,7 @@ def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
     }
     tooltip = [
         {"field": "label", "type": "nominal", "title": "part"},
-        {"field": "shown", "type": "nominal", "title": "value (95 % interval)"},
+        {"field": "shown", "type": "nominal", "title": "value"},
         {"field": "wait", "type": "nominal", "title": "mean wait"},
         {"field": "n", "type": "quantitative", "title": "n"},
     ]

@@ -74,6 +74,6 @@ def _dot(x: Spec, place: Spec, channels: Spec) -> Spec:
     shared = only(channels, "color", "shape", "opacity")
     return {
         "params": [PICK] if channels else [],
-        "mark": {"type": "point", "filled": True, "size": 60},
+        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
         "encoding": {**place, "x": x, "tooltip": VALUE_TOOLTIP, **shared},
     }

@@ -68,7 +68,7 @@ def _dots(x: Spec, y: Spec, channels: Spec) -> Spec:
     shared = only(channels, "color", "shape", "opacity")
     return {
         "params": [ZOOM, PICK] if channels else [ZOOM],
-        "mark": {"type": "point", "filled": True, "size": 46, "clip": True},
+        "mark": {"type": "point", "filled": True, "size": 46, "opacity": 1, "clip": True},
         "encoding": {"x": x, "y": y, "tooltip": VALUE_TOOLTIP, **shared},
     }
 

@@ -205,7 +205,7 @@
       mode: "vega-lite",
       renderer: rows.length > 1500 ? "canvas" : "svg",
       config: report.themes[dark ? "dark" : "light"],
-      tooltip: { theme: dark ? "dark" : "custom" },
+      tooltip: { theme: "headroom" },
       actions: { export: true, source: false, compiled: false, editor: false },
       downloadFileName: `${report.name}-${figure.key}`,
     });
