@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from headroom.analysis.results import StudyResult
@@ -16,6 +17,7 @@ from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan
 from headroom.experiment.progress import Progress
 from headroom.experiment.runner import Outcome, run_plan
+from headroom.experiment.system import Value
 from headroom.report.terminal import render_study
 
 
@@ -92,9 +94,17 @@ def _exit_code(outcome: Outcome, result: StudyResult, *, check: bool) -> ExitCod
     return ExitCode.DONE
 
 
+class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One point of a plan, as `--dry-run` prints it."""
+
+    experiment: str
+    point: str
+    levels: dict[str, Value]
+
+
 def _print_plan(plan: Plan, *, as_json: bool) -> None:
     points = [
-        {"experiment": point.experiment, "point": point.key, "levels": dict(point.levels)}
+        PlannedPoint(experiment=point.experiment, point=point.key, levels=dict(point.levels))
         for experiment in plan.experiments
         for point in experiment.points
     ]
@@ -103,6 +113,6 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         return
     console = result_console()
     for point in points:
-        levels = ", ".join(f"{name}={level}" for name, level in point["levels"].items())
-        console.print(f"{point['experiment']}  {point['point']}  {levels}", markup=False)
+        levels = ", ".join(f"{name}={level}" for name, level in point.levels.items())
+        console.print(f"{point.experiment}  {point.point}  {levels}", markup=False)
     console.print(f"{len(points)} points", markup=False)
