@@ -10,14 +10,17 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.executors import Executor, InlineExecutor
 from headroom.experiment.fake_systems import FakeModel, FakeSetup
 from headroom.experiment.run_codec import decode_run
-from headroom.experiment.system import Value
 from headroom.experiment.tasks import Recipe, Result, Task, recipe_of
 from headroom.experiment.worker_pool import WorkerPool
 
 
 def task(number: int, mode: str = "plain", experiment: str = "load") -> Task:
-    config: dict[str, Value] = {"users": 1, "rate": 0.0, "mode": mode}
-    return Task(number=number, experiment=experiment, config=config, seed=number)
+    return Task(
+        number=number,
+        experiment=experiment,
+        config={"users": 1, "rate": 0.0, "mode": mode},
+        seed=number,
+    )
 
 
 @pytest.fixture
