@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy import special
 
 from headroom.experiment.run import FloatArray
 
@@ -131,6 +130,8 @@ def t_quantile(*, degrees: float, confidence: float = CONFIDENCE) -> float:
     >>> round(t_quantile(degrees=9), 3)
     2.262
     """
+    from scipy import special  # noqa: PLC0415 - a third of a second that few commands need
+
     return float(special.stdtrit(degrees, 0.5 + confidence / 2.0))
 
 
@@ -165,6 +166,8 @@ def median_ranks(count: int, *, confidence: float = CONFIDENCE) -> tuple[int, in
     ((2, 9), None)
     """
     tail = (1.0 - confidence) / 2.0
+    from scipy import special  # noqa: PLC0415 - a third of a second that few commands need
+
     below = special.bdtr(np.arange(max(count // 2, 1), dtype=float), count, 0.5)
     rank = int(np.count_nonzero(below <= tail))
     return (rank, count + 1 - rank) if rank else None
