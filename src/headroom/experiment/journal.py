@@ -21,6 +21,7 @@ from headroom.experiment.journal_errors import explained
 from headroom.experiment.journal_lock import JournalLock
 from headroom.experiment.run import Run
 from headroom.experiment.run_codec import UnreadableRunError, decode_run, encode_run
+from headroom.experiment.storage_facts import mount_of
 from headroom.experiment.system import Value
 
 APPLICATION_ID = 0x48_44_52_4D
@@ -296,7 +297,7 @@ def _connect_writer(path: Path) -> sqlite3.Connection:
         try:
             _check_format(path, connection, may_be_new=True)
             _check_intact(path, connection)
-            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA journal_mode = {_journal_mode(path)}")
             connection.execute("PRAGMA synchronous = FULL")
             if _pragma(connection, "user_version") == 0:
                 connection.executescript(_SCHEMA)
@@ -304,6 +305,12 @@ def _connect_writer(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
+
+
+def _journal_mode(path: Path) -> str:
+    """Return WAL, or on a network file system, where its shared index is unsafe, DELETE."""
+    mount = mount_of(path.parent)
+    return "DELETE" if mount is not None and mount.is_network else "WAL"
 
 
 def _connect_reader(path: Path) -> sqlite3.Connection:

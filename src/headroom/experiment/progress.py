@@ -89,7 +89,7 @@ class Progress:
 
     def __init__(self, console: "Console", *, is_quiet: bool = False) -> None:
         self._console = console
-        self._is_shown = console.is_terminal and not is_quiet
+        self._is_shown = not is_quiet and console.file.isatty() and not console.is_dumb_terminal
         self._paces: dict[str, Pace] = {}
         self._reused_count = 0
         self._failed_count = 0

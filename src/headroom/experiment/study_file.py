@@ -55,9 +55,10 @@ class LoadedStudy:
         return StudyError(_located(self.path, self.lines, key_path, message), cure=cure)
 
     def relocated(self, key_path: KeyPath, error: HeadroomError) -> HeadroomError:
-        """Return the same error with file, line and key in front of its message."""
+        """Return an error with file, line and key in front of its message."""
         message = _located(self.path, self.lines, key_path, error.message)
-        return type(error)(message, cure=error.cure)
+        is_unfit = isinstance(error, EnvironmentUnfitError)
+        return (EnvironmentUnfitError if is_unfit else StudyError)(message, cure=error.cure)
 
 
 def load_study(path: Path) -> LoadedStudy:
@@ -116,7 +117,7 @@ def _located(
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise StudyError(
             f"there is no study file {path}",
@@ -135,8 +136,12 @@ def _read(path: Path) -> str:
 def _parse(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # broken syntax, or a number with thousands of digits
         raise _syntax_error(path, text, str(error)) from error
+    except RecursionError as error:
+        raise StudyError(
+            f"{path}: lists or tables are nested too deeply", cure="use fewer levels of brackets"
+        ) from error
 
 
 def _syntax_error(path: Path, text: str, detail: str) -> StudyError:

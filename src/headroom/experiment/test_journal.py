@@ -15,6 +15,7 @@ import pytest
 from headroom.errors import EnvironmentUnfitError, ExitCode
 from headroom.experiment.journal import FORMAT, Journal, ReplicationRow
 from headroom.experiment.run import Run, Series
+from headroom.experiment.storage_facts import Mount
 
 ROW = ReplicationRow(
     experiment="web",
@@ -113,6 +114,22 @@ def test_a_closed_journal_is_one_file(path: Path) -> None:
         "journal.sqlite",
         "journal.sqlite.lock",
     }
+
+
+def test_a_network_file_system_gets_no_write_ahead_log(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite: the index of the log is shared memory, which other hosts do not share."""
+    home = Mount(device="0:1", point="/", type="nfs4", source="server:/", options="rw")
+    with monkeypatch.context() as patch:
+        patch.setattr("headroom.experiment.journal.mount_of", lambda _: home)
+        with writer(path) as journal:
+            journal.append(ROW)
+            assert journal._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+            assert not path.with_name("journal.sqlite-wal").exists()
+    with writer(path) as journal:
+        assert journal._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert journal.row_count() == 1
 
 
 def test_two_runs_never_write_one_journal(path: Path) -> None:

@@ -8,9 +8,16 @@ from rich.console import Console
 from headroom.experiment.progress import Pace, Progress, in_words, time_left_s
 
 
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def shown(*, is_terminal: bool, is_quiet: bool = False) -> str:
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=is_terminal, width=100)
+    stream = Terminal() if is_terminal else io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=100, _environ={})
     progress = Progress(console, is_quiet=is_quiet)
     progress.start({"load": Pace(open_count=4, parallel=2)}, reused=3)
     progress.finish("load", wall_s=60.0, is_done=True)
@@ -30,7 +37,9 @@ def test_a_terminal_shows_counts_failures_and_the_time_left() -> None:
 
 
 @pytest.mark.parametrize(("is_terminal", "is_quiet"), [(False, False), (True, True)])
-def test_nothing_is_shown_elsewhere(*, is_terminal: bool, is_quiet: bool) -> None:
+def test_nothing_is_shown_elsewhere_even_with_forced_colours(
+    *, is_terminal: bool, is_quiet: bool
+) -> None:
     assert shown(is_terminal=is_terminal, is_quiet=is_quiet) == ""
 
 

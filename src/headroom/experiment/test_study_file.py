@@ -1,10 +1,17 @@
 """A wrong study file is refused with file, line, key and the likely correction."""
 
+import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headroom.errors import StudyError
+from headroom.experiment import registry
+from headroom.experiment.design import make_plan
+from headroom.experiment.fake_systems import fake_entries
 from headroom.experiment.study import Range, ValueClaim
 from headroom.experiment.study_file import load_study
 
@@ -75,6 +82,10 @@ def test_a_good_study_is_read_by_file_or_folder(tmp_path: Path) -> None:
         ("schema = 1", "schema = 2", 1, "schema", "is 2", "1"),
         ("seed = 1", "seed = -1", 4, "seed", "outside", "0 or more"),
         ("tolerance = 0.1", "tolerance = -0.1", 26, "claim[0].tolerance", "outside", "0 or more"),
+        ("value = 2.0", "value = nan", 25, "claim[0].value", "nan", "finite"),
+        ("value = 2.5", "value = inf", 9, "fixed.rate", "inf", "finite"),
+        ("from = 1", f"from = {10**30}", 12, "factors.users.from", "range", "at most"),
+        ("seed = 1", f"seed = {2**63}", 4, "seed", "range", "at most"),
         ("[[experiment]]", "[experiment]", 6, "experiment", "a table", "a list"),
     ],
 )  # fmt: skip
@@ -111,6 +122,43 @@ def test_broken_toml_is_named_with_its_line(
     error = refusal(tmp_path, text)
     assert f"study.toml:{line}: " in error.message
     assert cure in error.cure
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [("a = " + "[" * 5000, "nested too deeply"), ("a = " + "1" * 5000, "digits")],
+)
+def test_absurd_files_are_refused(tmp_path: Path, text: str, cause: str) -> None:
+    assert cause in refusal(tmp_path, text).message
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    loaded = load_study(tmp_path)
+    assert loaded.locate(["claim", 0, "kind"]) == 19
+
+
+PIECES = [*GOOD.split("\n"), "[[claim]]", "users = []", "quick.skip = 1", "kind = 'knee'", "= 1",
+    "[experiment.quick]", "factors.users = [1, 'a']", "a.b.c = 1", "x = nan", "count = 1e400",
+    "metric = 5", "system = 3", "zipped = [[1]]", "[[experiment.zipped]]", "where = []"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25), st.data())
+def test_any_text_is_a_study_or_refused_with_a_cure(pieces: list[str], data: st.DataObject) -> None:
+    """Property: no text ends in anything but a study or a message with a cure."""
+    start = data.draw(st.integers(0, len(GOOD)))
+    end = data.draw(st.integers(start, len(GOOD)))
+    text = GOOD[:start] + "\n".join(pieces) + GOOD[end:]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(registry, "registered", fake_entries),
+    ):
+        (Path(folder) / "study.toml").write_text(text, encoding="utf-8")
+        try:
+            make_plan(load_study(Path(folder)), quick=data.draw(st.booleans()))
+        except StudyError as error:
+            assert error.cure
+            assert "study.toml" in error.message
 
 
 def test_a_missing_study_says_how_to_write_one(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from headroom.experiment.suggestions import suggestion
 
 Path: TypeAlias = tuple[str | int, ...]
 
+LARGEST = 2**63 - 1
+"""Largest size of a number; larger ones fit neither the journal nor a float without loss."""
 _WORDS = {
     dict: "a table",
     list: "a list",
@@ -191,6 +193,10 @@ def _number_problems(
     allowed = int if isinstance(kind, inspect.IntType) else (int, float)
     if not isinstance(value, allowed) or isinstance(value, bool):
         yield _wrong(value, _describe(kind), path)
+        return
+    if not abs(value) <= LARGEST:
+        cure = f"give a finite number of at most {LARGEST:g}"
+        yield _problem(path, f"is {value!r}, outside its range", cure)
         return
     bounds = (
         (kind.ge, operator.ge, "{:g} or more"),
