@@ -12,6 +12,7 @@ class Terminal(io.StringIO):
     """A stream that says that it is a terminal."""
 
     def isatty(self) -> bool:
+        """Return True."""
         return True
 
 
