@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from scripts.reference_pages import REFERENCE, reference_pages
 
 from scripts.documents import (
     ROOT,
@@ -21,6 +20,7 @@ from scripts.documents import (
     run_block,
     start_page,
 )
+from scripts.reference_pages import REFERENCE, reference_pages
 
 PAGES = [page for page in pages() if page.exists()]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
