@@ -1,0 +1,66 @@
+"""Errors become messages with a cure and a documented exit code, in one place."""
+
+import errno
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headroom.cli import session
+from headroom.cli.app import app
+from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
+
+
+def invoke(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """Return exit code and stderr of a command in whose midst `error` is raised."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(session, "open_plan", fail)
+    answer = CliRunner().invoke(app, ["status", "somewhere"])
+    assert answer.stdout == ""
+    return answer.exit_code, answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (StudyError("the key 'levles' is unknown", cure="write 'levels'"), ExitCode.USAGE),
+        (EnvironmentUnfitError("no zstd", cure="install zstd"), ExitCode.ENVIRONMENT),
+        (HeadroomError("[bold]not markup[/bold]", cure="none"), ExitCode.USAGE),
+    ],
+)
+def test_an_error_is_told_with_its_cure(
+    error: HeadroomError, code: ExitCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exit_code, told = invoke(error, monkeypatch)
+    assert exit_code == code
+    assert error.message in told
+    assert f"cure: {error.cure}" in told
+
+
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [(errno.ENOSPC, "disk is full"), (errno.EROFS, "not allowed to write")],
+)
+def test_a_full_or_read_only_disk_is_an_unfit_environment(
+    number: int, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exit_code, told = invoke(OSError(number, "refused", str(Path("results"))), monkeypatch)
+    assert exit_code == ExitCode.ENVIRONMENT
+    assert word in told
+    assert "results" in told
+
+
+def test_ctrl_c_is_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert invoke(KeyboardInterrupt(), monkeypatch)[0] == ExitCode.INTERRUPTED
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(session, "open_plan", fail)
+    answer = CliRunner().invoke(app, ["status", "somewhere"])
+    assert isinstance(answer.exception, ZeroDivisionError)

@@ -1,0 +1,42 @@
+"""Who may use colours, and what a JSON document looks like."""
+
+import json
+
+import pytest
+
+from headroom.cli.output import DOCUMENT_FORMAT, ColorMode, result_console, write_json
+
+
+@pytest.mark.parametrize(
+    ("mode", "environment", "is_coloured"),
+    [
+        (ColorMode.ALWAYS, {}, True),
+        (ColorMode.NEVER, {}, False),
+        (ColorMode.AUTO, {"HEADROOM_COLOR": "always"}, True),
+        (ColorMode.AUTO, {"HEADROOM_COLOR": "always", "NO_COLOR": "1"}, False),
+        (ColorMode.AUTO, {"HEADROOM_COLOR": "nonsense"}, False),
+    ],
+)
+def test_an_option_wins_over_no_color_and_that_over_the_variable(
+    mode: ColorMode,
+    environment: dict[str, str],
+    is_coloured: bool,  # noqa: FBT001 - a column of the table above
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("NO_COLOR", "HEADROOM_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    result_console(mode).print("[bold red]warm[/]")
+    assert ("\x1b[" in capsys.readouterr().out) is is_coloured
+
+
+def test_a_json_document_names_its_kind_and_format(capsys: pytest.CaptureFixture[str]) -> None:
+    write_json("status", [{"experiment": "load"}])
+    document = json.loads(capsys.readouterr().out)
+    assert document == {
+        "kind": "status",
+        "format": DOCUMENT_FORMAT,
+        "status": [{"experiment": "load"}],
+    }
