@@ -1,14 +1,20 @@
-"""Rules for every test: in continuous integration a test that is skipped has failed.
+"""Rules for every test: no clock decides, and in continuous integration a skip is a failure.
 
 A skip is silent rot: the browser disappears from an image, and the report is never opened
 again. So with CI=true each skip becomes a failure, unless its reason stands in `MAY_SKIP`.
+There the properties are also tried with the same examples every time, so that a change, and not
+luck, decides whether it passes; everywhere else the examples are new in each run.
 """
 
 import os
 from collections.abc import Generator
 from typing import Any
 
+import hypothesis
 import pytest
+
+collect_ignore_glob = ["src/headroom/cli/starters/*"]
+"""Starter studies are files to be copied, not modules of the package."""
 
 MAY_SKIP: dict[str, str] = {}
 """Start of a skip's reason -> why that skip is right even in continuous integration."""
@@ -17,6 +23,13 @@ MAY_SKIP: dict[str, str] = {}
 def is_continuous_integration() -> bool:
     """Return True where CI=true is set, as every common service does."""
     return os.environ.get("CI") == "true"
+
+
+hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.register_profile("continuous-integration", deadline=None, derandomize=True)
+hypothesis.settings.load_profile(
+    "continuous-integration" if is_continuous_integration() else "house"
+)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
