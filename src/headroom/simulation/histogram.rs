@@ -201,6 +201,9 @@ mod tests {
             }
             prop_assert_eq!(found, expected);
             prop_assert!(bins.ends.len() <= SEGMENT_LIMIT);
+            let sizes: Vec<u64> = bins.counts.iter().map(|counts| counts.iter().sum()).collect();
+            let (last, others) = sizes.split_last().expect("one segment or more");
+            prop_assert!(others.iter().all(|size| size == &others[0] && size >= last));
             prop_assert!(bins.ends.is_sorted());
             prop_assert_eq!(bins.ends.last(), Some(&end));
         }

@@ -52,6 +52,16 @@ fn check_stations(state: &State, plan: &Plan) {
             "station '{}': the area of jobs is not the sum of their times",
             plan.name
         );
+        let mut waiting = Present::default();
+        for job in station.waiting().iter(&state.jobs) {
+            waiting.add(state.now.since(state.jobs[job].entered));
+        }
+        assert_eq!(
+            totals.jobs_area - totals.busy_area,
+            totals.wait_sum + waiting.residual,
+            "station '{}': the area of the queue is not the sum of the waits",
+            plan.name
+        );
     }
 }
 
