@@ -178,6 +178,14 @@ def test_benchmark_results_have_the_promised_keys() -> None:
         assert all(promised <= set(row) for row in rows), path.name
 
 
+def test_the_speed_that_the_readme_promises_was_measured() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    promised = re.search(r"at least (\d+) times as many station visits", text)
+    rows = json.loads((ROOT / "benches" / "results" / "simulation.json").read_text("utf-8"))
+    assert promised, "the README says it in other words: this test must know them"
+    assert int(promised[1]) <= min(row["ratio"] for row in rows)
+
+
 def is_allowed(expression: str) -> bool:
     """Return True where one reading of an SPDX expression asks for allowed licences only."""
     text = expression.replace("/", " OR ").strip()
