@@ -80,7 +80,7 @@ def select_rows(
 ) -> list[ReplicationRow]:
     """Return one row per replication that counts, in the order of replications.
 
-    A finished row wins over a failed one, a newer one over an older one.
+    A finished row wins over a failed one; of failed rows the newest counts.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def select_rows(
         if criteria.reason_against(row, experiment, point) is not None:
             continue
         older = chosen.get(row.replication)
-        if older is None or row.state == "done" or older.state == "failed":
+        if older is None or older.state == "failed":
             chosen[row.replication] = row
     return [chosen[number] for number in sorted(chosen)]
 

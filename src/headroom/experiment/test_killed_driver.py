@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -173,8 +174,13 @@ def test_workers_end_with_a_driver_that_was_killed(tmp_path: Path) -> None:
     worker = begun(folder)
     assert worker != driver.pid
     driver.kill()
-    driver.communicate()
-    assert has_ended(worker)
+    driver.wait()
+    try:
+        assert has_ended(worker)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+        driver.communicate()
 
 
 def test_a_driver_killed_within_a_measurement_runs_it_again(tmp_path: Path) -> None:

@@ -219,6 +219,17 @@ def test_a_stopping_rule_ends_at_the_maximum(plan_of: MakePlan) -> None:
     assert run_study(plan_of(MODEL + "fixed.rate = 0\n" + text)).done == 3
 
 
+def test_an_open_ended_point_that_was_cut_off_goes_on(plan_of: MakePlan) -> None:
+    """As after a kill between two replications: nothing of the point waits, the rule is asked."""
+    text = "fixed.rate = 0\nreplications = { metric = 'throughput', half_width = 0.1, minimum = 2, "
+    whole = run_study(plan_of(MODEL + text + "maximum = 9 }"))
+    journal_path(plan_of(MODEL).folder, quick=False).unlink()
+    first = run_study(plan_of(MODEL + text + "maximum = 2 }"))
+    second = run_study(plan_of(MODEL + text + "maximum = 9 }"))
+    assert (first.done, second.reused) == (2, 2)
+    assert second.done == whole.done - 2 > 0
+
+
 def test_a_point_without_any_result_needs_no_rule(plan_of: MakePlan) -> None:
     text = "replications = { metric = 'throughput', half_width = 0.1, minimum = 2, maximum = 9 }"
     outcome = run_study(plan_of(MODEL + "fixed.mode = 'fails'\n" + text))
