@@ -216,6 +216,18 @@ def test_a_damaged_run_names_its_row(path: Path) -> None:
         journal.rows("web", "00ff")
 
 
+def test_ten_thousand_small_rows_fit_into_50_megabytes(path: Path) -> None:
+    """Counted over 500 rows: a few values and a hundred observations with their times."""
+    random = np.random.default_rng(1)
+    with writer(path) as journal:
+        for number in range(500):
+            values = random.exponential(size=100)
+            series = Series(metric="response_s", values=values, end_times_s=values.cumsum())
+            run = Run(values={"wall_s": 0.1, "user_s": 0.05}, series=(series,))
+            journal.append(replace(ROW, replication=number, run=run))
+    assert path.stat().st_size / 500 < 50e6 / 10_000
+
+
 def test_an_empty_file_is_a_journal_that_has_not_begun(path: Path) -> None:
     """A run killed between creating the file and its tables."""
     path.parent.mkdir()
