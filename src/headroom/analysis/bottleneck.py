@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.results import Bottleneck, Estimate, Resource
-from headroom.analysis.wording import count, percent, percent_with_interval
 from headroom.experiment.run import ResourceTable
+from headroom.quantities import format_bounds, format_percent, format_plain
 
 SATURATED = 0.9
 """Busy share from which a resource limits: everything else together can gain 11 % at most."""
@@ -153,8 +153,8 @@ def _why_station(
         and _utilization(row).value >= SATURATED
     ]
     parts += [
-        f"pool {row.name} is used up ({percent(_utilization(row).value)} held, "
-        f"{count(_waiting(row))} wait for it) only because its holders queue at {cause.name}"
+        f"pool {row.name} is used up ({format_percent(_utilization(row).value)} held, "
+        f"{_jobs(_waiting(row))} wait for it) only because its holders queue at {cause.name}"
         for row in symptoms
     ]
     return "; ".join(parts)
@@ -189,7 +189,7 @@ def _why_nothing(busiest: Resource, load: Load) -> str:
     if load.population > 0.0 and load.population - load.jobs_mean > load.jobs_mean:
         thinking = load.population - load.jobs_mean
         second = (
-            f"the users' think time limits: {count(thinking)} of {load.population:g} users "
+            f"the users' think time limits: {_jobs(thinking)} of {load.population:g} users "
             "think at any time"
         )
     elif load.population > 0.0:
@@ -204,15 +204,22 @@ def _why_nothing(busiest: Resource, load: Load) -> str:
 
 def _shown(row: Resource) -> str:
     utilization = _utilization(row)
-    return percent_with_interval(utilization.value, utilization.low, utilization.high)
+    return format_bounds(
+        utilization.value, utilization.low, utilization.high, "1", metric="utilization"
+    )
+
+
+def _jobs(number: float) -> str:
+    """Return a mean number of jobs, with a decimal only where it matters."""
+    return format_plain(number, decimals=0 if number >= 10.0 else 1)  # noqa: PLR2004
 
 
 def _others(others: Sequence[Resource]) -> str:
     """Say how busy the rest is; `others` is sorted, busiest first."""
     share = _utilization(others[0]).value
     if share >= SATURATED:
-        return f"{others[0].name} follows at {percent(share)}"
-    bound = percent(share)
+        return f"{others[0].name} follows at {format_percent(share)}"
+    bound = format_percent(share)
     if len(others) == 1:
         return f"the other station, {others[0].name}, is at {bound}"
     return f"every other station is at {bound} or less"
@@ -220,5 +227,5 @@ def _others(others: Sequence[Resource]) -> str:
 
 def _of_all(waiting: float, load: Load) -> str:
     if load.population > 0.0 and not load.is_open:
-        return f"{count(waiting)} of {load.population:g} jobs"
-    return f"{count(waiting)} jobs"
+        return f"{_jobs(waiting)} of {load.population:g} jobs"
+    return f"{_jobs(waiting)} jobs"

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from headroom.analysis.claim_words import INFINITY, Region, Words
 from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast, ratio
 from headroom.analysis.knee import KneeFit, curve_of, find_knee
 from headroom.analysis.results import ClaimResult, Verdict
-from headroom.analysis.wording import percent, place, quantity
 from headroom.experiment.study import (
     Claim,
     FlatClaim,
@@ -31,8 +31,7 @@ from headroom.experiment.study import (
     Where,
 )
 from headroom.experiment.system import Value
-
-INFINITY = float("inf")
+from headroom.quantities import format_given, format_level, format_levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +60,6 @@ class Evidence:
     points: Sequence[MeasuredPoint]
     unit: str = ""
     factor_units: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """What a claim allows: all numbers from `low` to `high`, both included."""
-
-    low: float = -INFINITY
-    high: float = INFINITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,15 +127,15 @@ def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
     if margin is None:
         margin = (claim.tolerance or 0.0) * abs(claim.value)
     region = Region(claim.value - margin, claim.value + margin)
-    return _of_interval(interval, region, evidence.unit)
+    return _of_interval(interval, region, _words(claim, evidence))
 
 
 def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
     above = _sample_at(claim.where, claim, evidence)
     below = _sample_at(claim.to, claim, evidence)
     if below.value == 0.0:
-        raise _NoEvidenceError(f"{claim.metric} is 0 at {place(claim.to)}")
-    return _of_interval(ratio(above, below), _ratio_region(claim), "1")
+        raise _NoEvidenceError(f"{claim.metric} is 0 at {format_levels(claim.to)}")
+    return _of_interval(ratio(above, below), _ratio_region(claim), Words(unit="1", is_ratio=True))
 
 
 def _ratio_region(claim: RatioClaim) -> Region:
@@ -156,34 +147,21 @@ def _ratio_region(claim: RatioClaim) -> Region:
     return Region(max(low, claim.value - margin), min(high, claim.value + margin))
 
 
-def _of_interval(interval: Interval, region: Region, unit: str) -> Finding:
+def _of_interval(interval: Interval, region: Region, words: Words) -> Finding:
     verdict = decide(interval, region)
     return Finding(
         verdict=verdict,
-        reason=interval.note or _reason(verdict, region, unit),
-        ours=quantity(interval.value, unit, interval.low, interval.high),
+        reason=interval.note or words.reason(verdict, region),
+        ours=words.found(interval),
         value=interval.value,
         low=interval.low,
         high=interval.high,
-        unit=unit,
+        unit=words.unit,
     )
 
 
-def _reason(verdict: Verdict, region: Region, unit: str) -> str:
-    allowed = _in_words(region, unit)
-    return {
-        "holds": f"the whole interval is {allowed}",
-        "differs": f"no part of the interval is {allowed}",
-        "undecided": f"only a part of the interval is {allowed}: more replications narrow it",
-    }[verdict]
-
-
-def _in_words(region: Region, unit: str) -> str:
-    if region.high == INFINITY:
-        return f"at least {quantity(region.low, unit)}"
-    if region.low == -INFINITY:
-        return f"at most {quantity(region.high, unit)}"
-    return f"within {quantity(region.low, unit)} and {quantity(region.high, unit)}"
+def _words(claim: Claim, evidence: Evidence) -> Words:
+    return Words(unit=evidence.unit, metric=claim.metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,22 +178,23 @@ def _check_ordering(claim: OrderingClaim, evidence: Evidence) -> Finding:
     curve = _curve(claim.factor, claim, evidence)
     missing = [level for level in claim.order if level not in curve]
     if missing:
-        raise _NoEvidenceError(f"no sound replication at {claim.factor} = {missing[0]}")
-    ours = " < ".join(
-        f"{quantity(curve[level].value, evidence.unit)} at {level}" for level in claim.order
-    )
+        raise _NoEvidenceError(
+            f"no sound replication at {claim.factor} = {format_level(missing[0])}"
+        )
+    words = _words(claim, evidence)
+    ours = " < ".join(words.at(curve[level], level) for level in claim.order)
     steps = list(pairwise(claim.order))
     smallest = 5e-324  # Strictly above zero, for exact values too.
     parts = [
         _Part(
-            f"{claim.metric} from {claim.factor} = {a} to {b}",
+            f"{claim.metric} from {claim.factor} = {format_level(a)} to {format_level(b)}",
             [curve[b], curve[a]],
             [1.0, -1.0],
             Region(smallest),
         )
         for a, b in steps
     ]
-    return _of_parts(parts, ours, evidence.unit)
+    return _of_parts(parts, ours, words)
 
 
 def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
@@ -224,10 +203,8 @@ def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
     parts = [
         _step(claim, (low, curve[low]), (high, curve[high]), sign) for low, high in pairwise(curve)
     ]
-    ours = ", ".join(
-        f"{quantity(sample.value, evidence.unit)} at {level:g}" for level, sample in curve.items()
-    )
-    return _of_parts(parts, ours, evidence.unit)
+    words = _words(claim, evidence)
+    return _of_parts(parts, words.curve(curve, sign=sign), words)
 
 
 def _step(
@@ -237,7 +214,7 @@ def _step(
     level, sample = before
     allowed = sign * claim.tolerance * (1.0 if sample.value >= 0.0 else -1.0)
     return _Part(
-        f"{claim.metric} from {claim.factor} = {level:g} to {after[0]:g}",
+        f"{claim.metric} from {claim.factor} = {format_level(level)} to {format_level(after[0])}",
         [after[1], sample],
         [sign, -sign * (1.0 - allowed)],
         Region(low=0.0),
@@ -258,10 +235,15 @@ def _check_flat(claim: FlatClaim, evidence: Evidence) -> Finding:
         for place, level in enumerate(curve)
         for part in _within_of_mean(claim, samples, place, level, 1.0 if mean >= 0.0 else -1.0)
     ]
+    words = _words(claim, evidence)
+    return _of_parts(parts, _flat_in_words(samples, mean, words), words)
+
+
+def _flat_in_words(samples: Sequence[Sample], mean: float, words: Words) -> str:
+    on_average = words.found(contrast(samples, [1.0 / len(samples)] * len(samples)))
     largest = max(abs(sample.value - mean) for sample in samples)
-    away = percent(largest / abs(mean)) if mean else quantity(largest, evidence.unit)
-    ours = f"{quantity(mean, evidence.unit)} on average, at most {away} away"
-    return _of_parts(parts, ours, evidence.unit)
+    away = f"{format_given(largest / abs(mean), '1', metric='share')} of that" if mean else ""
+    return f"{on_average} on average, no level more than {away or words.given(largest)} away"
 
 
 def _within_of_mean(
@@ -274,12 +256,12 @@ def _within_of_mean(
         weights = [-of_mean] * len(samples)
         weights[place] += 1.0
         bound = Region(high=0.0) if side > 0.0 else Region(low=0.0)
-        text = f"{claim.metric} at {claim.factor} = {level:g} against the mean"
+        text = f"{claim.metric} at {claim.factor} = {format_level(level)} against the mean"
         parts.append(_Part(text, samples, weights, bound))
     return parts
 
 
-def _of_parts(parts: Sequence[_Part], ours: str, unit: str) -> Finding:
+def _of_parts(parts: Sequence[_Part], ours: str, words: Words) -> Finding:
     """Return the verdict of several comparisons that must hold together."""
     each = 1.0 - (1.0 - CONFIDENCE) / len(parts)
     intervals = [contrast(part.samples, part.weights, confidence=each) for part in parts]
@@ -288,18 +270,17 @@ def _of_parts(parts: Sequence[_Part], ours: str, unit: str) -> Finding:
     first = verdicts.index(verdict)
     reason = "every comparison holds" if verdict == "holds" else parts[first].text
     if verdict != "holds":
-        reason += _margin(verdict, intervals[first], unit)
+        reason += _margin(verdict, intervals[first], words)
     if len(parts) > 1:
-        reason += f" (Bonferroni: each of {len(parts)} comparisons at {percent(each)})"
-    return Finding(verdict=verdict, reason=reason, ours=ours, unit=unit)
+        reason += f" (Bonferroni: each of {len(parts)} comparisons at {100.0 * each:.6g} %)"
+    return Finding(verdict=verdict, reason=reason, ours=ours, unit=words.unit)
 
 
-def _margin(verdict: Verdict, shown: Interval, unit: str) -> str:
+def _margin(verdict: Verdict, shown: Interval, words: Words) -> str:
     if shown.note:
         return f": {shown.note}"
-    found = quantity(shown.value, unit, shown.low, shown.high)
     word = "contradicts the claim" if verdict == "differs" else "does not settle it"
-    return f": the margin {found} {word}"
+    return f": the margin {words.found(shown)} {word}"
 
 
 def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
@@ -313,7 +294,7 @@ def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
     margin = claim.tolerance * abs(claim.level)
     unit = (evidence.factor_units or {}).get(claim.factor, "")
     region = Region(claim.level - margin, claim.level + margin)
-    return _of_interval(_as_interval(fit), region, unit)
+    return _of_interval(_as_interval(fit), region, Words(unit=unit))
 
 
 def _as_interval(fit: KneeFit) -> Interval:
@@ -324,7 +305,7 @@ def _sample_at(where: Where, claim: Claim, evidence: Evidence) -> Sample:
     """Return the sample of the one point that `where` selects."""
     points = _selected(where, evidence)
     if len(points) != 1:
-        known = place(where)
+        known = format_levels(where)
         raise _NoEvidenceError(
             f"no point with {known} was planned"
             if not points
@@ -333,7 +314,7 @@ def _sample_at(where: Where, claim: Claim, evidence: Evidence) -> Sample:
     sample = points[0].sample
     if sample is None:
         raise _NoEvidenceError(
-            f"no sound replication gives {claim.metric} at {place(points[0].levels)}"
+            f"no sound replication gives {claim.metric} at {format_levels(points[0].levels)}"
         )
     return sample
 
@@ -353,18 +334,19 @@ def _curve(factor: str, claim: Claim, evidence: Evidence) -> dict[Value, Sample]
     curve: dict[Value, Sample] = {}
     points = _selected(claim.where, evidence)
     if not points:
-        raise _NoEvidenceError(f"no point with {place(claim.where)} was planned")
+        raise _NoEvidenceError(f"no point with {format_levels(claim.where)} was planned")
     for point in points:
         level = point.levels.get(factor)
         if level is None:
             raise _NoEvidenceError(f"{factor} is not a factor of the experiment")
         if level in curve:
             raise _NoEvidenceError(
-                f"several points have {factor} = {level}: name the other factors in where"
+                f"several points have {factor} = {format_level(level)}: "
+                "name the other factors in where"
             )
         if point.sample is None:
             raise _NoEvidenceError(
-                f"no sound replication gives {claim.metric} at {place(point.levels)}"
+                f"no sound replication gives {claim.metric} at {format_levels(point.levels)}"
             )
         curve[level] = point.sample
     return curve
@@ -376,7 +358,7 @@ def _numeric_curve(factor: str, claim: Claim, evidence: Evidence) -> dict[float,
     numbers: dict[float, Sample] = {}
     for level, sample in curve.items():
         if isinstance(level, (str, bool)):
-            raise _NoEvidenceError(f"{factor} = {level} is not a number")
+            raise _NoEvidenceError(f"{factor} = {format_level(level)} is not a number")
         numbers[float(level)] = sample
     if len(numbers) < 2:  # noqa: PLR2004 - nothing to compare
         raise _NoEvidenceError(f"{factor} has only one level here")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headroom.analysis.claim_words import Region
 from headroom.analysis.claims import (
     Evidence,
     MeasuredPoint,
-    Region,
     check_claim,
     decide,
 )
@@ -121,7 +121,7 @@ def test_an_ordering_holds_when_every_step_is_up(
     row = check("ordering", evidence, factor="tool", order=list(names))
     assert row.verdict == verdict
     assert "Bonferroni: each of 2 comparisons at 97.5 %" in row.reason
-    assert row.ours.startswith("1 1/s at xz < ")
+    assert row.ours.startswith("1.00 /s at xz < ")
 
 
 def test_equal_exact_values_are_not_strictly_ordered() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.results import ExperimentResult, Factor, PointResult
-from headroom.report.numbers import format_level
+from headroom.quantities import format_level
 from headroom.report.words import label_factor, label_levels, telling_factors
 
 _LOG_SPAN = 20.0

@@ -23,13 +23,13 @@ import msgspec
 from markupsafe import Markup
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.quantities import format_level
 from headroom.report.charts.detail import detail_figures, detail_points, first_choice
 from headroom.report.charts.figure import Figure
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
-from headroom.report.numbers import format_level
-from headroom.report.summary import Finding, count_verdicts, describe_progress, find, ours_of
+from headroom.report.summary import Finding, count_verdicts, describe_progress, find
 from headroom.report.tables import (
     Table,
     essentials,
@@ -96,7 +96,6 @@ def render_page(result: StudyResult) -> str:
             result=result,
             generated=_moment(result.generated),
             views=views,
-            claims=[(claim, ours_of(claim, result)) for claim in result.claims],
             verdicts=count_verdicts(result.claims),
             progress=describe_progress(result),
             environments=[_environment_view(facts) for facts in result.environments],

@@ -17,19 +17,15 @@ from headroom.analysis.results import (
     PointResult,
     StudyResult,
 )
+from headroom.quantities import format_level, format_plain, is_share
 from headroom.report.dimensions import dimensions_of, hold_label
-from headroom.report.numbers import (
-    format_bounds,
-    format_estimate,
-    format_knee,
-    format_level,
-    format_plain,
-)
+from headroom.report.numbers import format_estimate, format_knee
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
 Topic: TypeAlias = Literal["Limit", "Knee", "Best", "How sure", "Caution"]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
+_NUMBERS_OF_JOBS = ("queue_len_mean", "jobs_mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +196,7 @@ def _sureness(experiment: ExperimentResult) -> list[str]:
         (width, label_point(point, experiment.factors), metric)
         for point in experiment.points
         for metric in experiment.responses
-        if (width := _relative_half_width(point.estimates.get(metric))) is not None
+        if (width := _relative_half_width(metric, point)) is not None
     )
     if not widths:
         return ["No interval: too few replications."] if experiment.points else []
@@ -214,10 +210,32 @@ def _sureness(experiment: ExperimentResult) -> list[str]:
     ]
 
 
-def _relative_half_width(estimate: Estimate | None) -> float | None:
-    if estimate is None or estimate.low is None or estimate.high is None or not estimate.value:
+def _relative_half_width(metric: str, point: PointResult) -> float | None:
+    estimate = point.estimates.get(metric)
+    if estimate is None or estimate.low is None or estimate.high is None:
         return None
-    return (estimate.high - estimate.low) / 2.0 / abs(estimate.value)
+    yardstick = _yardstick(estimate, point)
+    if not yardstick:
+        return None
+    return (estimate.high - estimate.low) / 2.0 / yardstick
+
+
+def _yardstick(estimate: Estimate, point: PointResult) -> float:
+    """Return what a width is compared with: the value, unless it may be near zero in good health.
+
+    Where nobody waits, a queue of 0.001 jobs is known well enough at 0.001 +/- 0.002, though its
+    relative width is 200 %: dividing by a value that is nothing says nothing. So a share is
+    judged against its whole, a number of jobs against one job, a wait against the response time
+    that it is a part of. Times and rates of a system at work are never near zero.
+    """
+    size = abs(estimate.value)
+    is_bounded = is_share(estimate.metric) or estimate.metric.endswith(_NUMBERS_OF_JOBS)
+    if is_bounded and estimate.unit == "1":
+        return max(size, 1.0)
+    if estimate.metric.endswith("wait_s_mean"):
+        response = point.estimates.get("response_s_mean")
+        return max(size, response.value if response else 0.0)
+    return size
 
 
 def _percent(share: float) -> str:
@@ -246,23 +264,6 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
         for words, found in counted.items()
         if found
     ]
-
-
-def ours_of(claim: ClaimResult, result: StudyResult) -> str:
-    """Return our figure for a claim: with prefixes where it is one value of a known metric."""
-    estimate = next(
-        (
-            point.estimates[claim.metric]
-            for experiment in result.experiments
-            if experiment.name == claim.experiment
-            for point in experiment.points
-            if claim.metric in point.estimates
-        ),
-        None,
-    )
-    if claim.kind != "value" or claim.value is None or estimate is None:
-        return claim.ours
-    return format_bounds(claim.value, claim.low, claim.high, estimate.unit, metric=claim.metric)
 
 
 def count_verdicts(claims: Sequence[ClaimResult]) -> str:

@@ -8,14 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headroom.analysis.results import Estimate, ExperimentResult, ParameterUsed, PointResult
-from headroom.report.numbers import (
-    Scale,
-    choose_scale,
-    format_estimate,
-    format_level,
-    format_quantity,
-    format_with_unit,
-)
+from headroom.quantities import Scale, choose_scale, format_level, format_quantity, format_with_unit
+from headroom.report.numbers import format_estimate
 from headroom.report.words import direction_phrase, label_factor, title_metric
 
 _COMMON_SCALE_SPAN = 100.0

@@ -19,9 +19,10 @@ from rich.text import Text
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.paths import PAGE_NAME, results_folder
+from headroom.quantities import format_level, to_ascii
 from headroom.report.charts.detail import remarks_of
-from headroom.report.numbers import format_estimate, format_level, format_short, to_ascii
-from headroom.report.summary import count_verdicts, describe_progress, find, ours_of
+from headroom.report.numbers import format_estimate, format_short
+from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
 from headroom.report.words import label_factor, label_point, telling_factors, title_metric
 
@@ -216,7 +217,7 @@ def _render_claims(result: StudyResult, screen: _Screen) -> None:
             _Column("Verdict", [claim.verdict for claim in claims]),
             _Column("Claim", [claim.text for claim in claims]),
             _Column("Published", [claim.published for claim in claims]),
-            _Column("Ours (95 % interval)", [ours_of(claim, result) for claim in claims]),
+            _Column("Ours (95 % interval)", [claim.ours for claim in claims]),
         ]
     )
 

@@ -3,16 +3,15 @@
 import msgspec
 import pytest
 
-from headroom.report.summary import describe_progress, find, ours_of
+from headroom.report.summary import describe_progress, find
 from headroom.report.test_example_results import (
     SHAPES,
     categorical_experiment,
-    claims,
+    estimate,
     failing_experiment,
     measured_experiment,
     model_experiment,
     model_point,
-    study,
 )
 
 
@@ -105,8 +104,35 @@ def test_an_incomplete_study_says_so() -> None:
     assert describe_progress(SHAPES["measured"]) == "All 135 replications done"
 
 
-def test_a_value_claim_is_printed_with_a_prefix() -> None:
-    result = study(model_experiment())
-    claim = msgspec.structs.replace(claims()[0], kind="value", value=0.0123, low=0.012, high=0.0126)
-    assert ours_of(claim, result) == "12.3 ms (12.0 to 12.6)"
-    assert ours_of(claims()[1], result) == claims()[1].ours
+def _sureness(**metrics: tuple[str, float, float]) -> str:
+    """Return the sentence for one point whose metrics have this unit, value and half-width."""
+    estimates = {
+        name.replace("__", "."): msgspec.structs.replace(
+            estimate(name.replace("__", "."), unit, value), low=value - half, high=value + half
+        )
+        for name, (unit, value, half) in metrics.items()
+    }
+    experiment = model_experiment()
+    point = msgspec.structs.replace(experiment.points[0], estimates=estimates)
+    changed = msgspec.structs.replace(experiment, points=[point], responses=list(estimates))
+    return next(found.text for found in find(changed) if found.topic == "How sure")
+
+
+def test_a_queue_of_almost_nobody_is_not_called_unsure() -> None:
+    """0.001 +/- 0.00165 jobs is 165 % of nothing, and 0.17 % of one job."""
+    text = _sureness(
+        throughput=("1/s", 200.0, 2.0), pool__connections__queue_len_mean=("1", 0.001, 0.00165)
+    )
+    assert "at worst ±1 % (throughput" in text
+
+
+def test_a_long_queue_and_a_vague_rate_are_still_called_unsure() -> None:
+    assert "at worst ±30 % (cpu mean queue length" in _sureness(
+        station__cpu__queue_len_mean=("1", 40.0, 12.0)
+    )
+    assert "at worst ±165 % (throughput" in _sureness(throughput=("1/s", 0.001, 0.00165))
+
+
+def test_a_wait_is_judged_against_the_response_that_it_is_a_part_of() -> None:
+    text = _sureness(response_s_mean=("s", 0.1, 0.001), station__cpu__wait_s_mean=("s", 1e-5, 2e-5))
+    assert "at worst ±1 % (mean response time" in text

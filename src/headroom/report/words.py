@@ -7,7 +7,7 @@ the metric in the results, because tables and tooltips also carry its name.
 from collections.abc import Sequence
 
 from headroom.analysis.results import Factor, PointResult
-from headroom.report.numbers import Scale, format_level
+from headroom.quantities import Scale, format_level
 
 _WORDS = {
     "response": "response time",

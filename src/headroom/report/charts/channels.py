@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from headroom.quantities import is_share
 from headroom.report.charts.figure import HEIGHT_PX, Row, Spec
 from headroom.report.charts.theme import DASHES, SYMBOLS
 from headroom.report.dimensions import Dimension, is_log_like
-from headroom.report.numbers import is_share
 
 _LOG_VALUES = 50.0
 _EDGE_PX = 10

@@ -17,15 +17,9 @@ from headroom.analysis.results import (
     Resource,
     WarmUpCut,
 )
+from headroom.quantities import Scale, choose_scale, format_level, format_plain, format_quantity
 from headroom.report.charts.figure import Figure, Row, Spec, estimate_row
-from headroom.report.numbers import (
-    Scale,
-    choose_scale,
-    format_estimate,
-    format_level,
-    format_plain,
-    format_quantity,
-)
+from headroom.report.numbers import format_estimate
 from headroom.report.words import axis_title, label_point, title_metric
 
 _HEIGHT_PX = 220

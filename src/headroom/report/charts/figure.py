@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from headroom.analysis.results import Estimate
-from headroom.report.numbers import Scale, format_estimate
+from headroom.quantities import Scale
+from headroom.report.numbers import format_estimate
 from headroom.report.words import count_noun
 
 Row: TypeAlias = dict[str, Any]

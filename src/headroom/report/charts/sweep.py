@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from headroom.analysis.results import Estimate, ExperimentResult, Knee, PointResult
+from headroom.quantities import Scale, choose_scale, format_level
 from headroom.report.charts.dots import dots
 from headroom.report.charts.figure import Figure, Row, describe_interval, estimate_row, thin
 from headroom.report.charts.lines import lines
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
-from headroom.report.numbers import Scale, choose_scale, format_knee, format_level
+from headroom.report.numbers import format_knee
 from headroom.report.words import (
     axis_title,
     count_noun,

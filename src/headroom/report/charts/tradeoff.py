@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
+from headroom.quantities import Scale, format_level
 from headroom.report.charts.channels import ZOOM, log_axis, series_channels
 from headroom.report.charts.figure import HEIGHT_PX, Figure, Row, Spec, describe_interval, thin
 from headroom.report.charts.sweep import scale_of
 from headroom.report.dimensions import is_log_like
-from headroom.report.numbers import Scale, format_estimate, format_level
+from headroom.report.numbers import format_estimate
 from headroom.report.words import axis_title, label_levels, label_metric, title_metric
 
 _FIGURES_AT_MOST = 2
