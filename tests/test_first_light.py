@@ -1,4 +1,5 @@
-"""The whole laboratory from the outside: the command line as a user types it.
+"""The whole laboratory from contextlib import closing
+from the outside: the command line as a user types it.
 
 Every test starts the real command in a process of its own, on a copy of a starter study.
 """
@@ -152,7 +153,7 @@ def test_a_study_that_is_run_again_reuses_every_row_and_says_so(tmp_path: Path) 
     assert re.search(r"\b9\b.*", second.stderr)
     assert second.stdout == first.stdout
     assert results(study) == before
-    with sqlite3.connect(study / "results/journal.sqlite") as journal:
+    with closing(sqlite3.connect(study / "results/journal.sqlite")) as journal:
         assert journal.execute("SELECT count(*) FROM replication").fetchone() == (9,)
 
 
@@ -205,7 +206,7 @@ def kill_once_it_has_rows(study: Path, journal: Path, rows_wanted: int) -> int:
 
 def row_count(journal: Path) -> int:
     try:
-        with sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True) as connection:
+        with closing(sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)) as connection:
             (count,) = connection.execute("SELECT count(*) FROM replication").fetchone()
     except sqlite3.Error:
         return 0

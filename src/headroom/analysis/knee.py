@@ -84,7 +84,7 @@ def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None
     """Return the curve in ascending order of levels, None where a level has no interval."""
     order = np.argsort(np.asarray(levels, dtype=np.float64), kind="stable")
     values, errors, degrees = [], [], []
-    for place in order:
+    for place in order.tolist():
         sample = samples[place]
         interval = sample.interval()
         if interval.low is None or interval.high is None:
