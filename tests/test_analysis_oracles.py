@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headroom.analysis.bottleneck import find_bottleneck, load_of
-from headroom.analysis.estimates import resources_of
+from headroom.analysis.bottleneck import find_bottleneck, load_of, parts_of
+from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of
 from headroom.analysis.knee import curve_of, find_knee
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
@@ -49,8 +49,9 @@ def bottleneck_of(model: Model) -> Bottleneck:
     summary = analysed(model, seeds=range(5))
     run = summary.windows[0].run
     values = {name: sample.value for name, sample in summary.samples.items()}
+    resources = resources_of(run)
     verdict = find_bottleneck(
-        resources_of(run, summary.samples),
+        parts_of(resources, estimates_of(resource_metrics(resources), summary.samples)),
         run.holds,
         load_of(summary.windows[0].table("class"), values),
     )

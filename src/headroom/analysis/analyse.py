@@ -14,6 +14,7 @@ from typing import Any
 from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
 from headroom.analysis.intervals import Sample
 from headroom.analysis.knee import FEWEST_LEVELS, curve_of, find_knee
+from headroom.analysis.pictures import PICTURES_AT_MOST, evenly
 from headroom.analysis.point import analyse_point
 from headroom.analysis.results import (
     ClaimResult,
@@ -107,15 +108,21 @@ def _experiment(
     ]
     claimed = {claim.metric for claim in claims if claim.experiment == experiment.spec.name}
     analysed = _Analysed(experiment, metrics, responses, frozenset(claimed.union(responses)))
-    for point in experiment.points:
-        _add_point(analysed, point, selection.rows(experiment, point))
+    pictured = set(evenly(len(experiment.points), PICTURES_AT_MOST))
+    for place, point in enumerate(experiment.points):
+        rows = selection.rows(experiment, point)
+        _add_point(analysed, point, rows, is_pictured=place in pictured)
     return analysed
 
 
-def _add_point(analysed: _Analysed, point: Point, rows: Sequence[ReplicationRow]) -> None:
+def _add_point(
+    analysed: _Analysed, point: Point, rows: Sequence[ReplicationRow], *, is_pictured: bool
+) -> None:
     experiment = analysed.experiment
     precision = _precision(experiment, rows)
-    result, samples = analyse_point(experiment, point, rows, precision=precision)
+    result, samples = analyse_point(
+        experiment, point, rows, precision=precision, is_pictured=is_pictured
+    )
     analysed.points.append(result)
     analysed.samples.append(
         {name: sample for name, sample in samples.items() if name in analysed.needed}

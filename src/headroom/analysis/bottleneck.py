@@ -15,8 +15,9 @@ Sources: Denning and Buzen, *The Operational Analysis of Queueing Network Models
 Lazowska et al., *Quantitative System Performance* (1984), chapter 5 (asymptotic bounds).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from headroom.analysis.results import Bottleneck, Estimate, Resource
 from headroom.experiment.run import ResourceTable
@@ -24,6 +25,29 @@ from headroom.quantities import format_bounds, format_percent, format_plain
 
 SATURATED = 0.9
 """Busy share from which a resource limits: everything else together can gain 11 % at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A station or pool with its estimates, keyed by metric without ``KIND.NAME.``."""
+
+    kind: Literal["station", "pool"]
+    name: str
+    capacity: float
+    estimates: Mapping[str, Estimate]
+
+
+def parts_of(resources: Iterable[Resource], estimates: Mapping[str, Estimate]) -> list[Part]:
+    """Return the resources of a point with their estimates, picked from all of the point."""
+    return [
+        Part(
+            kind=resource.kind,
+            name=resource.name,
+            capacity=resource.capacity,
+            estimates=resource.estimates_among(estimates),
+        )
+        for resource in resources
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,20 +86,20 @@ def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Lo
 
 
 def find_bottleneck(
-    resources: Sequence[Resource], holds: Mapping[str, Sequence[str]], load: Load
+    parts: Sequence[Part], holds: Mapping[str, Sequence[str]], load: Load
 ) -> Bottleneck | None:
     """Return the verdict for a point, None where no resource has a utilization.
 
     Parameters
     ----------
-    resources
-        Rows of the point.
+    parts
+        Stations and pools of the point.
     holds
         Pool name to the stations used while its tokens are held.
     load
         Who asks for the resources.
     """
-    ranked = sorted((row for row in resources if _has_utilization(row)), key=_rank)
+    ranked = sorted((row for row in parts if _has_utilization(row)), key=_rank)
     if not ranked:
         return None
     saturated = [row for row in ranked if _utilization(row).value >= SATURATED]
@@ -87,27 +111,25 @@ def find_bottleneck(
     return _verdict(cause, sentence(cause, ranked, holds, load), limits=True)
 
 
-def _has_utilization(row: Resource) -> bool:
+def _has_utilization(row: Part) -> bool:
     return "utilization" in row.estimates
 
 
-def _utilization(row: Resource) -> Estimate:
+def _utilization(row: Part) -> Estimate:
     return row.estimates["utilization"]
 
 
-def _waiting(row: Resource) -> float:
+def _waiting(row: Part) -> float:
     queue = row.estimates.get("queue_len_mean")
     return queue.value if queue else 0.0
 
 
-def _rank(row: Resource) -> tuple[float, float, str]:
+def _rank(row: Part) -> tuple[float, float, str]:
     """Busiest first; equally busy ones by their queue."""
     return -_utilization(row).value, -_waiting(row), row.name
 
 
-def _is_symptom(
-    row: Resource, saturated: Sequence[Resource], holds: Mapping[str, Sequence[str]]
-) -> bool:
+def _is_symptom(row: Part, saturated: Sequence[Part], holds: Mapping[str, Sequence[str]]) -> bool:
     """Return whether a pool is used up because of something used while its tokens are held."""
     if row.kind == "station":
         return False
@@ -124,7 +146,7 @@ def _is_nested(inner: Sequence[str], outer: set[str]) -> bool:
     return bool(inner) and set(inner) < outer
 
 
-def _verdict(row: Resource, evidence: str, *, limits: bool) -> Bottleneck:
+def _verdict(row: Part, evidence: str, *, limits: bool) -> Bottleneck:
     utilization = _utilization(row)
     return Bottleneck(
         limits=limits,
@@ -138,7 +160,7 @@ def _verdict(row: Resource, evidence: str, *, limits: bool) -> Bottleneck:
 
 
 def _why_station(
-    cause: Resource, ranked: Sequence[Resource], holds: Mapping[str, Sequence[str]], load: Load
+    cause: Part, ranked: Sequence[Part], holds: Mapping[str, Sequence[str]], load: Load
 ) -> str:
     parts = [f"{cause.name} is busy {_shown(cause)}"]
     others = [row for row in ranked if row.kind == "station" and row is not cause]
@@ -161,7 +183,7 @@ def _why_station(
 
 
 def _why_pool(
-    cause: Resource, ranked: Sequence[Resource], holds: Mapping[str, Sequence[str]], load: Load
+    cause: Part, ranked: Sequence[Part], holds: Mapping[str, Sequence[str]], load: Load
 ) -> str:
     behind = [
         row for row in ranked if row.kind == "station" and row.name in holds.get(cause.name, ())
@@ -181,7 +203,7 @@ def _why_pool(
     return "; ".join(parts)
 
 
-def _why_nothing(busiest: Resource, load: Load) -> str:
+def _why_nothing(busiest: Part, load: Load) -> str:
     if busiest.kind == "station":
         first = f"nothing is saturated: the busiest, {busiest.name}, is busy {_shown(busiest)}"
     else:
@@ -202,7 +224,7 @@ def _why_nothing(busiest: Resource, load: Load) -> str:
     return f"{first}; {second}"
 
 
-def _shown(row: Resource) -> str:
+def _shown(row: Part) -> str:
     utilization = _utilization(row)
     return format_bounds(
         utilization.value, utilization.low, utilization.high, "1", metric="utilization"
@@ -214,7 +236,7 @@ def _jobs(number: float) -> str:
     return format_plain(number, decimals=0 if number >= 10.0 else 1)  # noqa: PLR2004
 
 
-def _others(others: Sequence[Resource]) -> str:
+def _others(others: Sequence[Part]) -> str:
     """Say how busy the rest is; `others` is sorted, busiest first."""
     share = _utilization(others[0]).value
     if share >= SATURATED:

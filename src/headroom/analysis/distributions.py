@@ -86,22 +86,24 @@ def merge_by_metric(runs: Iterable[Mapping[str, Bins]]) -> dict[str, Bins]:
     return {metric: merge(parts) for metric, parts in by_metric.items()}
 
 
-def percentile(bins: Bins, percent: float) -> float:
-    """Return the value below which `percent` of the observations lie.
+def percentiles(bins: Bins, percents: Sequence[float] = PERCENTS) -> list[float]:
+    """Return for each of `percents` the value below which that part of the observations lies.
 
     Interpolated linearly inside the bin, so the error is at most the width of that bin.
 
     Examples
     --------
     >>> bins = Bins(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([50.0, 50.0]))
-    >>> percentile(bins, 95)
-    1.9
+    >>> percentiles(bins, [25, 95])
+    [0.5, 1.9]
     """
     reached = np.cumsum(bins.counts)
-    target = percent / 100.0 * reached[-1]
-    index = min(int(np.searchsorted(reached, target)), bins.counts.size - 1)
-    share = (target - (reached[index] - bins.counts[index])) / bins.counts[index]
-    return float(bins.low[index] + share * (bins.high[index] - bins.low[index]))
+    targets = np.asarray(percents) / 100.0 * reached[-1]
+    places = np.minimum(np.searchsorted(reached, targets), bins.counts.size - 1)
+    low, counts = bins.low[places], bins.counts[places]
+    shares = (targets - (reached[places] - counts)) / counts
+    found: list[float] = (low + shares * (bins.high[places] - low)).tolist()
+    return found
 
 
 def thinned(bins: Bins) -> Bins:

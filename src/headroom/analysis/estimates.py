@@ -1,4 +1,4 @@
-"""From the replications of a point to estimates with intervals, and rows for its resources.
+"""From the replications of a point to estimates with intervals, and the list of its resources.
 
 The centre depends on the column: a simulated metric is a mean with a Student-t interval, a
 measured one a median with an order-statistic interval, because measurements are skewed by
@@ -9,17 +9,24 @@ Invariant: an estimate is of `count` replications; those that could not give the
 counted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from headroom.analysis.distributions import PERCENTS, Bins, percentile
-from headroom.analysis.intervals import Centre, Sample
+from headroom.analysis.distributions import PERCENTS, Bins, percentiles
+from headroom.analysis.intervals import (
+    Centre,
+    Sample,
+    mean_of,
+    median_of_sorted,
+    squares_around,
+)
 from headroom.analysis.results import Estimate, Resource
 from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Metric
+from headroom.experiment.system import Column, Direction, Metric
 
-_UNITS_BY_ENDING = {
+_UNITS_BY_ENDING: dict[str, tuple[str, Direction]] = {
     "throughput": ("1/s", "high"),
     "utilization": ("1", "none"),
     "queue_len_mean": ("1", "low"),
@@ -60,9 +67,8 @@ def _pooled_percentiles(
 ) -> dict[str, Sample]:
     pooled = {}
     for metric, bins in merged.items():
-        for percent in PERCENTS:
+        for percent, value in zip(PERCENTS, percentiles(bins), strict=True):
             name = f"{metric}_p{percent}"
-            value = percentile(bins, percent)
             for same in _names_of_the_same(name, samples):
                 pooled[same] = Sample(values=samples[same].values, centre="pooled", pooled=value)
     return pooled
@@ -87,7 +93,9 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
     '3 replications give no 95 % interval of the median: run 6 or more'
     """
     interval = sample.interval()
-    values = sample.values
+    ordered = np.sort(sample.values)
+    mean = mean_of(sample.values)
+    spread = squares_around(sample.values, mean) / max(sample.count - 1, 1)
     return Estimate(
         metric=metric.name,
         unit=metric.unit,
@@ -98,57 +106,52 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
         high=interval.high,
         method=interval.method,
         centre=sample.centre,
-        mean=float(np.mean(values)),
-        median=float(np.median(values)),
-        stdev=float(np.std(values, ddof=1)) if sample.count > 1 else 0.0,
-        minimum=float(np.min(values)),
-        maximum=float(np.max(values)),
+        mean=mean,
+        median=median_of_sorted(ordered),
+        stdev=math.sqrt(spread),
+        minimum=float(ordered[0]),
+        maximum=float(ordered[-1]),
         note=interval.note,
     )
 
 
 def estimates_of(declared: Iterable[Metric], samples: Mapping[str, Sample]) -> dict[str, Estimate]:
-    """Return the estimate of each declared metric that has a sample, in declared order."""
+    """Return one estimate for each metric that has a sample, in declared order."""
     return {
-        metric.name: estimate_of(metric, samples[metric.name])
-        for metric in declared
-        if metric.name in samples
+        name: estimate_of(metric, samples[name])
+        for name, metric in _by_name(declared).items()
+        if name in samples
     }
 
 
-def resources_of(run: Run, samples: Mapping[str, Sample]) -> list[Resource]:
-    """Return one row per station and pool of a point, stations first.
+def _by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
+    """Return the metrics by name; the first of a name says what it means."""
+    found: dict[str, Metric] = {}
+    for metric in metrics:
+        found.setdefault(metric.name, metric)
+    return found
+
+
+def resources_of(run: Run) -> list[Resource]:
+    """Return the stations and pools of a point, stations first.
 
     Parameters
     ----------
     run
         Any sound run of the point, for names and capacities.
-    samples
-        Samples by qualified name, e.g. ``station.cpu.utilization``.
     """
-    rows = []
-    for table in sorted(run.resources, key=lambda table: table.kind, reverse=True):
-        if table.kind == "class":
-            continue
-        metrics = _STATION_METRICS if table.kind == "station" else _POOL_METRICS
-        for name, capacity in zip(table.names, table.capacity, strict=True):
-            estimates = _unqualified(f"{table.kind}.{name}.", metrics, samples)
-            rows.append(
-                Resource(kind=table.kind, name=name, capacity=float(capacity), estimates=estimates)
-            )
-    return rows
+    return [
+        Resource(kind=table.kind, name=name, capacity=float(capacity))
+        for table in sorted(run.resources, key=lambda table: table.kind, reverse=True)
+        if table.kind != "class"
+        for name, capacity in zip(table.names, table.capacity, strict=True)
+    ]
 
 
-def _unqualified(
-    prefix: str, metrics: Iterable[str], samples: Mapping[str, Sample]
-) -> dict[str, Estimate]:
-    return {
-        name: estimate_of(_resource_metric(name), samples[prefix + name])
-        for name in metrics
-        if prefix + name in samples
-    }
-
-
-def _resource_metric(name: str) -> Metric:
-    unit, better = _UNITS_BY_ENDING[name]
-    return Metric(name=name, unit=unit, better=better)  # type: ignore[arg-type]
+def resource_metrics(resources: Iterable[Resource]) -> Iterator[Metric]:
+    """Yield every metric that the analysis knows of the resources, qualified."""
+    for resource in resources:
+        names = _STATION_METRICS if resource.kind == "station" else _POOL_METRICS
+        for name in names:
+            unit, better = _UNITS_BY_ENDING[name]
+            yield Metric(name=f"{resource.kind}.{resource.name}.{name}", unit=unit, better=better)

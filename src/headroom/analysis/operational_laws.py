@@ -164,11 +164,14 @@ def _longest_response_s(window: Window) -> float:
 
 def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[str]:
     """Return a fault for each resource that is busy for longer than time passes."""
-    busy_s = np.diff(window.snapshots(table.columns[column]), axis=0)
-    passed_s = np.diff(window.times_s())[:, None]
+    reached_s, times_s = window.snapshots(table.columns[column]), window.times_s()
+    busy_s = reached_s[1:] - reached_s[:-1]
+    passed_s = (times_s[1:] - times_s[:-1])[:, None]
     rounding_s = 4.0 * EPSILON * table.columns[column].shape[0] * table.columns[column][-1]
     finite = np.where(np.isfinite(table.capacity), table.capacity, 0.0)
     over = (busy_s > finite * passed_s + rounding_s + EPSILON * window.end_s).any(axis=0)
+    if not over.any():
+        return []
     return [
         f"{table.kind} {name} is busy for longer than the time that passes"
         for name, is_over, capacity in zip(table.names, over, table.capacity, strict=True)
@@ -181,6 +184,8 @@ def _utilization_law_faults(window: Window, table: ResourceTable) -> list[str]:
     in_service_s = columns["jobs_s"] - columns["queue_s"]
     gaps = np.abs(window.snapshots(columns["busy_s"] - in_service_s))
     broken = np.any(gaps > _rounding_s(columns), axis=0)
+    if not broken.any():
+        return []
     return [
         f"the utilization law fails for station {name}: busy time differs from the time that "
         "jobs spend there outside its queue"

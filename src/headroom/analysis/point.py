@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headroom.analysis.bottleneck import find_bottleneck, load_of
+import msgspec
+
+from headroom.analysis.bottleneck import Part, find_bottleneck, load_of, parts_of
 from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric, thinned
-from headroom.analysis.estimates import estimates_of, resources_of, samples_of
+from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.operational_laws import LawReport, check_laws
 from headroom.analysis.results import (
     Bottleneck,
     Distribution,
-    Estimate,
     LittleCheck,
     PointResult,
-    Resource,
     WarmUpCut,
 )
 from headroom.analysis.summaries import run_values
@@ -86,6 +86,7 @@ def analyse_point(
     rows: Sequence[ReplicationRow],
     *,
     precision: bool | None,
+    is_pictured: bool = True,
 ) -> tuple[PointResult, dict[str, Sample]]:
     """Return the result of one point, and its samples for claims and knees.
 
@@ -97,12 +98,15 @@ def analyse_point(
         Its replications that count, done and failed, in order.
     precision
         Whether the stopping rule was satisfied; None where replications are fixed.
+    is_pictured
+        Whether the point keeps its distributions and its warm-up curve.
     """
     done = [row for row in rows if row.state == "done" and row.run is not None]
     failed = [row for row in rows if row.state == "failed"]
     summary = summarise(experiment, [row.run for row in done if row.run is not None])
     metrics = experiment.system.metrics(point.config)
-    resources = _resources(summary)
+    resources = resources_of(summary.windows[0].run) if summary.windows else []
+    estimates = estimates_of([*metrics, *resource_metrics(resources)], summary.samples)
     result = PointResult(
         key=point.key,
         levels=dict(point.levels),
@@ -110,11 +114,13 @@ def analyse_point(
         failed=len(failed),
         errors=_counted([row.error for row in failed]),
         faults=_counted(summary.faults),
-        estimates=_estimates(metrics, summary),
+        estimates=estimates,
         resources=resources,
-        bottleneck=_bottleneck(summary, resources),
-        warm_up=summary.cut,
-        distributions=_distributions(metrics, summary, experiment.system.column),
+        bottleneck=_bottleneck(summary, parts_of(resources, estimates)),
+        warm_up=summary.cut if is_pictured else _without_curve(summary.cut),
+        distributions=(
+            _distributions(metrics, summary, experiment.system.column) if is_pictured else []
+        ),
         little=_little(summary.laws),
         seeds=[row.seed for row in rows],
         precision_reached=precision,
@@ -122,22 +128,16 @@ def analyse_point(
     return result, summary.samples
 
 
-def _estimates(metrics: Sequence[Metric], summary: PointSummary) -> dict[str, Estimate]:
-    return estimates_of(metrics, summary.samples)
+def _without_curve(cut: WarmUpCut | None) -> WarmUpCut | None:
+    return cut and msgspec.structs.replace(cut, times_s=[], values=[])
 
 
-def _resources(summary: PointSummary) -> list[Resource]:
-    if not summary.windows:
-        return []
-    return resources_of(summary.windows[0].run, summary.samples)
-
-
-def _bottleneck(summary: PointSummary, resources: Sequence[Resource]) -> Bottleneck | None:
+def _bottleneck(summary: PointSummary, parts: Sequence[Part]) -> Bottleneck | None:
     if not summary.windows:
         return None
     window = summary.windows[0]
     values = {name: sample.value for name, sample in summary.samples.items()}
-    return find_bottleneck(resources, window.run.holds, load_of(window.table("class"), values))
+    return find_bottleneck(parts, window.run.holds, load_of(window.table("class"), values))
 
 
 def _distributions(

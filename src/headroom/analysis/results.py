@@ -4,6 +4,7 @@ Invariant: everything here survives `msgspec.to_builtins` and back; no arrays, n
 A figure in a report comes from these fields and from nowhere else.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -45,17 +46,32 @@ class Estimate(_Result, frozen=True, kw_only=True):
 
 
 class Resource(_Result, frozen=True, kw_only=True):
-    """A station or a pool at one point; estimates keyed by metric, unqualified.
+    """A station or a pool at one point.
 
-    Stations: ``utilization``, ``queue_len_mean``, ``jobs_mean``, ``wait_s_mean``,
-    ``response_s_mean``, ``throughput``. Pools: ``utilization``, ``queue_len_mean``,
-    ``wait_s_mean``, ``throughput`` (grants).
+    Its estimates are those of the point whose metric starts with ``KIND.NAME.``. Stations:
+    ``utilization``, ``queue_len_mean``, ``jobs_mean``, ``wait_s_mean``, ``response_s_mean``,
+    ``throughput``. Pools: ``utilization``, ``queue_len_mean``, ``wait_s_mean``, ``throughput``
+    (grants).
     """
 
     kind: Literal["station", "pool"]
     name: str
     capacity: float
-    estimates: dict[str, Estimate]
+
+    def estimates_among(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+        """Return the estimates of this resource, keyed by metric without ``KIND.NAME.``.
+
+        Parameters
+        ----------
+        estimates
+            All estimates of the point, keyed by metric.
+        """
+        prefix = f"{self.kind}.{self.name}."
+        return {
+            metric.removeprefix(prefix): estimate
+            for metric, estimate in estimates.items()
+            if metric.startswith(prefix) and "." not in metric[len(prefix) :]
+        }
 
 
 class Bottleneck(_Result, frozen=True, kw_only=True):
@@ -120,6 +136,7 @@ class PointResult(_Result, frozen=True, kw_only=True):
     errors: list[str] = []
     faults: list[str] = []
     estimates: dict[str, Estimate] = {}
+    """Keyed by metric: what the system declares, then what else is known of its resources."""
     resources: list[Resource] = []
     bottleneck: Bottleneck | None = None
     warm_up: WarmUpCut | None = None

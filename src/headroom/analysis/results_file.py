@@ -12,7 +12,7 @@ import msgspec
 from headroom.analysis.results import StudyResult
 from headroom.errors import EnvironmentUnfitError
 
-FORMAT = 1
+FORMAT = 2
 """Version of the document; a change that old readers misread raises it."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from headroom.analysis.distributions import PERCENTS, Bins, percentile
+from headroom.analysis.distributions import PERCENTS, Bins, percentiles
 from headroom.analysis.windows import Window, per_second
 from headroom.experiment.run import FloatArray, ResourceTable
 
@@ -84,8 +84,8 @@ def _flow(gained: Mapping[str, FloatArray], window: Window) -> dict[str, FloatAr
 def _percentiles(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
     values = {}
     for metric, counted in bins.items():
-        for percent in PERCENTS:
-            values[f"{metric}_p{percent}"] = percentile(counted, percent)
+        for percent, value in zip(PERCENTS, percentiles(counted), strict=True):
+            values[f"{metric}_p{percent}"] = value
     classes = window.table("class")
     if classes is not None and len(classes.names) == 1:
         prefix = f"class.{classes.names[0]}."

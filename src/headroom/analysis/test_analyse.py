@@ -134,6 +134,38 @@ def test_a_simulated_point_carries_every_verdict(journal: Journal) -> None:
     assert point.seeds == [row.seed for row in journal.rows("web", point.key)]
 
 
+def test_every_estimate_of_a_resource_stands_once(journal: Journal) -> None:
+    """Declared or not, under its qualified name; the resource only says where to look."""
+    study = ExampleStudy(levels=(1,), metrics=(THROUGHPUT, STATION))
+    study.fill(journal, lambda _, n: mm1_run(load=0.6, jobs=4_000, seed=n))
+    point = analysed(study, journal).experiments[0].points[0]
+    (cpu,) = point.resources
+    found = cpu.estimates_among(point.estimates)
+    assert found["utilization"] == point.estimates["station.cpu.utilization"]
+    assert {f"station.cpu.{metric}" for metric in found} == set(point.estimates) - {"throughput"}
+    assert msgspec.to_builtins(cpu) == {"kind": "station", "name": "cpu", "capacity": 1.0}
+
+
+def test_beyond_a_number_of_points_only_some_keep_pictures_and_all_keep_figures(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = ExampleStudy(levels=range(1, 6), metrics=(THROUGHPUT, STATION))
+    study.fill(journal, lambda _, n: mm1_run(load=0.6, jobs=2_000, seed=n))
+    whole = analysed(study, journal).experiments[0].points
+    monkeypatch.setattr("headroom.analysis.analyse.PICTURES_AT_MOST", 3)
+    spared = analysed(study, journal).experiments[0].points
+    assert [bool(point.distributions) for point in whole] == [True] * 5
+    assert [bool(point.distributions) for point in spared] == [True, False, True, False, True]
+    for point, other in zip(spared, whole, strict=True):
+        assert (point.estimates, point.bottleneck, point.little) == (
+            other.estimates, other.bottleneck, other.little,
+        )  # fmt: skip
+        assert point.warm_up is not None
+        assert bool(point.warm_up.values) == bool(point.distributions)
+        assert other.warm_up is not None
+        assert point.warm_up.cut_s == other.warm_up.cut_s
+
+
 def test_measured_values_are_medians_with_their_raw_samples(journal: Journal) -> None:
     study = ExampleStudy(
         levels=(1,), column=Column.MEASURE, metrics=(WALL,), replications=Replications(count=7)

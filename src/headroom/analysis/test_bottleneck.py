@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from headroom.analysis.bottleneck import SATURATED, Load, find_bottleneck, load_of
+from headroom.analysis.bottleneck import SATURATED, Load, Part, find_bottleneck, load_of
 from headroom.analysis.estimates import estimate_of
 from headroom.analysis.intervals import Sample
-from headroom.analysis.results import Resource
 from headroom.experiment.run import ResourceTable
 from headroom.experiment.system import Metric
 
@@ -17,7 +16,7 @@ OPEN = Load(population=0.0, jobs_mean=0.0, is_open=True)
 
 def resource(
     kind: str, name: str, utilization: float, *, queue_len: float = 0.0, capacity: float = 1.0
-) -> Resource:
+) -> Part:
     wide = np.array([utilization - 0.001, utilization, utilization + 0.001])
     estimates = {
         "utilization": estimate_of(Metric(name="utilization", unit="1"), Sample(values=wide)),
@@ -25,7 +24,7 @@ def resource(
             Metric(name="queue_len_mean", unit="1"), Sample(values=np.full(3, queue_len))
         ),
     }
-    return Resource(
+    return Part(
         kind="pool" if kind == "pool" else "station",
         name=name,
         capacity=capacity,

@@ -9,10 +9,18 @@ from headroom.analysis.distributions import (
     Bins,
     kept_bins,
     merge,
-    percentile,
+    percentiles,
     thinned,
 )
-from headroom.analysis.estimates import estimate_of, resources_of, samples_of
+from headroom.analysis.estimates import (
+    estimate_of,
+    estimates_of,
+    resource_metrics,
+    resources_of,
+    samples_of,
+)
+from headroom.analysis.intervals import Sample
+from headroom.analysis.results import Resource
 from headroom.analysis.summaries import run_values
 from headroom.analysis.test_example_runs import mm1_run, queue, station_run
 from headroom.analysis.windows import open_window
@@ -97,15 +105,15 @@ def test_a_percentile_is_off_by_less_than_two_bins(values: list[float], percent:
     rank = percent / 100 * len(values)
     below = ordered[max(int(np.ceil(rank)) - 1, 0)]
     above = ordered[min(int(np.floor(rank)), len(values) - 1)]
-    assert below - width <= percentile(bins, percent) <= above + width
+    assert below - width <= percentiles(bins, [percent])[0] <= above + width
 
 
 def test_merged_histograms_give_the_percentile_of_all_and_not_the_mean_of_percentiles() -> None:
     """99 quick requests in one run, 1 slow one in the other: half of all p50 values mislead."""
     quick = Bins(np.array([0.0]), np.array([1.0]), np.array([99.0]))
     slow = Bins(np.array([100.0]), np.array([101.0]), np.array([1.0]))
-    assert percentile(merge([quick, slow]), 50) < 1.0
-    assert (percentile(quick, 50) + percentile(slow, 50)) / 2 > 50.0
+    assert percentiles(merge([quick, slow]), [50])[0] < 1.0
+    assert (percentiles(quick, [50])[0] + percentiles(slow, [50])[0]) / 2 > 50.0
 
 
 @given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=50), min_size=1, max_size=5))
@@ -153,7 +161,7 @@ def test_several_classes_are_merged_into_the_response_of_all() -> None:
     assert window is not None
     bins = kept_bins(window)
     assert bins["response_s"].total == 100
-    assert percentile(bins["response_s"], 95) > 7.0
+    assert percentiles(bins["response_s"], [95])[0] > 7.0
 
 
 def runs_of(values: FloatArray, metric: str) -> list[dict[str, float]]:
@@ -175,11 +183,21 @@ def test_a_metric_that_some_replications_lack_counts_the_others() -> None:
     assert samples_of(values, {}, Column.MODEL)["a"].count == 2
 
 
-def test_the_rows_of_resources_carry_unqualified_metrics_stations_first() -> None:
+def test_a_resource_finds_its_estimates_among_those_of_the_point() -> None:
     run = mm1_run(load=0.5, jobs=200, seed=1)
     window = open_window(run, cut_s=0.0)
     assert window is not None
     values = [run_values(window, kept_bins(window))] * 2
-    rows = resources_of(run, samples_of(values, {}, Column.MODEL))
-    assert [row.name for row in rows] == ["cpu"]
-    assert rows[0].estimates["utilization"].value == values[0]["station.cpu.utilization"]
+    (cpu,) = resources_of(run)
+    estimates = estimates_of(resource_metrics([cpu]), samples_of(values, {}, Column.MODEL))
+    found = cpu.estimates_among({**estimates, "throughput": estimates["station.cpu.throughput"]})
+    assert {f"station.cpu.{metric}" for metric in found} == set(estimates)
+    assert found["utilization"].value == values[0]["station.cpu.utilization"]
+
+
+def test_a_station_whose_name_starts_like_another_keeps_to_itself() -> None:
+    metric = Metric(name="station.cpu.cache.throughput", unit="1/s")
+    estimates = {metric.name: estimate_of(metric, Sample(values=np.array([1.0, 2.0])))}
+    cpu, cache = (Resource(kind="station", name=n, capacity=1.0) for n in ("cpu", "cpu.cache"))
+    assert not cpu.estimates_among(estimates)
+    assert set(cache.estimates_among(estimates)) == {"throughput"}

@@ -24,11 +24,17 @@ from markupsafe import Markup
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.quantities import format_level
-from headroom.report.charts.detail import detail_figures, detail_points, first_choice
+from headroom.report.charts.detail import (
+    closer_points,
+    detail_figures,
+    detail_points,
+    first_choice,
+)
 from headroom.report.charts.figure import Figure
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
+from headroom.report.extent import Extent, extents_of, is_whole
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
 from headroom.report.tables import (
     Table,
@@ -60,12 +66,15 @@ class ExperimentView:
     findings: list[Finding]
     figures: list[Figure]
     details: list[Figure]
+    closer: list[PointResult]
     choices: list[tuple[str, str]]
+    choice_note: str
     first_choice: str
     points: Table
     resources: Table | None
     parameters: Table | None
     failures: list[tuple[str, list[str]]]
+    failures_left_out: int
     seeds: list[tuple[str, str]]
 
 
@@ -86,7 +95,8 @@ def render_page(result: StudyResult) -> str:
     >>> "<title>An empty study" in render_page(result)
     True
     """
-    views = [view_of(experiment) for experiment in result.experiments]
+    extents = extents_of(result)
+    views = [view_of(e, extent) for e, extent in zip(result.experiments, extents, strict=True)]
     libraries = [_library(name) for name in _LIBRARIES]
     script = _template_text("page.js")
     return (
@@ -105,15 +115,17 @@ def render_page(result: StudyResult) -> str:
             script=Markup(script),  # noqa: S704
             licences=[_licence(name) for name in _LIBRARIES],
             figures_json=embed_json(_figure_data(result, views)),
-            results_json=embed_json(result),
+            is_whole=is_whole(result),
+            results_json=embed_json(result if is_whole(result) else _drawn_of(result, views)),
             has_figures=any(view.figures or view.details for view in views),
         )
     )
 
 
-def view_of(experiment: ExperimentResult) -> ExperimentView:
+def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
     """Return what the template shows of one experiment."""
-    done = [point for point in experiment.points if point.done]
+    closer = closer_points(experiment, at_most=extent.details)
+    failures = _failures(experiment)
     return ExperimentView(
         name=experiment.name,
         anchor=f"experiment-{experiment.name}",
@@ -122,15 +134,21 @@ def view_of(experiment: ExperimentResult) -> ExperimentView:
         facts=flatten(experiment.facts),
         subtitle=_subtitle(experiment),
         findings=find(experiment),
-        figures=[*tradeoff_figures(experiment), *sweep_figures(experiment)],
+        figures=[
+            *tradeoff_figures(experiment, marks=extent.marks),
+            *sweep_figures(experiment, marks=extent.marks),
+        ],
         details=detail_figures(experiment),
-        choices=[(p.key, label_point(p, experiment.factors)) for p in done],
+        closer=closer,
+        choices=[(point.key, label_point(point, experiment.factors)) for point in closer],
+        choice_note=_choice_note(len(closer), experiment),
         first_choice=first_choice(experiment),
-        points=points_table(experiment),
-        resources=resources_table(experiment),
+        points=points_table(experiment, at_most=extent.rows),
+        resources=resources_table(experiment, at_most=extent.resource_rows),
         parameters=parameters_table(experiment),
-        failures=_failures(experiment),
-        seeds=_seeds(experiment),
+        failures=failures[: extent.rows],
+        failures_left_out=len(failures[extent.rows :]),
+        seeds=_seeds(experiment.points[: extent.rows], experiment),
     )
 
 
@@ -139,6 +157,27 @@ def _subtitle(experiment: ExperimentResult) -> str:
     if experiment.replications:
         parts.append(experiment.replications)
     return ", ".join(parts)
+
+
+def _choice_note(shown: int, experiment: ExperimentResult) -> str:
+    done = sum(1 for point in experiment.points if point.done)
+    if shown == done:
+        return ""
+    return f"{shown} of {done:,} points; headroom show --point KEY prints any other."
+
+
+def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResult:
+    """Return of the results what the script of the page draws: the pictures of a few points."""
+    experiments = [
+        msgspec.structs.replace(
+            experiment,
+            points=[msgspec.structs.replace(p, estimates={}, seeds=[]) for p in view.closer],
+            factors=[],
+            knees=[],
+        )
+        for experiment, view in zip(result.experiments, views, strict=True)
+    ]
+    return msgspec.structs.replace(result, experiments=experiments, environments=[])
 
 
 def _environment_view(facts: Mapping[str, Any]) -> tuple[Rows, Rows]:
@@ -167,10 +206,10 @@ def _messages(point: PointResult) -> list[str]:
     return list(dict.fromkeys([*point.errors, *(f"fault: {fault}" for fault in point.faults)]))
 
 
-def _seeds(experiment: ExperimentResult) -> list[tuple[str, str]]:
+def _seeds(points: Iterable[PointResult], experiment: ExperimentResult) -> list[tuple[str, str]]:
     return [
         (label_point(point, experiment.factors), ", ".join(map(format_level, point.seeds)))
-        for point in experiment.points
+        for point in points
         if point.seeds
     ]
 
@@ -181,7 +220,10 @@ def _figure_data(result: StudyResult, views: Iterable[ExperimentView]) -> dict[s
         "themes": themes(),
         "figures": [f.to_data() for view in shown for f in (*view.figures, *view.details)],
         "experiments": {
-            experiment.name: {"points": detail_points(experiment), "first": view.first_choice}
+            experiment.name: {
+                "points": detail_points(experiment, view.closer),
+                "first": view.first_choice,
+            }
             for experiment, view in zip(result.experiments, shown, strict=True)
         },
         "name": result.name,

@@ -25,6 +25,7 @@ from headroom.report.words import count_noun, join_words, label_metric, label_po
 Topic: TypeAlias = Literal["Limit", "Knee", "Best", "How sure", "Caution"]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
+_KNEES_AT_MOST = 6
 _NUMBERS_OF_JOBS = ("queue_len_mean", "jobs_mean")
 
 
@@ -139,10 +140,14 @@ def _knees(experiment: ExperimentResult) -> list[str]:
     # What a user sees comes first; stations and pools only explain it.
     seen = [knee for knee in found if "." not in knee.metric] or found
     groups = dict.fromkeys((knee.factor, _where(knee)) for knee in seen)
-    return [
+    sentences = [
         _knee_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
-        for group in groups
+        for group in list(groups)[:_KNEES_AT_MOST]
     ]
+    others = len(groups) - len(sentences)
+    if others:
+        sentences.append(f"{count_noun(others, 'other curve')} with a knee: see the figures.")
+    return sentences
 
 
 def _where(knee: Knee) -> str:

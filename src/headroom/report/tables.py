@@ -13,7 +13,6 @@ from headroom.report.numbers import format_estimate
 from headroom.report.words import direction_phrase, label_factor, title_metric
 
 _COMMON_SCALE_SPAN = 100.0
-RESOURCE_ROWS_AT_MOST = 2_000
 _ESSENTIALS = (
     ("processor", "cpu", "model"),
     ("usable processors", "cpu", "usable_count"),
@@ -73,8 +72,14 @@ def column_scale(estimates: Iterable[Estimate]) -> Scale | None:
     return choose_scale(sizes, found[0].unit, metric=found[0].metric)
 
 
-def points_table(experiment: ExperimentResult) -> Table:
-    """Return the table of all points: levels, responses with intervals, what limits, state."""
+def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
+    """Return the table of the points: levels, responses with intervals, what limits, state.
+
+    Parameters
+    ----------
+    at_most
+        Rows at most; a note then says how many more there are, and where.
+    """
     points = experiment.points
     metrics = [m for m in experiment.responses if any(m in p.estimates for p in points)]
     scales = {m: column_scale(p.estimates[m] for p in points if m in p.estimates) for m in metrics}
@@ -91,9 +96,21 @@ def points_table(experiment: ExperimentResult) -> Table:
             Cell(str(point.done), str(point.done), is_number=True),
             _state_cell(point),
         ]
-        for point in points
+        for point in points[:at_most]
     ]
-    return Table("All points, with 95 % intervals in brackets", heads, rows)
+    caption = "All points" if len(rows) == len(points) else "Points"
+    note = _rest_note(len(rows), len(points), "points")
+    return Table(f"{caption}, with 95 % intervals in brackets", heads, rows, note)
+
+
+def _rest_note(shown: int, total: int, noun: str) -> str:
+    """Return how many rows are missing and where they are; nothing where none is."""
+    if shown >= total:
+        return ""
+    return (
+        f"The first {shown:,} of {total:,} {noun}, {total - shown:,} more are left out; "
+        "headroom export writes all as CSV."
+    )
 
 
 def _metric_head(metric: str, scale: Scale | None, points: Iterable[PointResult]) -> Head:
@@ -140,36 +157,27 @@ def _is_unsteady(point: PointResult) -> bool:
     return point.warm_up is not None and not point.warm_up.is_steady
 
 
-def resources_table(experiment: ExperimentResult) -> Table | None:
+def resources_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
     """Return one row per point and station or pool, None without any."""
-    metrics = list(
-        dict.fromkeys(
-            metric
-            for point in experiment.points
-            for resource in point.resources
-            for metric in resource.estimates
-        )
-    )
+    placed = [(point, found) for point in experiment.points for found in point.resources]
+    if not placed:
+        return None
+    shown = [
+        (point, found, found.estimates_among(point.estimates)) for point, found in placed[:at_most]
+    ]
+    metrics = list(dict.fromkeys(metric for _, _, estimates in shown for metric in estimates))
     rows = [
         [
             *(_level_cell(point.levels.get(f.name), f.is_numeric) for f in experiment.factors),
             Cell(resource.name, resource.name, is_head=True, remark=resource.kind),
-            *(_estimate_cell(resource.estimates.get(metric), None) for metric in metrics),
+            *(_estimate_cell(estimates.get(metric), None) for metric in metrics),
         ]
-        for point in experiment.points
-        for resource in point.resources
+        for point, resource, estimates in shown
     ]
-    if not rows:
-        return None
     heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
     heads += [Head("Part"), *(Head(title_metric(m), is_number=True, hint=m) for m in metrics)]
-    note = f"The first {RESOURCE_ROWS_AT_MOST:,} of {len(rows):,} rows; the data hold all."
-    return Table(
-        "Stations and pools at every point",
-        heads,
-        rows[:RESOURCE_ROWS_AT_MOST],
-        note if len(rows) > RESOURCE_ROWS_AT_MOST else "",
-    )
+    note = _rest_note(len(rows), len(placed), "rows")
+    return Table("Stations and pools", heads, rows, note)
 
 
 def parameters_table(experiment: ExperimentResult) -> Table | None:

@@ -269,6 +269,6 @@ def _render_resources(point: PointResult, screen: _Screen) -> None:
 
 
 def _resource_column(point: PointResult, metric: str) -> _Column:
-    found = [resource.estimates.get(metric) for resource in point.resources]
+    found = [resource.estimates_among(point.estimates).get(metric) for resource in point.resources]
     cells = [format_short(estimate) if estimate else "" for estimate in found]
     return _Column(title_metric(metric), cells, is_number=True)

@@ -105,26 +105,24 @@ def _warm_up(mean: float, *, is_steady: bool) -> WarmUpCut:
     )
 
 
-def _resource(
-    kind: Literal["station", "pool"], name: str, capacity: float, used: float
-) -> Resource:
+def _estimates_of(resource: Resource, used: float) -> list[Estimate]:
+    prefix = f"{resource.kind}.{resource.name}."
     queue = used**4 / max(1 - used, 0.01)
-    metrics = {
-        "utilization": estimate("utilization", "1", used, relative=0.01, better="none"),
-        "queue_len_mean": estimate("queue_len_mean", "1", queue, relative=0.08),
-        "wait_s_mean": estimate("wait_s_mean", "s", 0.005 * queue, relative=0.08),
-        "throughput": estimate("throughput", "1/s", 190.0 * used, better="high"),
-    }
-    return Resource(kind=kind, name=name, capacity=capacity, estimates=metrics)
+    return [
+        estimate(f"{prefix}utilization", "1", used, relative=0.01, better="none"),
+        estimate(f"{prefix}queue_len_mean", "1", queue, relative=0.08),
+        estimate(f"{prefix}wait_s_mean", "s", 0.005 * queue, relative=0.08),
+        estimate(f"{prefix}throughput", "1/s", 190.0 * used, better="high"),
+    ]
 
 
 def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointResult:
     """Return one simulated point with everything that a point can carry."""
     response, used = _response_s(users, servers), _utilization(users, servers)
-    resources = [
-        _resource("station", "web", 4, used * 0.55),
-        _resource("station", "database", servers, used),
-        _resource("pool", "connections", 20, used * 0.8),
+    loads = [
+        (Resource(kind="station", name="web", capacity=4), used * 0.55),
+        (Resource(kind="station", name="database", capacity=servers), used),
+        (Resource(kind="pool", name="connections", capacity=20), used * 0.8),
     ]
     estimates = [
         estimate("response_s_mean", "s", response),
@@ -132,7 +130,7 @@ def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointRes
         estimate("response_s_p95", "s", response * 2.1, relative=0.05),
         estimate("response_s_p99", "s", response * 2.9, relative=0.09),
         estimate("throughput", "1/s", 2.0 * min(users, _SATURATION * servers / 2), better="high"),
-        estimate("station.database.utilization", "1", used, relative=0.01, better="none"),
+        *(found for resource, load in loads for found in _estimates_of(resource, load)),
     ]
     return PointResult(
         key=f"users={users},servers={servers}",
@@ -140,7 +138,7 @@ def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointRes
         done=10,
         failed=0,
         estimates={found.metric: found for found in estimates},
-        resources=resources,
+        resources=[resource for resource, _ in loads],
         bottleneck=Bottleneck(
             limits=used > 0.95,
             kind="station" if used > 0.95 else "none",
@@ -431,6 +429,24 @@ def study(*experiments: ExperimentResult, title: str = "Web shop capacity") -> S
         generated="2026-01-02 03:04:05 UTC",
         headroom_version="0.1.0",
     )
+
+
+def large_study(count: int) -> StudyResult:
+    """Return a sweep of `count` points of which each carries all that a point can."""
+    template = model_experiment()
+    made = [
+        msgspec.structs.replace(
+            template.points[place % 2],
+            key=str(place),
+            levels={"users": place // 10, "servers": place % 10},
+        )
+        for place in range(count)
+    ]
+    factors = [
+        msgspec.structs.replace(factor, levels=list(dict.fromkeys(p.levels[name] for p in made)))
+        for factor, name in zip(template.factors, ("users", "servers"), strict=True)
+    ]
+    return study(msgspec.structs.replace(template, points=made, factors=factors, knees=[]))
 
 
 SHAPES = {

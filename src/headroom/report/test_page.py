@@ -11,17 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headroom.analysis.results import StudyResult
+from headroom.report.extent import WHOLE_UP_TO
 from headroom.report.page import embed_json, render_page
 from headroom.report.test_example_results import (
     SHAPES,
     categorical_experiment,
     claims,
     failing_experiment,
-    model_experiment,
+    large_study,
     study,
 )
 
 FRAME_BYTES_AT_MOST = 1_000_000
+LARGE_BYTES_AT_MOST = 2_000_000
 CONTRAST_AT_LEAST = 4.5
 NASTY = st.one_of(
     st.sampled_from(
@@ -185,30 +187,48 @@ def test_a_study_without_results_says_how_to_get_them() -> None:
     assert "headroom run studies/web-shop" in page
 
 
-def test_large_sweeps_are_thinned_in_the_figure_and_whole_in_the_table() -> None:
-    """A figure draws at most about 5,000 marks and says so."""
-    template = model_experiment()
-    points = [
-        msgspec.structs.replace(
-            template.points[0],
-            key=str(users),
-            levels={"users": users},
-            resources=[],
-            distributions=[],
-            warm_up=None,
-            seeds=[],
-        )
-        for users in range(1, 6_002)
-    ]
-    factor = msgspec.structs.replace(
-        template.factors[0], levels=[point.levels["users"] for point in points]
-    )
-    big = msgspec.structs.replace(
-        template, points=points, factors=[factor], knees=[], responses=["throughput"]
-    )
-    page = render_page(study(big))
-    assert "Drawn: 3,001 of 6,001 points" in page
-    assert page.count("<tr>") > 6_001
+def _without_libraries(page: str) -> int:
+    """Return the bytes of a page besides its chart library and the licences of that."""
+    frame = render_page(SHAPES["failed points"])
+    scripts = [len(text.encode()) for text in re.findall(r"<script>(.*?)</script>", frame, re.S)]
+    return len(page.encode()) - sum(scripts)
+
+
+def test_a_page_does_not_grow_with_the_points_of_alarge_study() -> None:
+    """2 MB besides the chart library, whether a study has two thousand points or ten."""
+    sizes = [_without_libraries(render_page(large_study(count))) for count in (2_000, 10_000)]
+    assert max(sizes) < LARGE_BYTES_AT_MOST
+    assert sizes[1] < 1.05 * sizes[0]
+
+
+def test_a_large_page_says_what_it_leaves_out_and_where_that_is() -> None:
+    page = render_page(large_study(2_000))
+    assert re.search(r"Drawn: [\d,]+ of 2,000 points; results.json holds all.", page)
+    assert "The first 500 of 2,000 points, 1,500 more are left out; headroom export" in page
+    assert re.search(r"(49|50) of 2,000 points; headroom show --point KEY prints any other.", page)
+    assert "The study is larger than a page should be" in page
+    assert 'id="download"' not in page
+
+
+def test_a_small_page_leaves_nothing_out() -> None:
+    page = render_page(large_study(WHOLE_UP_TO))
+    for words in ("Drawn:", "left out", "larger than a page", "prints any other"):
+        assert words not in page.split("<script")[0]
+    assert page.count("<option value=") == WHOLE_UP_TO
+    assert 'id="download"' in page
+
+
+def test_the_points_of_a_large_page_can_be_drawn() -> None:
+    """The script finds every point that can be chosen in the results, with its pictures."""
+    page = render_page(large_study(2_000))
+    parts = dict(re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', page))
+    results = msgspec.json.decode(parts["results"], type=StudyResult)
+    figures = msgspec.json.decode(parts["figures"])
+    chosen = re.findall(r'<option value="([^"]*)"', page)
+    assert [point.key for point in results.experiments[0].points] == chosen
+    assert [point["key"] for point in figures["experiments"]["load"]["points"]] == chosen
+    assert all(point.distributions for point in results.experiments[0].points)
+    assert figures["experiments"]["load"]["first"] in chosen
 
 
 def _luminance(colour: str) -> float:

@@ -12,7 +12,7 @@ import pytest
 
 from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium, open_browser
 from headroom.report.page import render_page
-from headroom.report.test_example_results import SHAPES
+from headroom.report.test_example_results import SHAPES, large_study
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PHONE_PX = 400
@@ -68,6 +68,14 @@ def test_every_figure_is_drawn_in_silence(
     assert _complaints(visit) == []
     assert len(visit.figures) == page.count('class="chart"')
     assert visit.state["drawnScheme"] == scheme
+
+
+def test_a_large_page_is_drawn_in_silence(browser: Browser, tmp_path: Path) -> None:
+    """The page names the points that it holds, and the script finds each."""
+    page = render_page(large_study(2_000))
+    visit = _visit(browser, tmp_path, page, scheme="light")
+    assert _complaints(visit) == []
+    assert len(visit.figures) == page.count('class="chart"')
 
 
 def test_a_phone_shows_the_whole_page(browser: Browser, tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ Invariant: placeholders in a specification are whole strings that start with ``@
 replaces them by the words of the selected point and metric.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
+from headroom.analysis.pictures import evenly
 from headroom.analysis.results import (
     Distribution,
     Estimate,
@@ -42,8 +44,29 @@ def detail_figures(experiment: ExperimentResult) -> list[Figure]:
     return figures
 
 
-def detail_points(experiment: ExperimentResult) -> list[dict[str, Any]]:
-    """Return for each point that can be selected its label, scales, rows and remarks."""
+def closer_points(experiment: ExperimentResult, *, at_most: int) -> list[PointResult]:
+    """Return the points that can be looked at closely, in order.
+
+    Where not all fit, those with pictures come first, evenly spread, and `first_choice` is among
+    them.
+    """
+    done = [point for point in experiment.points if point.done]
+    if len(done) <= at_most:
+        return done
+    first = first_choice(experiment)
+    pictured = [point for point in done if _has_pictures(point)] or done
+    kept = {pictured[place].key for place in evenly(len(pictured), at_most - 1)} | {first}
+    return [point for point in done if point.key in kept]
+
+
+def _has_pictures(point: PointResult) -> bool:
+    return bool(point.distributions or (point.warm_up and point.warm_up.values))
+
+
+def detail_points(
+    experiment: ExperimentResult, points: Iterable[PointResult]
+) -> list[dict[str, Any]]:
+    """Return for each of `points` that has details its label, scales, rows and remarks."""
     return [
         {
             "key": point.key,
@@ -53,14 +76,18 @@ def detail_points(experiment: ExperimentResult) -> list[dict[str, Any]]:
             "remarks": remarks_of(point),
             "warm_up": _warm_up_words(point.warm_up),
         }
-        for point in experiment.points
+        for point in points
         if point.resources or point.distributions or point.warm_up
     ]
 
 
 def first_choice(experiment: ExperimentResult) -> str:
-    """Return the key of the point to show first: the first one that something limits."""
-    points = [point for point in experiment.points if point.done]
+    """Return the key of the point to show first: the first one that something limits.
+
+    Points with pictures come before others.
+    """
+    done = [point for point in experiment.points if point.done]
+    points = [point for point in done if _has_pictures(point)] or done
     limited = [point for point in points if point.bottleneck and point.bottleneck.limits]
     return next((point.key for point in [*limited[:1], *points[-1:]]), "")
 
@@ -120,8 +147,9 @@ def _station_row(resource: Resource, point: PointResult) -> Row:
         point.bottleneck and point.bottleneck.limits and point.bottleneck.name == resource.name
     )
     servers = "servers" if resource.kind == "station" else "tokens"
-    queue = resource.estimates.get(_QUEUE_METRIC)
-    used = resource.estimates.get("utilization")
+    estimates = resource.estimates_among(point.estimates)
+    queue = estimates.get(_QUEUE_METRIC)
+    used = estimates.get("utilization")
     return {
         "name": resource.name,
         "kind": resource.kind,
@@ -129,7 +157,7 @@ def _station_row(resource: Resource, point: PointResult) -> Row:
         "limits": "limits" if limits else "",
         "utilization": estimate_row(used, Scale(100.0, "%")) if used else None,
         "queue": estimate_row(queue, Scale(1.0, "")) if queue else None,
-        "wait": _shown(resource.estimates.get("wait_s_mean")),
+        "wait": _shown(estimates.get("wait_s_mean")),
     }
 
 

@@ -42,7 +42,8 @@ def dots(
     title
         Title of the value axis, with its unit.
     """
-    labels = axis.labels
+    drawn = {row["level"] for row in rows}
+    labels = [label for label in axis.labels if label in drawn]
     place = {
         "y": {
             "field": "level",

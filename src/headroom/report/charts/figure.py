@@ -1,18 +1,21 @@
 """One figure of the page: its specification, caption and the rows it draws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+from headroom.analysis.pictures import evenly
 from headroom.analysis.results import Estimate
 from headroom.quantities import Scale
+from headroom.report.extent import fair_shares
 from headroom.report.numbers import format_estimate
 from headroom.report.words import count_noun
 
 Row: TypeAlias = dict[str, Any]
 Spec: TypeAlias = dict[str, Any]
+Item = TypeVar("Item")
 
-MARKS_AT_MOST = 5_000
+_ENDS = 2
 HEIGHT_PX = 300
 
 
@@ -76,27 +79,56 @@ def estimate_row(estimate: Estimate, scale: Scale) -> Row:
     }
 
 
-def thin(rows: Sequence[Row], *, at_most: int = MARKS_AT_MOST) -> tuple[list[Row], str]:
-    """Return at most about `at_most` rows, evenly taken, and a sentence where some are missing.
+def thin(
+    items: Sequence[Item], *, at_most: int, curve_of: Callable[[Item], Hashable]
+) -> list[Item]:
+    """Return at most `at_most` items, evenly of each curve.
+
+    The ends of a curve stay. Where there are too many curves for that, items are taken evenly
+    from all.
+
+    Parameters
+    ----------
+    items
+        What would be drawn, in order.
+    at_most
+        How many may be drawn.
+    curve_of
+        The curve that an item belongs to.
 
     Examples
     --------
-    >>> thin([{"x": 1}, {"x": 2}])
-    ([{'x': 1}, {'x': 2}], '')
-    >>> rows, note = thin([{"x": i} for i in range(10)], at_most=5)
-    >>> [row["x"] for row in rows], note
-    ([0, 2, 4, 6, 8, 9], 'Drawn: 6 of 10 points; the table and the data hold all.')
+    >>> thin(range(20), at_most=6, curve_of=lambda number: number % 2)
+    [0, 1, 8, 9, 18, 19]
     """
-    if len(rows) <= at_most:
-        return list(rows), ""
-    step = -(-len(rows) // at_most)
-    kept = list(rows[::step])
-    if rows[-1] is not kept[-1]:
-        kept.append(rows[-1])
-    return kept, (
-        f"Drawn: {len(kept):,} of {count_noun(len(rows), 'point')}; "
-        "the table and the data hold all."
-    )
+    if len(items) <= at_most:
+        return list(items)
+    curves: dict[Hashable, list[int]] = {}
+    for place, item in enumerate(items):
+        curves.setdefault(curve_of(item), []).append(place)
+    if len(curves) * _ENDS <= at_most:
+        shares = fair_shares([len(places) for places in curves.values()], at_most)
+        kept = sorted(
+            places[taken]
+            for places, share in zip(curves.values(), shares, strict=True)
+            for taken in evenly(len(places), share)
+        )
+    else:
+        kept = evenly(len(items), at_most)
+    return [items[place] for place in kept]
+
+
+def drawn_words(drawn: int, total: int) -> str:
+    """Return how many points a figure leaves out; nothing where it draws all.
+
+    Examples
+    --------
+    >>> drawn_words(6, 20), drawn_words(6, 6)
+    ('Drawn: 6 of 20 points; results.json holds all.', '')
+    """
+    if drawn == total:
+        return ""
+    return f"Drawn: {drawn:,} of {count_noun(total, 'point')}; results.json holds all."
 
 
 def describe_interval(estimates: Sequence[Estimate]) -> str:

@@ -3,9 +3,16 @@
 from collections.abc import Sequence
 
 from headroom.analysis.results import Estimate, ExperimentResult, Knee, PointResult
-from headroom.quantities import Scale, choose_scale, format_level
+from headroom.quantities import Scale, choose_scale, format_levels
 from headroom.report.charts.dots import dots
-from headroom.report.charts.figure import Figure, Row, describe_interval, estimate_row, thin
+from headroom.report.charts.figure import (
+    Figure,
+    Row,
+    describe_interval,
+    drawn_words,
+    estimate_row,
+    thin,
+)
 from headroom.report.charts.lines import lines
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
 from headroom.report.numbers import format_knee
@@ -19,17 +26,25 @@ from headroom.report.words import (
 
 _SERIES_AT_MOST = 8
 _LEVELS_OF_A_CURVE = 3
+_SERIES_IN_A_LEGEND = 24
+_KNEES_AT_MOST = 200
 _LABELS_IN_HALF_A_ROW = 20
 
 
-def sweep_figures(experiment: ExperimentResult) -> list[Figure]:
-    """Return the figures of all responses over all factors that have more than one level."""
+def sweep_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
+    """Return the figures of all responses over all factors that have more than one level.
+
+    Parameters
+    ----------
+    marks
+        Marks per figure at most.
+    """
     dimensions = dimensions_of(experiment)
     numeric = [dimension for dimension in dimensions if dimension.is_numeric]
     figures = []
     for metric in experiment.responses:
         axes = _worth_an_axis(numeric, dimensions) or dimensions[:1]
-        figures += [_figure(experiment, metric, axis, dimensions) for axis in axes]
+        figures += [_figure(experiment, metric, axis, dimensions, marks) for axis in axes]
     return [figure for figure in figures if figure.rows]
 
 
@@ -49,7 +64,11 @@ def _worth_an_axis(
 
 
 def _figure(
-    experiment: ExperimentResult, metric: str, axis: Dimension, dimensions: Sequence[Dimension]
+    experiment: ExperimentResult,
+    metric: str,
+    axis: Dimension,
+    dimensions: Sequence[Dimension],
+    marks: int,
 ) -> Figure:
     beside, held = split_rest([other for other in dimensions if other is not axis])
     series = beside or _lead_of(axis)
@@ -58,13 +77,16 @@ def _figure(
     ]
     estimates = [estimate for _, estimate in found]
     scale = scale_of(estimates)
-    rows, note = thin(
-        [
-            _row(point, estimate, scale, axis=axis, series=series, held=held)
-            for point, estimate in found
-        ]
+    drawn = thin(
+        found,
+        at_most=marks,
+        curve_of=lambda pair: (
+            series.label_of(pair[0]) if series else "",
+            hold_label(pair[0], held),
+        ),
     )
-    knees = _knee_rows(experiment, metric, axis, series, held)
+    rows = [_row(p, estimate, scale, axis=axis, series=series, held=held) for p, estimate in drawn]
+    knees = _knee_rows(experiment, metric, axis, series, held)[:_KNEES_AT_MOST]
     missing = len(experiment.points) - len(found)
     words = [describe_interval(estimates), _knee_words(knees), _missing_words(missing)]
     better = estimates[0].better if estimates else "none"
@@ -84,7 +106,7 @@ def _figure(
     return Figure(
         key=f"{experiment.name}-{metric}-{axis.name}".replace(" / ", "-").replace(".", "-"),
         title=f"{title_metric(metric)} by {axis.name}",
-        caption=" ".join(filter(None, [*words, note])),
+        caption=" ".join(filter(None, [*words, drawn_words(len(rows), len(found))])),
         direction=direction_phrase(better),
         spec=spec,
         rows=rows,
@@ -114,7 +136,8 @@ def scale_of(estimates: Sequence[Estimate]) -> Scale:
 def split_rest(rest: Sequence[Dimension]) -> tuple[Dimension | None, list[Dimension]]:
     """Return the dimension that makes the series, and those that are held by a choice."""
     fitting = [dimension for dimension in rest if len(dimension.labels) <= _SERIES_AT_MOST]
-    series = next(iter(fitting or rest), None)
+    legible = [other for other in rest if len(other.labels) <= _SERIES_IN_A_LEGEND]
+    series = next(iter(fitting or legible), None)
     return series, [dimension for dimension in rest if dimension is not series]
 
 
@@ -128,12 +151,11 @@ def _row(
     held: Sequence[Dimension],
 ) -> Row:
     level = axis.number_of(point) if axis.is_numeric else axis.label_of(point)
-    levels = ", ".join(f"{name} = {format_level(value)}" for name, value in point.levels.items())
     return {
         "level": level,
         "series": series.label_of(point) if series else "",
         "hold": hold_label(point, held),
-        "point": levels,
+        "point": format_levels(point.levels),
         **estimate_row(estimate, scale),
     }
 

@@ -1,32 +1,50 @@
 """Scatter of two metrics of one experiment: what one pays for what one gets."""
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 from headroom.quantities import Scale, format_level
 from headroom.report.charts.channels import ZOOM, log_axis, series_channels
-from headroom.report.charts.figure import HEIGHT_PX, Figure, Row, Spec, describe_interval, thin
+from headroom.report.charts.figure import (
+    HEIGHT_PX,
+    Figure,
+    Row,
+    Spec,
+    describe_interval,
+    drawn_words,
+    thin,
+)
 from headroom.report.charts.sweep import scale_of
 from headroom.report.dimensions import is_log_like
+from headroom.report.extent import fair_shares
 from headroom.report.numbers import format_estimate
 from headroom.report.words import axis_title, label_levels, label_metric, title_metric
 
+Pair: TypeAlias = tuple[PointResult, Estimate, Estimate]
+"""A point with its estimates across and up."""
 _FIGURES_AT_MOST = 2
 _LABELS_AT_MOST = 30
 _SERIES_AT_MOST = 7
 
 
-def tradeoff_figures(experiment: ExperimentResult) -> list[Figure]:
-    """Return scatters of the first response against the next ones, for measured experiments."""
+def tradeoff_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
+    """Return scatters of the first response against the next ones, for measured experiments.
+
+    Parameters
+    ----------
+    marks
+        Marks per figure at most; what no other point beats is drawn first.
+    """
     if experiment.column != "measure" or not experiment.responses:
         return []
     first, *others = experiment.responses
-    figures = [_figure(experiment, first, other) for other in others[:_FIGURES_AT_MOST]]
+    figures = [_figure(experiment, first, other, marks) for other in others[:_FIGURES_AT_MOST]]
     return [figure for figure in figures if figure.rows and len(figure.rows) > 1]
 
 
-def _figure(experiment: ExperimentResult, across: str, up: str) -> Figure:
+def _figure(experiment: ExperimentResult, across: str, up: str, marks: int) -> Figure:
     found = [
         (point, point.estimates[across], point.estimates[up])
         for point in experiment.points
@@ -37,8 +55,13 @@ def _figure(experiment: ExperimentResult, across: str, up: str) -> Figure:
     scales = (scale_of(x_estimates), scale_of(y_estimates))
     best = frontier(found)
     series = _series_of(experiment)
-    drawn = [_row(point, x, y, scales, series, is_best=point.key in best) for point, x, y in found]
-    rows, note = thin([{**row, "place": place} for place, row in enumerate(drawn)])
+    drawn = _drawn(found, best, series, marks)
+    rows = [
+        {**_row(point, x, y, scales, series, is_best=point.key in best), "place": place}
+        for place, (point, x, y) in enumerate(found)
+        if point.key in drawn
+    ]
+    note = drawn_words(len(rows), len(found))
     titles = (
         axis_title(across, scales[0]),
         axis_title(up, scales[1]),
@@ -52,6 +75,20 @@ def _figure(experiment: ExperimentResult, across: str, up: str) -> Figure:
         rows=rows,
         experiment=experiment.name,
     )
+
+
+def _drawn(found: Sequence[Pair], best: set[str], series: Sequence[str], marks: int) -> set[str]:
+    """Return the keys of the points to draw: unbeaten ones first, of the rest an even choice."""
+    shares = fair_shares([len(best), len(found) - len(best)], marks)
+    return {
+        point.key
+        for is_best, share in zip((True, False), shares, strict=True)
+        for point, _, _ in thin(
+            [pair for pair in found if (pair[0].key in best) == is_best],
+            at_most=share,
+            curve_of=lambda pair: pair[0].levels.get(series[0]) if series else None,
+        )
+    }
 
 
 def _directions(across: Sequence[Estimate], up: Sequence[Estimate]) -> str:
@@ -71,7 +108,7 @@ def _series_of(experiment: ExperimentResult) -> list[str]:
     return [first.name, *dict.fromkeys(format_level(level) for level in first.levels)]
 
 
-def frontier(found: Sequence[tuple[PointResult, Estimate, Estimate]]) -> set[str]:
+def frontier(found: Sequence[Pair]) -> set[str]:
     """Return the keys of the points that no other point beats in both metrics.
 
     Empty where a metric has no direction; ties beat nobody.
@@ -79,14 +116,13 @@ def frontier(found: Sequence[tuple[PointResult, Estimate, Estimate]]) -> set[str
     if not found or "none" in {found[0][1].better, found[0][2].better}:
         return set()
     costs = {point.key: (_cost(x), _cost(y)) for point, x, y in found}
-    return {
-        key
-        for key, cost in costs.items()
-        if not any(
-            other[0] <= cost[0] and other[1] <= cost[1] and other != cost
-            for other in costs.values()
-        )
-    }
+    unbeaten: set[tuple[float, float]] = set()
+    least_up = math.inf
+    for across, up in sorted(set(costs.values())):
+        if up < least_up:  # All that come before cost no more across.
+            unbeaten.add((across, up))
+            least_up = up
+    return {key for key, cost in costs.items() if cost in unbeaten}
 
 
 def _cost(estimate: Estimate) -> float:

@@ -327,7 +327,7 @@
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
   }
-  document.getElementById("download").addEventListener("click", () => {
+  document.getElementById("download")?.addEventListener("click", () => {
     const blob = new Blob([document.getElementById("results").textContent], { type: "application/json" });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);

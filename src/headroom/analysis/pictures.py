@@ -1,0 +1,25 @@
+"""Which points keep their pictures: distributions, raw samples, and the warm-up curve.
+
+A picture is some 7 kB of a point that holds 10 kB otherwise, and nobody looks at ten thousand.
+
+Invariant: estimates, verdicts and checks are kept for every point; only pictures are spared, and
+only where an experiment has more than `PICTURES_AT_MOST` points.
+"""
+
+PICTURES_AT_MOST = 500
+"""Points of an experiment whose pictures are stored."""
+
+
+def evenly(count: int, at_most: int) -> list[int]:
+    """Return at most `at_most` of the places 0 to `count` - 1, first and last among them.
+
+    Examples
+    --------
+    >>> evenly(3, 5), evenly(11, 3), evenly(11, 1), evenly(0, 3)
+    ([0, 1, 2], [0, 5, 10], [0], [])
+    """
+    if count <= at_most:
+        return list(range(count))
+    if at_most <= 1:
+        return [0][:at_most]
+    return [place * (count - 1) // (at_most - 1) for place in range(at_most)]

@@ -1,0 +1,100 @@
+"""How much of a study one page holds, so that it can be mailed and opened whatever its size.
+
+Up to `WHOLE_UP_TO` points a page holds everything. Beyond that, figures, tables and the points
+that can be looked at closely share fixed budgets; the page says what it leaves out and where
+that is: in results.json and in `headroom export`.
+
+Invariant: the size of a page does not grow with the number of points beyond `WHOLE_UP_TO`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.report.dimensions import dimensions_of
+
+WHOLE_UP_TO = 300
+"""Points of a study whose page holds all there is."""
+MARKS_AT_MOST = 5_000
+"""Marks of one figure, also in a page that holds all."""
+_ROWS_IN_ALL = 500
+_RESOURCE_ROWS_IN_ALL = 200
+_MARKS_IN_ALL = 3_000
+_DETAILS_IN_ALL = 50
+_TRADE_OFFS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """What a page holds of one experiment.
+
+    Parameters
+    ----------
+    rows
+        Points in the table, of which each also gives its seeds and messages.
+    resource_rows
+        Rows of the table of stations and pools.
+    marks
+        Marks per figure.
+    details
+        Points that can be chosen and looked at.
+    """
+
+    rows: int
+    resource_rows: int
+    marks: int
+    details: int
+
+
+def is_whole(result: StudyResult) -> bool:
+    """Return whether a page holds everything of the study."""
+    return sum(len(experiment.points) for experiment in result.experiments) <= WHOLE_UP_TO
+
+
+def whole_extent(experiment: ExperimentResult) -> Extent:
+    """Return the extent that leaves nothing out, up to `WHOLE_UP_TO` points."""
+    count = len(experiment.points)
+    rows = sum(len(point.resources) for point in experiment.points)
+    return Extent(rows=count, resource_rows=rows, marks=MARKS_AT_MOST, details=count)
+
+
+def extents_of(result: StudyResult) -> list[Extent]:
+    """Return the extent of each experiment."""
+    if is_whole(result):
+        return [whole_extent(experiment) for experiment in result.experiments]
+    sizes = [len(experiment.points) for experiment in result.experiments]
+    figures = [_figure_count(experiment) for experiment in result.experiments]
+    marks = fair_shares([size * n for size, n in zip(sizes, figures, strict=True)], _MARKS_IN_ALL)
+    return [
+        Extent(rows=rows, resource_rows=resource_rows, marks=-(-share // n), details=details)
+        for rows, resource_rows, details, share, n in zip(
+            fair_shares(sizes, _ROWS_IN_ALL),
+            fair_shares(sizes, _RESOURCE_ROWS_IN_ALL),
+            fair_shares(sizes, _DETAILS_IN_ALL),
+            marks,
+            figures,
+            strict=True,
+        )
+    ]
+
+
+def _figure_count(experiment: ExperimentResult) -> int:
+    axes = max(1, sum(dimension.is_numeric for dimension in dimensions_of(experiment)))
+    trade_offs = _TRADE_OFFS if experiment.column == "measure" else 0
+    return max(1, len(experiment.responses)) * axes + trade_offs
+
+
+def fair_shares(sizes: Sequence[int], budget: int) -> list[int]:
+    """Return how much of `budget` each of several parts gets: the small ones whole first.
+
+    Examples
+    --------
+    >>> fair_shares([10_000, 20, 500], 300), fair_shares([5, 6], 300)
+    ([140, 20, 140], [5, 6])
+    """
+    shares = [0] * len(sizes)
+    left = budget
+    for served, place in enumerate(sorted(range(len(sizes)), key=lambda place: sizes[place])):
+        shares[place] = min(sizes[place], left // (len(sizes) - served))
+        left -= shares[place]
+    return shares
