@@ -1,5 +1,4 @@
-"""The whole laboratory from contextlib import closing
-from the outside: the command line as a user types it.
+"""The whole laboratory from the outside: the command line as a user types it.
 
 Every test starts the real command in a process of its own, on a copy of a starter study.
 """
@@ -12,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
