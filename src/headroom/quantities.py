@@ -30,6 +30,8 @@ _SCALED_UNITS = {
 
 _SHARES = ("utilization", "share")
 """Endings of metrics that are parts of a whole."""
+_ROUNDING = 1e-12
+"""Relative room for the rounding of a quotient that is rounded up."""
 _GROUPED_FROM = 10_000
 _LARGEST_PLAIN_COUNT = 1_000_000
 _LARGEST_EXACT_INTEGER = 2**53
@@ -241,6 +243,20 @@ def format_percent(share: float) -> str:
     '98.7 %'
     """
     return f"{format_plain(100.0 * share, decimals=1)} %"
+
+
+def format_limit(share: float) -> str:
+    """Return a share that is not exceeded: two digits in per cent, rounded up.
+
+    Examples
+    --------
+    >>> format_limit(0.00081421), format_limit(0.335), format_limit(0.0)
+    ('0.082 %', '34 %', '0 %')
+    """
+    if share <= 0.0 or not math.isfinite(share):
+        return f"{format_scaled(share, Scale(100.0, '%'))} %"
+    step = 10.0 ** (_place(share) - 1)
+    return format_given(math.ceil(share / step * (1.0 - _ROUNDING)) * step, "1", metric="share")
 
 
 def format_ratio(value: float, low: float | None, high: float | None) -> str:

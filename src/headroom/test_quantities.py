@@ -11,6 +11,7 @@ from headroom.quantities import (
     choose_scale,
     format_bounds,
     format_given,
+    format_limit,
     format_quantity,
     format_ratio,
     to_ascii,
@@ -87,6 +88,12 @@ def test_a_given_number_is_read_back_as_it_was_stated(value: float, unit: str) -
     assert text.endswith(scale.suffix)
     assert float(number[0].replace(",", "")) / scale.factor == pytest.approx(value, rel=6e-4)
     assert not re.search(r"\.\d*0$", number[0])
+
+
+@given(share=st.floats(min_value=1e-7, max_value=0.99))
+def test_a_limit_is_never_below_what_it_bounds_and_close_to_it(share: float) -> None:
+    limit = float(format_limit(share).removesuffix(" %")) / 100.0
+    assert share * (1.0 - 1e-9) <= limit <= share * 1.11
 
 
 @given(

@@ -111,6 +111,6 @@ class Words:
         ends = (samples[high], samples[low]) if sign > 0.0 else (samples[low], samples[high])
         step = "rise" if sign > 0.0 else "fall"
         return (
-            f"{first}, {last}, in {len(levels) - 1} steps; the smallest {step} is "
+            f"{first} to {last} in {len(levels) - 1} steps; smallest {step} "
             f"{self.found(difference(*ends))} from {format_level(low)} to {format_level(high)}"
         )

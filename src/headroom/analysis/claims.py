@@ -31,7 +31,7 @@ from headroom.experiment.study import (
     Where,
 )
 from headroom.experiment.system import Value
-from headroom.quantities import format_given, format_level, format_levels
+from headroom.quantities import format_level, format_levels, format_limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +242,8 @@ def _check_flat(claim: FlatClaim, evidence: Evidence) -> Finding:
 def _flat_in_words(samples: Sequence[Sample], mean: float, words: Words) -> str:
     on_average = words.found(contrast(samples, [1.0 / len(samples)] * len(samples)))
     largest = max(abs(sample.value - mean) for sample in samples)
-    away = f"{format_given(largest / abs(mean), '1', metric='share')} of that" if mean else ""
-    return f"{on_average} on average, no level more than {away or words.given(largest)} away"
+    within = format_limit(largest / abs(mean)) if mean else words.given(largest)
+    return f"{on_average} on average, every level within {within} of it"
 
 
 def _within_of_mean(

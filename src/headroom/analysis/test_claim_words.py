@@ -26,16 +26,16 @@ def test_few_levels_are_all_named() -> None:
 
 def test_many_levels_are_told_by_their_ends_and_the_weakest_step() -> None:
     text = Words(unit="1/s").curve(curve([1.0, 2.0, 4.0, 4.5, 6.0, 9.0]), sign=1.0)
-    assert text.startswith("1.00 /s at 10, 9.00 /s at 60, in 5 steps")
-    assert re.search(r"smallest rise is 0\.50 /s \(.*\) from 30 to 40$", text)
+    assert text.startswith("1.00 /s at 10 to 9.00 /s at 60 in 5 steps")
+    assert re.search(r"smallest rise 0\.50 /s \(.*\) from 30 to 40$", text)
 
 
 def test_a_step_back_is_shown_as_what_it_is() -> None:
     """The sign tells a contradiction from a small step."""
     rising = Words(unit="1/s").curve(curve([1.0, 2.0, 4.0, 3.5, 6.0, 9.0]), sign=1.0)
-    assert "smallest rise is \N{MINUS SIGN}0.50 /s" in rising
+    assert "smallest rise \N{MINUS SIGN}0.50 /s" in rising
     falling = Words(unit="1/s").curve(curve([9.0, 6.0, 3.5, 4.0, 2.0, 1.0]), sign=-1.0)
-    assert "smallest fall is \N{MINUS SIGN}0.50 /s" in falling
+    assert "smallest fall \N{MINUS SIGN}0.50 /s" in falling
     assert falling.endswith("from 30 to 40")
 
 
