@@ -57,7 +57,8 @@ new Promise((resolve) => {
       chart.dataset.figure,
       { state: chart.dataset.state, marks: Number(chart.dataset.marks ?? 0),
         isThere: chart.querySelector("svg, canvas") !== null,
-        isBroken: chart.innerHTML.includes("NaN"), width: chart.clientWidth },
+        isBroken: chart.innerHTML.includes("NaN"), width: chart.clientWidth,
+        drawnWidth: chart.querySelector("svg, canvas")?.getBoundingClientRect().width ?? 0 },
     ])),
     overflow: root.scrollWidth - root.clientWidth,
   }));
@@ -76,7 +77,7 @@ class Visit:
     state
         The page's own status: ``state``, ``drawn``, ``empty``, ``failed``, ``problems``.
     figures
-        Figure key to ``state``, ``marks``, ``isThere``, ``isBroken``, ``width``.
+        Figure key to ``state``, ``marks``, ``isThere``, ``isBroken``, ``width``, ``drawnWidth``.
     overflow
         Pixels by which the page is wider than its window.
     console
@@ -120,6 +121,7 @@ class Browser:
         height: int = 900,
         picture: Path | None = None,
         action: str = "",
+        is_printed: bool = False,
     ) -> Visit:
         """Open `page`, wait until its figures are drawn, and return what was seen.
 
@@ -135,12 +137,16 @@ class Browser:
             Where to write a PNG of the whole page, None for no picture.
         action
             JavaScript to run once the figures are drawn; the page is then awaited again.
+        is_printed
+            Whether `action` meets the styles of print; the figures were drawn for the screen.
         """
         tab = self._open_tab(scheme=scheme, width=width, height=height)
         self._events.clear()
         self._call("Page.navigate", {"url": page.resolve().as_uri()}, session=tab)
         self._wait_for("Page.loadEventFired", session=tab)
         seen = json.loads(self._evaluate(_STATE, session=tab))
+        if is_printed:
+            self._call("Emulation.setEmulatedMedia", {"media": "print"}, session=tab)
         if action:
             self._evaluate(action, session=tab)
             seen = json.loads(self._evaluate(_STATE, session=tab))

@@ -15,6 +15,7 @@ from headroom.report.page import render_page
 from headroom.report.test_example_results import SHAPES, large_study
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+PAPER_PX = 700
 PHONE_PX = 400
 
 
@@ -35,10 +36,11 @@ def _visit(
     scheme: Scheme = "light",
     width: int = 1280,
     action: str = "",
+    is_printed: bool = False,
 ) -> Visit:
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
-    return browser.visit(path, scheme=scheme, width=width, action=action)
+    return browser.visit(path, scheme=scheme, width=width, action=action, is_printed=is_printed)
 
 
 def _complaints(visit: Visit) -> list[str]:
@@ -82,6 +84,18 @@ def test_a_phone_shows_the_whole_page(browser: Browser, tmp_path: Path) -> None:
     """Nothing but tables scrolls sideways, and those inside their own frame."""
     visit = _visit(browser, tmp_path, render_page(SHAPES["everything"]), width=PHONE_PX)
     assert _complaints(visit) == []
+
+
+def test_figures_drawn_for_a_screen_fit_the_paper(browser: Browser, tmp_path: Path) -> None:
+    visit = _visit(
+        browser,
+        tmp_path,
+        render_page(SHAPES["everything"]),
+        action=f"document.body.style.width = '{PAPER_PX}px'",
+        is_printed=True,
+    )
+    assert all(0 < figure["drawnWidth"] <= figure["width"] for figure in visit.figures.values())
+    assert max(figure["width"] for figure in visit.figures.values()) < PAPER_PX
 
 
 @pytest.mark.parametrize(
