@@ -120,14 +120,15 @@ def _add_point(
 ) -> None:
     experiment = analysed.experiment
     precision = _precision(experiment, rows)
+    planned = _planned_replications(experiment, len(rows), precision=precision)
     result, samples = analyse_point(
-        experiment, point, rows, precision=precision, is_pictured=is_pictured
+        experiment, point, rows, planned=planned, precision=precision, is_pictured=is_pictured
     )
     analysed.points.append(result)
     analysed.samples.append(
         {name: sample for name, sample in samples.items() if name in analysed.needed}
     )
-    analysed.planned += _planned_replications(experiment, len(rows), precision=precision)
+    analysed.planned += planned
     analysed.newest = max([analysed.newest, *(row.started_at for row in rows)])
 
 

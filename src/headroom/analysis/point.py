@@ -85,6 +85,7 @@ def analyse_point(
     point: Point,
     rows: Sequence[ReplicationRow],
     *,
+    planned: int,
     precision: bool | None,
     is_pictured: bool = True,
 ) -> tuple[PointResult, dict[str, Sample]]:
@@ -96,6 +97,8 @@ def analyse_point(
         The point.
     rows
         Its replications that count, done and failed, in order.
+    planned
+        Replications that the point needs in all, as far as that is known now.
     precision
         Whether the stopping rule was satisfied; None where replications are fixed.
     is_pictured
@@ -112,6 +115,7 @@ def analyse_point(
         levels=dict(point.levels),
         done=len(done),
         failed=len(failed),
+        planned=planned,
         errors=_counted([row.error for row in failed]),
         faults=_counted(summary.faults),
         estimates=estimates,

@@ -133,6 +133,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     levels: dict[str, Value]
     done: int
     failed: int
+    planned: int = 0
+    """Replications that the point needs in all, as far as that is known now."""
     errors: list[str] = []
     faults: list[str] = []
     estimates: dict[str, Estimate] = {}
@@ -145,6 +147,16 @@ class PointResult(_Result, frozen=True, kw_only=True):
     seeds: list[int] = []
     precision_reached: bool | None = None
     """None where replications are fixed."""
+
+    @property
+    def is_finished(self) -> bool:
+        """True where every planned replication has succeeded."""
+        return self.done >= self.planned
+
+    @property
+    def lacks_figures(self) -> bool:
+        """True where replications finished, and yet none of them may be reported."""
+        return self.done > 0 and not self.estimates
 
 
 class Factor(_Result, frozen=True, kw_only=True):

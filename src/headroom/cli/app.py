@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from headroom.cli import export_command, init_command, inspect_commands, run_command
 from headroom.cli.output import error_console
-from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError
+from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 from headroom.version import version
 
 
@@ -41,19 +41,31 @@ def _report(error: HeadroomError) -> None:
         console.print(f"  cure: {error.cure}", markup=False, highlight=False)
 
 
-def _known_system_error(error: OSError) -> EnvironmentUnfitError | None:
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_FORBIDDEN = {errno.EACCES, errno.EROFS, errno.EPERM}
+_IN_THE_WAY = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY}
+
+
+def _known_system_error(error: OSError) -> HeadroomError | None:
     """Return the operating system's refusal as an error with a cure, None for other causes."""
-    place = f" ({error.filename})" if error.filename else ""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    place = f" ({error.filename2 or error.filename})" if error.filename else ""
+    if error.errno in _FULL:
         return EnvironmentUnfitError(
             f"the disk is full{place}; every finished replication is in the journal",
             cure="free some space and run the same command again",
         )
-    if error.errno in {errno.EACCES, errno.EROFS, errno.EPERM}:
+    if error.errno in _FORBIDDEN:
         return EnvironmentUnfitError(
             f"not allowed to write{place}: {error.strerror}",
             cure="change the permissions of that folder, or copy the study to one of yours",
         )
+    if error.errno in _IN_THE_WAY:
+        return EnvironmentUnfitError(
+            f"something else is in the way{place}: {error.strerror}",
+            cure="move it away; a folder stands where a file is needed, or the other way round",
+        )
+    if error.errno == errno.ENAMETOOLONG:
+        return StudyError(f"the path is too long{place}", cure="use a shorter path")
     return None
 
 

@@ -1,6 +1,7 @@
 """`headroom status`, `show`, `report` and `list`: look at studies and their results."""
 
 import webbrowser
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -8,24 +9,32 @@ import msgspec
 import typer
 from rich.table import Table
 
-from headroom.analysis.results import ExperimentResult
+from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.paths import JOURNAL_NAME
+from headroom.experiment.plan import PlannedExperiment
 from headroom.experiment.registry import system_names
 from headroom.experiment.study_file import load_study
 from headroom.report.terminal import render_study
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one experiment has come, in points."""
+    """How far one experiment has come: each point is in one of four states."""
 
     experiment: str
     points: int
-    done: int
-    failed: int
+    finished: int
+    """Every planned replication has succeeded, and there are figures."""
     open: int
+    """Some replications are still to be run."""
+    failed: int
+    """A replication has failed."""
+    without_figures: int
+    """All ran, but nothing may be reported: no steady state, or a run that carries a fault."""
+    replications: int
+    planned_replications: int
 
 
 def status(
@@ -35,38 +44,59 @@ def status(
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """Tell how far a study has come: finished, failed and open points per experiment."""
+    """Tell how far a study has come: finished, open and failed points per experiment."""
     plan = session.open_plan(study, quick=quick)
     if session.journal_of(plan).exists():
         with session.existing_journal(plan) as journal:
             rows = [_status_of(item) for item in session.analysed(plan, journal).experiments]
     else:
-        rows = [
-            Status(experiment=item.spec.name, points=count, done=0, failed=0, open=count)
-            for item in plan.experiments
-            for count in [len(item.points)]
-        ]
+        rows = [_status_before_the_first_run(item) for item in plan.experiments]
     if as_json:
         write_json("status", rows)
         return
-    table = Table("experiment", "points", "done", "failed", "open")
+    table = Table(
+        "experiment", "points", "finished", "open", "failed", "without figures", "replications"
+    )
     for row in rows:
-        table.add_row(
-            row.experiment, str(row.points), str(row.done), str(row.failed), str(row.open)
-        )
+        counts = (row.points, row.finished, row.open, row.failed, row.without_figures)
+        done = f"{row.replications} of {row.planned_replications}"
+        table.add_row(row.experiment, *map(str, counts), done)
     result_console(color).print(table)
 
 
 def _status_of(experiment: ExperimentResult) -> Status:
-    count = len(experiment.points)
-    failed = sum(1 for point in experiment.points if point.failed)
-    done = sum(1 for point in experiment.points if point.done and not point.failed)
+    states = Counter(map(_state_of, experiment.points))
     return Status(
         experiment=experiment.name,
+        points=len(experiment.points),
+        finished=states["finished"],
+        open=states["open"],
+        failed=states["failed"],
+        without_figures=states["without figures"],
+        replications=sum(point.done for point in experiment.points),
+        planned_replications=sum(point.planned for point in experiment.points),
+    )
+
+
+def _state_of(point: PointResult) -> str:
+    if point.failed:
+        return "failed"
+    if not point.is_finished:
+        return "open"
+    return "without figures" if point.lacks_figures else "finished"
+
+
+def _status_before_the_first_run(experiment: PlannedExperiment) -> Status:
+    count = len(experiment.points)
+    return Status(
+        experiment=experiment.spec.name,
         points=count,
-        done=done,
-        failed=failed,
-        open=count - done - failed,
+        finished=0,
+        open=count,
+        failed=0,
+        without_figures=0,
+        replications=0,
+        planned_replications=count * experiment.first_replications,
     )
 
 

@@ -56,9 +56,7 @@ def run(
     if dry_run:
         _print_plan(plan, as_json=as_json)
         return
-    path = session.journal_of(plan)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with Journal.open(path, create=True) as journal:
+    with Journal.open(session.journal_of(plan), create=True) as journal:
         outcome = run_plan(
             plan.only(only) if only else plan,
             journal,
@@ -87,11 +85,16 @@ def _say_what_was_reused(outcome: Outcome, *, quiet: bool) -> None:
 def _exit_code(outcome: Outcome, result: StudyResult, *, check: bool) -> ExitCode:
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
-    if outcome.failed:
+    if outcome.failed or _lacks_figures(result):
         return ExitCode.POINTS_FAILED
     if check and any(claim.verdict != "holds" for claim in result.claims):
         return ExitCode.CLAIMS_DIFFER
     return ExitCode.DONE
+
+
+def _lacks_figures(result: StudyResult) -> bool:
+    """Return whether a point ran and yet has nothing to report: asked for, and not there."""
+    return any(point.lacks_figures for item in result.experiments for point in item.points)
 
 
 class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
