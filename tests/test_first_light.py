@@ -140,8 +140,8 @@ def test_stdout_holds_one_json_document_that_the_published_schema_accepts(tmp_pa
     document = json.loads(run.stdout)
     assert document["kind"] == "study-result"
     schema = json.loads(headroom("schema", "results").stdout)
-    jsonschema.validate(document["study-result"], schema)
-    assert document["study-result"]["done"] == 9
+    jsonschema.validate(document["content"], schema)
+    assert document["content"]["done"] == 9
 
 
 def test_a_study_that_is_run_again_reuses_every_row_and_says_so(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_ctrl_c_finishes_saves_and_exits_130(tmp_path: Path) -> None:
     driver.send_signal(signal.SIGINT)
     _, errors = driver.communicate()
     assert driver.returncode == 130, errors
-    document = json.loads(headroom("status", study, "--json").stdout)["status"][0]
+    document = json.loads(headroom("status", study, "--json").stdout)["content"][0]
     assert document["points"] == 3
     resumed = headroom("run", study)
     assert resumed.returncode == 0
@@ -339,3 +339,54 @@ def test_an_unknown_option_is_a_usage_error(tmp_path: Path) -> None:
     answer = headroom("run", tmp_path, "--quik")
     assert answer.returncode == 2
     assert "--quick" in answer.stderr
+
+
+def test_a_point_is_named_by_its_levels(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    headroom("run", study)
+    shown = headroom("show", study, "--point", "users=16")
+    assert shown.returncode == 0, shown.stderr
+    assert "users = 16" in shown.stdout
+    assert headroom("show", study, "--point", "users=17").returncode == 2
+
+
+def test_status_counts_a_point_as_finished_only_with_all_its_replications(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny", count=2)
+    headroom("run", study)
+    path = study / "study.toml"
+    path.write_text(path.read_text("utf-8").replace("count = 2", "count = 5"), encoding="utf-8")
+    (row,) = json.loads(headroom("status", study, "--json").stdout)["content"]
+    assert (row["finished"], row["open"]) == (0, 3)
+    assert (row["replications"], row["planned_replications"]) == (6, 15)
+
+
+def test_a_point_without_any_figure_is_no_success(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    warm_up = '[experiment.warm_up]\nmethod = "fixed"\nseconds = 1e6\n'
+    with (study / "study.toml").open("a", encoding="utf-8") as file:
+        file.write(warm_up)
+    assert headroom("run", study).returncode == 1
+    (row,) = json.loads(headroom("status", study, "--json").stdout)["content"]
+    assert row["without_figures"] == 3
+
+
+def test_a_title_with_markup_is_printed_as_it_is(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    path = study / "study.toml"
+    title = "A [/b] queue :x:"
+    path.write_text(path.read_text("utf-8").replace("A queue", title), encoding="utf-8")
+    assert title in headroom("list", tmp_path).stdout
+
+
+def test_an_output_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    headroom("run", study)
+    for words in (
+        ("export", study, "--output", tmp_path / "missing/rows.csv"),
+        ("report", study, "--output", tmp_path / "missing/page.html"),
+        ("report", study, "--output", tmp_path),
+    ):
+        answer = headroom(*words)
+        assert answer.returncode in {2, 5}
+        assert "cure" in answer.stderr
+        assert "Traceback" not in answer.stderr

@@ -4,6 +4,15 @@ Invariant: stdout carries results and nothing else; progress, warnings and error
 No statistics and no drawing here: every command calls the parts in the order of a study's path.
 """
 
-from headroom.cli.app import main
+import sys
 
-__all__ = ["main"]
+from headroom.errors import ExitCode
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C before it has loaded is not an error either."""
+    try:
+        from headroom.cli.app import run  # noqa: PLC0415 - loading takes a moment to interrupt
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
+    run()

@@ -36,13 +36,14 @@ class HeadroomGroup(TyperGroup):
 
 def _report(error: HeadroomError) -> None:
     console = error_console()
-    console.print(f"headroom: error: {error.message}", markup=False, highlight=False, style="red")
+    console.print(f"headroom: error: {error.message}", markup=False, style="red")
     if error.cure:
-        console.print(f"  cure: {error.cure}", markup=False, highlight=False)
+        console.print(f"  cure: {error.cure}", markup=False)
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EROFS, errno.EPERM}
+_MISSING = {errno.ENOENT, errno.ENXIO}
 _IN_THE_WAY = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY}
 
 
@@ -58,6 +59,10 @@ def _known_system_error(error: OSError) -> HeadroomError | None:
         return EnvironmentUnfitError(
             f"not allowed to write{place}: {error.strerror}",
             cure="change the permissions of that folder, or copy the study to one of yours",
+        )
+    if error.errno in _MISSING:
+        return StudyError(
+            f"there is no such place{place}", cure="create the folder first, or name another"
         )
     if error.errno in _IN_THE_WAY:
         return EnvironmentUnfitError(
@@ -110,7 +115,7 @@ app.command("schema")(export_command.schema)
 app.command("export")(export_command.export)
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line; a reader that closed the pipe early is not an error."""
     try:
         app()

@@ -1,12 +1,12 @@
 """`headroom export` and `headroom schema`: results and formats for other programs."""
 
 import csv
-import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import msgspec
 import typer
@@ -56,6 +56,7 @@ def export(
     study: options.StudyPath = Path(),
     *,
     quick: options.Quick = False,
+    seed: options.Seed = None,
     what: Annotated[
         What,
         typer.Option(
@@ -69,14 +70,19 @@ def export(
     ] = None,
 ) -> None:
     """Write results as tidy rows for pandas, R, DuckDB or a spreadsheet."""
-    plan = session.open_plan(study, quick=quick)
-    with session.existing_journal(plan) as journal:
-        rows = list(_rows(what, plan, journal))
-    text = _as_csv(rows) if form is Format.CSV else _as_jsonl(rows)
+    plan = session.open_plan(study, quick=quick, seed=seed)
+    write = _write_csv if form is Format.CSV else _write_jsonl
+    with session.existing_journal(plan) as journal, _opened(output) as stream:
+        write(_rows(what, plan, journal), stream, _factor_columns(plan))
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[TextIO]:
     if output is None:
-        sys.stdout.write(text)
+        yield sys.stdout
     else:
-        output.write_text(text, encoding="utf-8")
+        with output.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
 
 
 def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
@@ -89,14 +95,24 @@ def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
             return observation_rows(plan, journal)
 
 
-def _as_csv(rows: list[Row]) -> str:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _factor_columns(plan: Plan) -> list[str]:
+    """Return the columns of the factors of all experiments; a row has those of its own."""
+    names = (factor.name for experiment in plan.experiments for factor in experiment.factors)
+    return [f"factor.{name}" for name in dict.fromkeys(names)]
 
 
-def _as_jsonl(rows: list[Row]) -> str:
-    return "".join(msgspec.json.encode(row).decode() + "\n" for row in rows)
+def _write_csv(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:
+    """Write rows as they come, so that a long export needs no memory."""
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            own = [name for name in row if not name.startswith("factor.")]
+            writer = csv.DictWriter(stream, [*own[:2], *factors, *own[2:]], lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def _write_jsonl(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:
+    del factors  # Each line names the factors of its own experiment.
+    for row in rows:
+        stream.write(msgspec.json.encode(row).decode() + "\n")

@@ -1,5 +1,6 @@
 """`headroom init`: write a commented starter study that runs as it is."""
 
+import shlex
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
@@ -36,5 +37,7 @@ def init(
         if source.is_file():
             (folder / source.name).write_bytes(source.read_bytes())
     result_console(ColorMode.AUTO).print(
-        f"wrote {folder}/study.toml; next: headroom run {folder}", soft_wrap=True
+        f"wrote {folder}/study.toml; next: headroom run {shlex.quote(str(folder))}",
+        markup=False,
+        soft_wrap=True,
     )

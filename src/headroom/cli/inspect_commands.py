@@ -8,8 +8,9 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from headroom.analysis.results import ExperimentResult, PointResult
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
@@ -41,11 +42,12 @@ def status(
     study: options.StudyPath = Path(),
     *,
     quick: options.Quick = False,
+    seed: options.Seed = None,
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Tell how far a study has come: finished, open and failed points per experiment."""
-    plan = session.open_plan(study, quick=quick)
+    plan = session.open_plan(study, quick=quick, seed=seed)
     if session.journal_of(plan).exists():
         with session.existing_journal(plan) as journal:
             rows = [_status_of(item) for item in session.analysed(plan, journal).experiments]
@@ -104,39 +106,59 @@ def show(
     study: options.StudyPath = Path(),
     *,
     quick: options.Quick = False,
+    seed: options.Seed = None,
     point: Annotated[
-        str | None, typer.Option("--point", metavar="KEY", help="Everything about one point.")
+        str | None,
+        typer.Option(
+            "--point",
+            metavar="POINT",
+            help="Everything about one point: its key, or its levels, e.g. users=40,disk_ms=6.0.",
+        ),
     ] = None,
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Print the essentials of a study's results in the terminal."""
-    plan = session.open_plan(study, quick=quick)
+    plan = session.open_plan(study, quick=quick, seed=seed)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
-    known = [item.key for experiment in result.experiments for item in experiment.points]
-    if point is not None and point not in known:
-        raise StudyError(
-            f"no point {point!r} in study {result.name!r}",
-            cure=f"take a key that `headroom run {study} --dry-run` prints",
-        )
+    key = None if point is None else _point_key(result, point)
     if as_json:
         write_json("study-result", result)
         return
-    render_study(result, result_console(color), point=point)
+    render_study(result, result_console(color), point=key)
+
+
+def _point_key(result: StudyResult, wanted: str) -> str:
+    """Return the key of the one point that `wanted` names by its key or by its levels."""
+    points = [point for experiment in result.experiments for point in experiment.points]
+    words = {word.strip() for word in wanted.split(",")}
+    found = [point.key for point in points if wanted == point.key or words <= _levels_of(point)]
+    if len(found) == 1:
+        return found[0]
+    what = f"{len(found)} points are" if found else "no point is"
+    raise StudyError(
+        f"{what} {wanted!r} in study {result.name!r}",
+        cure="name all levels, or take a key that `headroom run STUDY --dry-run` prints",
+    )
+
+
+def _levels_of(point: PointResult) -> set[str]:
+    return {f"{name}={level}" for name, level in point.levels.items()}
 
 
 def report(
     study: options.StudyPath = Path(),
     *,
     quick: options.Quick = False,
+    seed: options.Seed = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the page here instead.")
     ] = None,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Analyse the journal again and write the report page; prints the page's path."""
-    plan = session.open_plan(study, quick=quick)
+    plan = session.open_plan(study, quick=quick, seed=seed)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
     if output is None:
@@ -184,7 +206,8 @@ def list_studies(
         return
     table = Table("folder", "title", "results")
     for item in listing.studies:
-        table.add_row(item.folder, item.error or item.title, "yes" if item.is_run else "no")
+        texts = (item.folder, item.error or item.title, "yes" if item.is_run else "no")
+        table.add_row(*map(Text, texts))
     console = result_console(color)
     console.print(table)
     console.print(f"systems: {', '.join(listing.systems)}", markup=False)

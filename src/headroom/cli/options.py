@@ -13,6 +13,10 @@ StudyPath: TypeAlias = Annotated[
 Quick: TypeAlias = Annotated[
     bool, typer.Option("--quick", help="The smaller variant that the study defines.")
 ]
+Seed: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, max=2**63 - 1, help="Another study seed than the file's."),
+]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Write one JSON document to stdout.")
 ]

@@ -39,6 +39,7 @@ def _console(mode: ColorMode, *, is_error: bool) -> Console:
         stderr=is_error,
         soft_wrap=is_error,
         highlight=False,
+        emoji=False,
         no_color=True if chosen is ColorMode.NEVER else None,
         force_terminal=True if chosen is ColorMode.ALWAYS else None,
     )
@@ -52,7 +53,7 @@ def _mode_from_environment() -> ColorMode:
 
 
 def write_json(kind: str, content: Any) -> None:  # noqa: ANN401 - any JSON value
-    """Write one JSON document to stdout: `kind`, `format`, and the content under its kind."""
-    document = {"kind": kind, "format": DOCUMENT_FORMAT, kind: msgspec.to_builtins(content)}
+    """Write one JSON document to stdout: its `kind`, the envelope's `format`, the `content`."""
+    document = {"kind": kind, "format": DOCUMENT_FORMAT, "content": msgspec.to_builtins(content)}
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
     sys.stdout.write("\n")

@@ -1,13 +1,14 @@
 """`headroom run`: the whole path of a study, from its file to its page."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from headroom.analysis.results import StudyResult
+from headroom.analysis.results import ClaimResult, StudyResult
 from headroom.analysis.stopping import IntervalRule
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
@@ -35,11 +36,12 @@ def run(
             "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Another study seed than the file's.")
-    ] = None,
+    seed: options.Seed = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit 3 unless every claim holds.")
+        bool,
+        typer.Option(
+            "--check", help="Exit 3 unless every claim holds (with --only: of those experiments)."
+        ),
     ] = False,
     stop_on_failure: Annotated[
         bool, typer.Option("--stop-on-failure", help="Stop at the first point that fails.")
@@ -74,7 +76,8 @@ def run(
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
     else:
         render_study(result, result_console(color))
-    raise typer.Exit(_exit_code(outcome, result, check=check))
+    claims = [claim for claim in result.claims if not only or claim.experiment in only]
+    raise typer.Exit(_exit_code(outcome, result, claims if check else []))
 
 
 def _say_what_was_reused(outcome: Outcome, *, quiet: bool) -> None:
@@ -82,12 +85,13 @@ def _say_what_was_reused(outcome: Outcome, *, quiet: bool) -> None:
         session.note(line, quiet=quiet)
 
 
-def _exit_code(outcome: Outcome, result: StudyResult, *, check: bool) -> ExitCode:
+def _exit_code(outcome: Outcome, result: StudyResult, claims: Sequence[ClaimResult]) -> ExitCode:
+    """Return the exit code; `claims` are those that must hold."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
     if outcome.failed or _lacks_figures(result):
         return ExitCode.POINTS_FAILED
-    if check and any(claim.verdict != "holds" for claim in result.claims):
+    if any(claim.verdict != "holds" for claim in claims):
         return ExitCode.CLAIMS_DIFFER
     return ExitCode.DONE
 

@@ -1,5 +1,7 @@
 """The steps that several commands share: open a study, its journal, its analysed result."""
 
+import errno
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,6 +79,8 @@ def write_artefacts(plan: Plan, result: StudyResult) -> Path:
 
 def write_page(result: StudyResult, page: Path) -> None:
     """Write the report so that a reader never sees half a page."""
+    if page.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
     draft = page.with_name(page.name + ".draft")
     draft.write_text(render_page(result), encoding="utf-8")
     draft.replace(page)

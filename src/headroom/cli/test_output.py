@@ -38,5 +38,5 @@ def test_a_json_document_names_its_kind_and_format(capsys: pytest.CaptureFixture
     assert document == {
         "kind": "status",
         "format": DOCUMENT_FORMAT,
-        "status": [{"experiment": "load"}],
+        "content": [{"experiment": "load"}],
     }
