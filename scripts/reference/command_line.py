@@ -14,7 +14,7 @@ from scripts.reference.tables import NOTICE, table
 
 EXIT_CODES = {
     ExitCode.DONE: "Done: everything that was asked for is there.",
-    ExitCode.POINTS_FAILED: "Some points failed; the others are saved and shown.",
+    ExitCode.POINTS_FAILED: "Some points failed or have no figures to report; the others are saved and shown.",
     ExitCode.USAGE: "Wrong usage: an option, a study file, a parameter or a model.",
     ExitCode.CLAIMS_DIFFER: "`--check` was given, and not every claim holds.",
     ExitCode.ENVIRONMENT: "The machine is unfit: a program is missing, the disk is full, "
@@ -33,6 +33,12 @@ def command_line() -> str:
     parts.append(
         "Results go to stdout; progress, notes and errors go to stderr. `NO_COLOR` switches "
         "colours off.\n"
+    )
+    parts.append(
+        'With `--json`, stdout holds one document `{"kind": ..., "format": ..., '
+        '"content": ...}`: `kind` says what the content is, `format` changes when its fields '
+        "change meaning. The content of `run` and `show` is that of `results.json`, which "
+        "`headroom schema results` describes.\n"
     )
     for command in app.registered_commands:
         if command.name and command.callback:
