@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import msgspec
 
@@ -18,7 +19,7 @@ from headroom.experiment.claim_checks import check_claims, check_metric
 from headroom.experiment.levels import checked_level, expand_levels
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
 from headroom.experiment.seeds import digest, point_key
-from headroom.experiment.study import Levels, Replications, Sourced
+from headroom.experiment.study import Levels, Quick, Replications, Sourced
 from headroom.experiment.study_file import KeyPath, LoadedStudy
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, System, Value
@@ -56,26 +57,35 @@ def make_plan(
     """
     study = loaded.study
     _check_names(loaded)
-    full = [_planned(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
-    check_claims(loaded, {one.spec.name: one for one in full})
-    experiments = _quick_experiments(loaded) if quick else full
+    full = [_draft(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
+    short = _quick_drafts(loaded, full, is_needed=quick)
+    whole = [_planned(loaded, draft, is_to_run=not quick) for draft in full]
+    check_claims(loaded, {one.spec.name: one for one in whole})
+    chosen = [_planned(loaded, draft, is_to_run=True) for draft in short] if quick else whole
     plan = Plan(
         study=study,
         folder=loaded.folder,
         is_quick=quick,
         seed=study.seed if seed is None else seed,
-        experiments=tuple(experiments),
+        experiments=tuple(chosen),
     )
     return plan.only(only) if only else plan
 
 
-def _quick_experiments(loaded: LoadedStudy) -> list[PlannedExperiment]:
-    kept = [item for item in enumerate(loaded.study.experiments) if not item[1].quick.skip]
-    if not kept:
+def _quick_drafts(
+    loaded: LoadedStudy, full: Sequence["_Draft"], *, is_needed: bool
+) -> list["_Draft"]:
+    """Return the quick variants; their mistakes are found also where another one is planned."""
+    kept = [draft for draft in full if not draft.variant.spec.quick.skip]
+    if not kept and is_needed:
         raise loaded.error(
             ("experiment",), "the quick variant skips every experiment", cure="keep at least one"
         )
-    return [_planned(loaded, quick_variant(*item)) for item in kept]
+    return [
+        _draft(loaded, quick_variant(draft.variant.index, draft.variant.spec), like=draft)
+        for draft in kept
+        if is_needed or draft.variant.spec.quick != Quick()
+    ]
 
 
 def _check_names(loaded: LoadedStudy) -> None:
@@ -94,25 +104,51 @@ def _check_names(loaded: LoadedStudy) -> None:
             seen.add(item.name)
 
 
-def _planned(loaded: LoadedStudy, variant: Variant) -> PlannedExperiment:
-    system, setup = _load_system(loaded, variant)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """An experiment in one variant, checked as far as that goes without its points."""
+
+    variant: Variant
+    system: System
+    setup: msgspec.Struct
+    factors: tuple[FactorSpec, ...]
+    uses: tuple[ParameterUse, ...]
+
+
+def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None) -> _Draft:
+    """Check a variant; where its set-up is that of `like`, the system is loaded once only."""
+    if like is not None and like.variant.spec.system == variant.spec.system:
+        system, setup = like.system, like.setup
+    else:
+        system, setup = _load_system(loaded, variant)
     declared = {parameter.name: parameter for parameter in system.parameters()}
     factors = _factors(loaded, variant, declared)
     uses = _parameter_uses(loaded, variant, declared, factors)
-    points = _points(loaded, variant, system, factors, uses)
-    _check_replications(loaded, variant, system, points)
+    _check_replications(loaded, variant)
     _check_warm_up(loaded, variant)
+    return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses)
+
+
+def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedExperiment:
+    """Return an experiment with its points; only where it is to run do they have fingerprints."""
+    variant, system = draft.variant, draft.system
+    points = _points(loaded, draft, is_to_run=is_to_run)
+    if is_to_run:
+        _check_repeatable(loaded, variant, system, points[0])
     for number, metric in enumerate(variant.spec.responses):
         place = variant.key_path("responses", number)
         check_metric(loaded, place, metric, system, points)
+    if variant.spec.replications.metric is not None:
+        place = variant.key_path("replications", "metric")
+        check_metric(loaded, place, variant.spec.replications.metric, system, points)
     return PlannedExperiment(
         spec=variant.spec,
         system=system,
-        setup=setup,
+        setup=draft.setup,
         base=loaded.folder,
-        factors=factors,
+        factors=draft.factors,
         points=points,
-        parameters=uses,
+        parameters=draft.uses,
     )
 
 
@@ -287,26 +323,29 @@ def _parameter_use(
     )
 
 
-def _points(
-    loaded: LoadedStudy,
-    variant: Variant,
-    system: System,
-    factors: Sequence[FactorSpec],
-    uses: Sequence[ParameterUse],
-) -> tuple[Point, ...]:
-    groups = _groups(factors)
+def _points(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> tuple[Point, ...]:
+    groups = _groups(draft.factors)
     count = math.prod(len(group) for group in groups)
     if count > MOST_POINTS:
         raise loaded.error(
-            variant.key_path("factors"),
+            draft.variant.key_path("factors"),
             f"the factors make {count} points, more than {MOST_POINTS}",
             cure="use fewer levels, or several experiments",
         )
-    settled = {use.name: use.value for use in uses if use.value is not None}
+    settled = {use.name: use.value for use in draft.uses if use.value is not None}
     points = []
     for combination in itertools.product(*groups):
         levels = {name: level for step in combination for name, level in step.items()}
-        points.append(_point(variant.spec.name, system, levels, {**settled, **levels}))
+        config = {**settled, **levels}
+        points.append(
+            Point(
+                experiment=draft.variant.spec.name,
+                key=point_key(draft.variant.spec.name, levels),
+                levels=levels,
+                config=config,
+                fingerprint=_fingerprint(draft.system, config) if is_to_run else "",
+            )
+        )
     return tuple(points)
 
 
@@ -324,30 +363,27 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
     return groups
 
 
-def _point(
-    experiment: str, system: System, levels: dict[str, Value], config: dict[str, Value]
-) -> Point:
-    content = [system.name, config, system.fingerprint(config)]
-    return Point(
-        experiment=experiment,
-        key=point_key(experiment, levels),
-        levels=levels,
-        config=config,
-        fingerprint=digest(content),
-    )
+def _fingerprint(system: System, config: Mapping[str, Value]) -> str:
+    return digest([system.name, config, system.fingerprint(config)])
 
 
-def _check_replications(
-    loaded: LoadedStudy, variant: Variant, system: System, points: Sequence[Point]
-) -> None:
-    plan = variant.spec.replications
-    problem = _replications_problem(plan)
+def _check_repeatable(loaded: LoadedStudy, variant: Variant, system: System, point: Point) -> None:
+    """Refuse a system that is another one each time it is asked: no row could be reused."""
+    if _fingerprint(system, point.config) != point.fingerprint:
+        raise loaded.error(
+            variant.key_path("system"),
+            "asked twice for one point, the system describes two different ones, so no result "
+            "could ever be reused",
+            cure="let a model depend on its arguments alone: no random numbers, no clock, "
+            "no variable that build() changes",
+        )
+
+
+def _check_replications(loaded: LoadedStudy, variant: Variant) -> None:
+    problem = _replications_problem(variant.spec.replications)
     if problem is not None:
         message, cure = problem
         raise loaded.error(variant.key_path("replications"), message, cure=cure)
-    if plan.metric is not None:
-        place = variant.key_path("replications", "metric")
-        check_metric(loaded, place, plan.metric, system, points)
 
 
 def _replications_problem(plan: Replications) -> tuple[str, str] | None:

@@ -39,12 +39,29 @@ def checked_levels(levels: Sequence[Value], parameter: Parameter) -> tuple[Value
     if not levels:
         raise StudyError(f"factor {parameter.name!r} has no levels", cure="list at least one level")
     checked = tuple(checked_level(level, parameter) for level in levels)
-    doubles = [level for place, level in enumerate(checked) if level in checked[:place]]
-    if doubles:
+    double = _first_double(checked)
+    if double is not None:
         raise StudyError(
-            f"factor {parameter.name!r} has the level {doubles[0]!r} twice", cure="name it once"
+            f"factor {parameter.name!r} has the level {_as_written(double)} twice",
+            cure="name it once",
         )
     return checked
+
+
+def _first_double(levels: Sequence[Value]) -> Value | None:
+    """Return the first level that was there before; true and 1 are two levels, 1 and 1.0 one."""
+    seen: set[tuple[bool, Value]] = set()
+    for level in levels:
+        mark = (isinstance(level, bool), level)
+        if mark in seen:
+            return level
+        seen.add(mark)
+    return None
+
+
+def _as_written(level: Value) -> str:
+    """Return a level as TOML spells it."""
+    return str(level).lower() if isinstance(level, bool) else repr(level)
 
 
 def checked_level(level: Value, parameter: Parameter) -> Value:

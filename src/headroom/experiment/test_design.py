@@ -1,5 +1,6 @@
 """Plans: every combination once, and every mistake found before anything runs."""
 
+import itertools
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -8,6 +9,7 @@ from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment import registry
 from headroom.experiment.conftest import MakePlan
 from headroom.experiment.design import Plan
+from headroom.experiment.fake_systems import FakeModel
 
 EXPERIMENT = """\
 [[experiment]]
@@ -223,9 +225,45 @@ def test_quick_must_leave_something(plan_of: MakePlan) -> None:
 def test_a_mistake_in_quick_is_found_where_it_stands(
     plan_of: MakePlan, text: str, key: str
 ) -> None:
-    error = refusal(plan_of, QUICK + text, quick=True)
-    assert f": {key}: " in error.message
-    assert "study.toml:12: " in error.message
+    for quick in (True, False):
+        error = refusal(plan_of, QUICK + text, quick=quick)
+        assert f": {key}: " in error.message
+        assert "study.toml:12: " in error.message
+
+
+def test_a_quick_variant_that_skips_everything_does_not_stop_a_whole_run(
+    plan_of: MakePlan,
+) -> None:
+    assert plan_of(EXPERIMENT + "quick.skip = true").experiments[0].points
+
+
+def test_a_system_that_differs_each_time_it_is_asked_is_refused(
+    plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every run would start from nothing, without a word."""
+    calls = itertools.count()
+    monkeypatch.setattr(FakeModel, "fingerprint", lambda *_: str(next(calls)))
+    error = refusal(plan_of, EXPERIMENT + "factors.users = [1, 2]")
+    assert "study.toml:7: experiment[0].system: asked twice for one point" in error.message
+    assert "no random numbers" in error.cure
+
+
+def test_each_point_is_asked_for_its_fingerprint_once(
+    plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planning stays linear: one call a point and one to compare; none for what is not to run."""
+    asked: list[object] = []
+
+    def fingerprint(_: FakeModel, config: object) -> str:
+        asked.append(config)
+        return "same"
+
+    monkeypatch.setattr(FakeModel, "fingerprint", fingerprint)
+    text = EXPERIMENT + "factors.users = { from = 1, to = 1000, step = 1 }\n"
+    plan_of(text)
+    assert len(asked) == 1001
+    plan_of(text + "quick.factors.users = [1]", quick=True)
+    assert len(asked) == 1001 + 2
 
 
 def test_a_registered_system_that_is_not_installed_is_an_unfit_environment(

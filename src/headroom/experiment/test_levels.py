@@ -13,6 +13,7 @@ from headroom.experiment.system import Parameter, ParameterType
 
 FLOAT = Parameter(name="rate", type="float", unit="1/s", source="assumed")
 INT = Parameter(name="users", type="int", unit="1", source="assumed", low=0)
+ANY = Parameter(name="level", type="any", unit="1", source="assumed")
 TEXT = Parameter(name="mode", type="str", unit="", source="assumed")
 
 
@@ -64,6 +65,11 @@ def test_levels_have_the_type_of_their_parameter() -> None:
     assert [type(level) for level in expand_levels([1.0, 2], INT)] == [int, int]
 
 
+def test_true_and_one_are_two_levels() -> None:
+    levels = expand_levels([1, "a", True, 0, False], ANY)
+    assert [repr(level) for level in levels] == ["1", "'a'", "True", "0", "False"]
+
+
 @pytest.mark.parametrize("kind", ["int", "float", "any"])
 def test_whole_steps_are_whole_where_no_float_is_asked_for(kind: ParameterType) -> None:
     parameter = Parameter(name="level", type=kind, unit="1", source="assumed")
@@ -79,6 +85,7 @@ def test_whole_steps_are_whole_where_no_float_is_asked_for(kind: ParameterType) 
         ([], INT, "no levels"),
         ([1, 2, 1], INT, "level 1 twice"),
         ([1, 1.0], INT, "twice"),
+        ([1, True, True], ANY, "level true twice"),
         ([0.5], INT, "type is int"),
         ([-1], INT, "below"),
         ([math.nan], FLOAT, "nan"),
