@@ -79,7 +79,7 @@ def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
         hints = typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError, AttributeError) as error:
         raise StudyError(
-            f"{_place(function)}: an annotation cannot be read: {error}",
+            f"{place_of(function)}: an annotation cannot be read: {error}",
             cure="import every name that the signature uses",
         ) from error
     arguments = inspect.signature(function).parameters.values()
@@ -89,7 +89,7 @@ def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
 def _parameter(
     function: Callable[..., Any], argument: inspect.Parameter, hints: dict[str, Any]
 ) -> Parameter:
-    where = f"{_place(function)}: argument {argument.name!r} of {function.__name__}()"
+    where = f"{place_of(function)}: argument {argument.name!r} of {function.__name__}()"
     if argument.kind in {argument.VAR_POSITIONAL, argument.VAR_KEYWORD, argument.POSITIONAL_ONLY}:
         raise StudyError(
             f"{where} cannot be given by name", cure=f"write a named argument: {_EXAMPLE}"
@@ -129,6 +129,7 @@ def _checked_default(
     return declared
 
 
-def _place(function: Callable[..., Any]) -> str:
+def place_of(function: Callable[..., Any]) -> str:
+    """Return ``file:line`` of a function's first line."""
     code = function.__code__
     return f"{code.co_filename}:{code.co_firstlineno}"

@@ -19,6 +19,7 @@ from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Value
 from headroom.simulation import Model
+from headroom.systems.model.parameters import place_of
 
 GROUP = "headroom.models"
 
@@ -35,13 +36,13 @@ def function_of_file(path: Path, name: str) -> Callable[..., Any]:
         The file is missing, is wrong, or has no such function; with its line where one is known.
     """
     if not path.is_file():
-        near = (one.name for one in path.parent.glob("*.py"))
-        raise StudyError(f"there is no model file {path}", cure=suggestion(path.name, near))
+        raise StudyError(f"there is no model file {path}", cure=_cure_of_missing(path))
     module = _executed(path)
     function = module.get(name)
-    if not callable(function):
+    if not callable(function) or not hasattr(function, "__code__"):
         known = [word for word, value in module.items() if _is_own_function(value, path)]
-        raise StudyError(f"{path} has no function {name!r}", cure=suggestion(name, known))
+        cure = suggestion(name, known) if known else f"write one: def {name}(...) -> Model"
+        raise StudyError(f"{path} has no function {name!r}", cure=cure)
     found: Callable[..., Any] = function
     return found
 
@@ -83,15 +84,32 @@ def built_model(function: Callable[..., Any], config: Mapping[str, Value]) -> Mo
     """
     try:
         model = function(**config)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _of_user_code(error, function.__code__.co_filename) from error
     if not isinstance(model, Model):
-        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise StudyError(
-            f"{place}: {function.__name__}() returned {type(model).__name__}, not a Model",
+            f"{place_of(function)}: {function.__name__}() returned {type(model).__name__}, "
+            "not a Model",
             cure="end the function with: return model",
         )
     return model
+
+
+def model_as_data(function: Callable[..., Any], model: Model) -> bytes:
+    """Return a model as canonical JSON; what is wrong with the whole names its function's line."""
+    try:
+        return model.to_json()
+    except HeadroomError as error:
+        if _PLACED.match(error.message):
+            raise
+        raise StudyError(f"{place_of(function)}: {error.message}", cure=error.cure) from error
+
+
+def _cure_of_missing(path: Path) -> str:
+    near = sorted(one.name for one in path.parent.glob("*.py"))
+    if not near:
+        return f"write it, or correct the name; {path.parent} holds no .py file"
+    return f"write it, or correct the name; {suggestion(path.name, near)}"
 
 
 def _executed(path: Path) -> dict[str, Any]:
@@ -104,7 +122,7 @@ def _executed(path: Path) -> dict[str, Any]:
     sys.modules[module.__name__] = module
     try:
         exec(_compiled(path), module.__dict__)  # noqa: S102 - the file is the user's own model
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
         raise _of_user_code(error, str(path)) from error
     return module.__dict__
@@ -121,16 +139,19 @@ def _compiled(path: Path) -> CodeType:
         ) from error
 
 
-def _of_user_code(error: Exception, file_name: str) -> HeadroomError:
+def _of_user_code(error: Exception | SystemExit, file_name: str) -> HeadroomError:
     if isinstance(error, HeadroomError) and _PLACED.match(error.message):
         return error
     lines = _lines_in(error.__traceback__, file_name)
     place = f"{file_name}:{lines[-1]}" if lines else file_name
     if isinstance(error, HeadroomError):
         return StudyError(f"{place}: {error.message}", cure=error.cure)
+    is_exit = isinstance(error, SystemExit)
     return StudyError(
         f"{place}: {type(error).__name__}: {error}",
-        cure="correct the line of the model",
+        cure="a model must not leave Python; raise ValueError(...) to refuse a value"
+        if is_exit
+        else "correct the line of the model",
     )
 
 

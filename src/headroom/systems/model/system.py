@@ -16,7 +16,12 @@ from headroom.simulation import Model, simulate
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.parameters import parameters_of
-from headroom.systems.model.source import built_model, function_of_file, registered_function
+from headroom.systems.model.source import (
+    built_model,
+    function_of_file,
+    model_as_data,
+    registered_function,
+)
 
 SECONDS: Mapping[str, float] = {
     "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
@@ -84,7 +89,7 @@ class ModelSystem:
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the model as data, how long it runs, and the kernel's version."""
         content = [
-            hashlib.sha256(self._model(config).to_json()).hexdigest(),
+            hashlib.sha256(model_as_data(self.function, self._model(config))).hexdigest(),
             self.setup.completions,
             self.setup.time_s,
             _core.__version__,
@@ -108,7 +113,12 @@ class ModelSystem:
 
 
 def _check(setup: ModelSetup) -> None:
-    if bool(setup.file) == bool(setup.model):
+    if setup.file and setup.model:
+        raise StudyError(
+            f"file = {setup.file!r} and model = {setup.model!r} both name a model",
+            cure="give one of the two",
+        )
+    if not setup.file and not setup.model:
         raise StudyError(
             "the system `model` needs either a file or the name of a registered model",
             cure='write file = "model.py" or model = "mm1"',

@@ -126,6 +126,9 @@ def test_the_fingerprint_is_that_of_the_model_as_data_and_not_of_its_text(tmp_pa
         ("x = 1\nimport nowhere\n", 2, "ModuleNotFoundError: No module named 'nowhere'"),
         ("def build(:\n", 1, "invalid syntax"),
         (HEAD + "def build():\n    return 1 / 0\n", 6, "ZeroDivisionError"),
+        ("x = 1\nimport sys\nsys.exit(7)\n", 3, "SystemExit: 7"),
+        (HEAD + "def build():\n    raise SystemExit\n", 6, "SystemExit"),
+        (HEAD + "def build():\n    return Model('x')\n", 5, "has no class"),
         (HEAD + "def build():\n    return 7\n", 5, "returned int, not a Model"),
         (HEAD + "def build():\n    Model('x', time_unit='d')\n", 6, "time_unit is 'd'"),
         (HEAD + "def build(users=5):\n    pass\n", 5, "does not say what it is"),
@@ -159,18 +162,20 @@ def test_an_error_deep_in_a_library_names_the_line_of_the_model_file(tmp_path: P
     ("table", "words", "cure"),
     [
         ({}, "either a file or the name", "file ="),
-        ({"file": "a.py", "model": "mm1"}, "either a file or the name", "model ="),
+        ({"file": "a.py", "model": "mm1"}, "both name a model", "one of the two"),
         ({"model": "mm1", "function": "build"}, "belongs to a file", "remove"),
         ({"model": "mm1", "completions": 9, "time_s": 1.0}, "both say", "one"),
         ({"model": "mm2"}, "no model 'mm2'", "mm1"),
         ({"file": "modle.py"}, "no model file", "'model.py'"),
+        ({"file": "other/x.py"}, "no model file", "holds no .py file"),
+        ({"file": "model.py", "function": "CONST"}, "no function 'CONST'", "build"),
         ({"file": "model.py", "function": "biuld"}, "no function 'biuld'", "'build'"),
     ],
 )
 def test_a_wrong_table_is_refused_with_the_likely_correction(
     tmp_path: Path, table: dict[str, Any], words: str, cure: str
 ) -> None:
-    (tmp_path / "model.py").write_text(BUILD)
+    (tmp_path / "model.py").write_text(BUILD + "CONST = 3\n")
     with pytest.raises(HeadroomError) as caught:
         load(tmp_path, **table)
     assert words in caught.value.message
