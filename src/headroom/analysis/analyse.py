@@ -13,7 +13,7 @@ from typing import Any
 
 from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
 from headroom.analysis.intervals import Sample
-from headroom.analysis.knee import FEWEST_LEVELS, curve_of, find_knee
+from headroom.analysis.knee import FEWEST_LEVELS, knee_over
 from headroom.analysis.pictures import PICTURES_AT_MOST, evenly
 from headroom.analysis.point import analyse_point
 from headroom.analysis.results import (
@@ -91,7 +91,7 @@ def analyse(
         failed=failed,
         planned=sum(one.planned for one in analysed),
         experiments=[_result(one, environments) for one in analysed],
-        claims=[_claim(claim, analysed) for claim in plan.study.claims],
+        claims=[_claim(claim, analysed, plan) for claim in plan.study.claims],
         environments=[dict(environment) for environment in environments],
         command=command,
         generated=max((one.newest for one in analysed), default=""),
@@ -231,20 +231,12 @@ def _curves(
 def _knee(
     analysed: _Analysed, factor: str, metric: str, where: dict[str, Value], places: Sequence[int]
 ) -> Knee:
-    levels, samples = [], []
-    for place in places:
-        sample = analysed.samples[place].get(metric)
-        if sample is not None:
-            levels.append(float(analysed.points[place].levels[factor]))
-            samples.append(sample)
-    if len(samples) < len(places):
-        note = f"{len(places) - len(samples)} of {len(places)} levels have no value yet"
-        return Knee(metric=metric, factor=factor, where=where, found=False, note=note)
-    curve = curve_of(levels, samples)
-    if curve is None:
-        note = "a level has too few replications for an interval"
-        return Knee(metric=metric, factor=factor, where=where, found=False, note=note)
-    fit = find_knee(curve)
+    fit = knee_over(
+        {
+            float(analysed.points[place].levels[factor]): analysed.samples[place].get(metric)
+            for place in places
+        }
+    )
     return Knee(
         metric=metric,
         factor=factor,
@@ -258,16 +250,26 @@ def _knee(
     )
 
 
-def _claim(claim: Claim, analysed: Sequence[_Analysed]) -> ClaimResult:
+def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResult:
     found = next((one for one in analysed if one.experiment.spec.name == claim.experiment), None)
     if found is None:
-        return check_claim(claim, Evidence(points=[]))
+        return check_claim(claim, Evidence(points=[], is_quick=_is_skipped(claim, plan)))
     points = [
         MeasuredPoint(point.levels, samples.get(claim.metric))
         for point, samples in zip(found.points, found.samples, strict=True)
     ]
     units = {metric.name: metric.unit for metric in found.metrics}
     factors = {factor.name: factor.parameter.unit for factor in found.experiment.factors}
-    return check_claim(
-        claim, Evidence(points=points, unit=units.get(claim.metric, ""), factor_units=factors)
+    evidence = Evidence(
+        points=points,
+        unit=units.get(claim.metric, ""),
+        factor_units=factors,
+        is_quick=plan.is_quick,
     )
+    return check_claim(claim, evidence)
+
+
+def _is_skipped(claim: Claim, plan: Plan) -> bool:
+    """Return whether the quick variant leaves out the experiment of a claim."""
+    skipped = {spec.name for spec in plan.study.experiments if spec.quick.skip}
+    return plan.is_quick and claim.experiment in skipped

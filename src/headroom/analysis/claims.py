@@ -12,13 +12,13 @@ Sources: Bonferroni's inequality as in Law, *Simulation Modeling and Analysis* (
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from headroom.analysis.claim_words import INFINITY, Region, Words
 from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast, ratio
-from headroom.analysis.knee import KneeFit, curve_of, find_knee
+from headroom.analysis.knee import KneeFit, knee_over
 from headroom.analysis.results import ClaimResult, Verdict
 from headroom.experiment.study import (
     Claim,
@@ -55,11 +55,14 @@ class Evidence:
         Unit of the metric.
     factor_units
         Unit of each factor.
+    is_quick
+        Whether only the quick variant was planned: a level that it lacks is left out on purpose.
     """
 
     points: Sequence[MeasuredPoint]
     unit: str = ""
     factor_units: Mapping[str, str] | None = None
+    is_quick: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,10 @@ class Finding:
     low: float | None = None
     high: float | None = None
     unit: str = ""
+
+
+_CurveClaim: TypeAlias = OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
+_LEFT_OUT = "not in the quick variant"
 
 
 class _NoEvidenceError(Exception):
@@ -175,14 +182,9 @@ class _Part:
 
 
 def _check_ordering(claim: OrderingClaim, evidence: Evidence) -> Finding:
-    curve = _curve(claim.factor, claim, evidence)
-    missing = [level for level in claim.order if level not in curve]
-    if missing:
-        raise _NoEvidenceError(
-            f"no sound replication at {claim.factor} = {format_level(missing[0])}"
-        )
+    curve = _curve(claim, evidence, levels=claim.order)
     words = _words(claim, evidence)
-    ours = " < ".join(words.at(curve[level], level) for level in claim.order)
+    figures = [words.at(curve[level], level) for level in claim.order]
     steps = list(pairwise(claim.order))
     smallest = 5e-324  # Strictly above zero, for exact values too.
     parts = [
@@ -194,11 +196,12 @@ def _check_ordering(claim: OrderingClaim, evidence: Evidence) -> Finding:
         )
         for a, b in steps
     ]
-    return _of_parts(parts, ours, words)
+    finding = _of_parts(parts, ", ".join(figures), words)
+    return replace(finding, ours=" < ".join(figures)) if finding.verdict == "holds" else finding
 
 
 def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
-    curve = _numeric_curve(claim.factor, claim, evidence)
+    curve = _numeric_curve(claim, evidence)
     sign = 1.0 if claim.direction == "rises" else -1.0
     parts = [
         _step(claim, (low, curve[low]), (high, curve[high]), sign) for low, high in pairwise(curve)
@@ -224,10 +227,7 @@ def _step(
 def _check_flat(claim: FlatClaim, evidence: Evidence) -> Finding:
     start = -INFINITY if claim.start is None else claim.start
     stop = INFINITY if claim.stop is None else claim.stop
-    whole = _numeric_curve(claim.factor, claim, evidence)
-    curve = {level: sample for level, sample in whole.items() if start <= level <= stop}
-    if len(curve) < 2:  # noqa: PLR2004 - one level is always flat
-        raise _NoEvidenceError(f"fewer than two levels of {claim.factor} lie in the range")
+    curve = _numeric_curve(claim, evidence, start=start, stop=stop)
     samples = list(curve.values())
     mean = sum(sample.value for sample in samples) / len(samples)
     parts = [
@@ -284,17 +284,14 @@ def _margin(verdict: Verdict, shown: Interval, words: Words) -> str:
 
 
 def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
-    curve = _numeric_curve(claim.factor, claim, evidence)
-    prepared = curve_of(list(curve), list(curve.values()))
-    if prepared is None:
-        raise _NoEvidenceError("a level has too few replications for an interval")
-    fit = find_knee(prepared)
+    fit = knee_over(_numbers(claim, _levels(claim, evidence)))
     if fit.level is None:
-        raise _NoEvidenceError(fit.note)
+        return Finding(verdict="undecided", reason=fit.note, ours="no knee found")
     margin = claim.tolerance * abs(claim.level)
     unit = (evidence.factor_units or {}).get(claim.factor, "")
     region = Region(claim.level - margin, claim.level + margin)
-    return _of_interval(_as_interval(fit), region, Words(unit=unit))
+    found = _of_interval(_as_interval(fit), region, Words(unit=unit))
+    return replace(found, reason="; ".join(filter(None, [found.reason, fit.note])))
 
 
 def _as_interval(fit: KneeFit) -> Interval:
@@ -304,65 +301,104 @@ def _as_interval(fit: KneeFit) -> Interval:
 def _sample_at(where: Where, claim: Claim, evidence: Evidence) -> Sample:
     """Return the sample of the one point that `where` selects."""
     points = _selected(where, evidence)
-    if len(points) != 1:
+    if len(points) > 1:
         known = format_levels(where)
-        raise _NoEvidenceError(
-            f"no point with {known} was planned"
-            if not points
-            else f"{known} selects {len(points)} points: name more factors in where"
-        )
-    sample = points[0].sample
+        raise _NoEvidenceError(f"{known} selects {len(points)} points: name more factors in where")
+    return _sample_of(points[0].sample, points[0].levels, claim)
+
+
+def _sample_of(sample: Sample | None, levels: Mapping[str, Value], claim: Claim) -> Sample:
     if sample is None:
-        raise _NoEvidenceError(
-            f"no sound replication gives {claim.metric} at {format_levels(points[0].levels)}"
-        )
+        raise _NoEvidenceError(f"no figures of {claim.metric} at {format_levels(levels)}")
     return sample
 
 
 def _selected(where: Where, evidence: Evidence) -> list[MeasuredPoint]:
+    """Return the points at `where`, one or more."""
     if not evidence.points:
-        raise _NoEvidenceError("the experiment was not run")
-    return [
+        raise _NoEvidenceError(
+            f"{_LEFT_OUT}: the experiment" if evidence.is_quick else "the experiment was not run"
+        )
+    found = [
         point
         for point in evidence.points
         if all(point.levels.get(name) == level for name, level in where.items())
     ]
+    if not found:
+        raise _missing(where, evidence)
+    return found
 
 
-def _curve(factor: str, claim: Claim, evidence: Evidence) -> dict[Value, Sample]:
+def _missing(where: Where, evidence: Evidence) -> _NoEvidenceError:
+    """Return why no point is at `where`, by the levels that no point has if there are such."""
+    known = [point.levels for point in evidence.points]
+    lacking = {
+        name: level
+        for name, level in where.items()
+        if not any(levels.get(name) == level for levels in known)
+    }
+    words = format_levels(lacking or where)
+    if evidence.is_quick:
+        return _NoEvidenceError(f"{_LEFT_OUT}: {words}")
+    return _NoEvidenceError(f"no point with {words} was planned")
+
+
+def _levels(claim: _CurveClaim, evidence: Evidence) -> dict[Value, Sample | None]:
     """Return the samples over the levels of a factor, the other factors held by `where`."""
-    curve: dict[Value, Sample] = {}
-    points = _selected(claim.where, evidence)
-    if not points:
-        raise _NoEvidenceError(f"no point with {format_levels(claim.where)} was planned")
-    for point in points:
-        level = point.levels.get(factor)
+    curve: dict[Value, Sample | None] = {}
+    for point in _selected(claim.where, evidence):
+        level = point.levels.get(claim.factor)
         if level is None:
-            raise _NoEvidenceError(f"{factor} is not a factor of the experiment")
+            raise _NoEvidenceError(f"{claim.factor} is not a factor of the experiment")
         if level in curve:
             raise _NoEvidenceError(
-                f"several points have {factor} = {format_level(level)}: "
+                f"several points have {claim.factor} = {format_level(level)}: "
                 "name the other factors in where"
-            )
-        if point.sample is None:
-            raise _NoEvidenceError(
-                f"no sound replication gives {claim.metric} at {format_levels(point.levels)}"
             )
         curve[level] = point.sample
     return curve
 
 
-def _numeric_curve(factor: str, claim: Claim, evidence: Evidence) -> dict[float, Sample]:
-    """Return the curve in ascending order of the factor, which must have two levels or more."""
-    curve = _curve(factor, claim, evidence)
-    numbers: dict[float, Sample] = {}
-    for level, sample in curve.items():
+def _curve(
+    claim: _CurveClaim, evidence: Evidence, *, levels: Sequence[Value]
+) -> dict[Value, Sample]:
+    """Return the samples at `levels`; points at other levels may lack figures."""
+    found = _levels(claim, evidence)
+    for level in levels:
+        if level not in found:
+            raise _missing({claim.factor: level}, evidence)
+    return {
+        level: _sample_of(found[level], {**claim.where, claim.factor: level}, claim)
+        for level in levels
+    }
+
+
+def _numbers(
+    claim: _CurveClaim, found: Mapping[Value, Sample | None]
+) -> dict[float, Sample | None]:
+    """Return the curve in ascending order of a factor that must be a number."""
+    for level in found:
         if isinstance(level, (str, bool)):
-            raise _NoEvidenceError(f"{factor} = {format_level(level)} is not a number")
-        numbers[float(level)] = sample
-    if len(numbers) < 2:  # noqa: PLR2004 - nothing to compare
-        raise _NoEvidenceError(f"{factor} has only one level here")
-    return dict(sorted(numbers.items()))
+            raise _NoEvidenceError(f"{claim.factor} = {format_level(level)} is not a number")
+    return dict(sorted((float(level), sample) for level, sample in found.items()))
+
+
+def _numeric_curve(
+    claim: _CurveClaim, evidence: Evidence, *, start: float = -INFINITY, stop: float = INFINITY
+) -> dict[float, Sample]:
+    """Return the samples from `start` to `stop` in ascending order, two levels or more."""
+    found = _numbers(claim, _levels(claim, evidence))
+    inside = [level for level in found if start <= level <= stop]
+    if len(inside) < 2:  # noqa: PLR2004 - nothing to compare
+        is_cut = len(inside) < len(found)
+        few = f"fewer than two levels of {claim.factor} lie in the range" if is_cut else (
+            f"{claim.factor} has only one level here"
+        )  # fmt: skip
+        raise _NoEvidenceError(f"{_LEFT_OUT}: {few}" if evidence.is_quick else few)
+    return {
+        level: _sample_of(found[level], {**claim.where, claim.factor: level}, claim)
+        for level in inside
+    }
 
 
 _CHECKS: dict[type, Callable[[Any, Evidence], Finding]] = {

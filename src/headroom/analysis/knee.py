@@ -11,7 +11,8 @@ choice of levels does to a bend that is round.
 For the throughput of a closed system over its users this is the classical saturation point
 N* = (D + Z) / Dmax, as far as the levels reach both light and heavy load.
 
-Invariant: no knee is reported for a curve that one straight line explains.
+Invariant: no knee is reported for a curve that one straight line explains, nor for one that a
+smooth law (a parabola, a power, an exponential, a hyperbola) explains better than two lines.
 
 Sources: Kastenbaum, *A Confidence Interval on the Abscissa of the Point of Intersection of Two
 Fitted Linear Regressions*, Biometrics 15 (1959); Johansen, *The Welch-James Approximation to the
@@ -21,17 +22,23 @@ Buzen, *The Operational Analysis of Queueing Network Models* (1978).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from headroom.analysis.intervals import Sample, t_quantile
+from headroom.analysis.smooth_laws import bends_smoothly
 from headroom.experiment.run import FloatArray
+from headroom.quantities import format_level
 
 FEWEST_LEVELS = 5
 """Two levels for each asymptote and one between them."""
+FEWEST_REPLICATIONS = 3
+"""Two give an interval, but no idea of the scatter: it may be a hundred times too small."""
+LEVELS_NAMED = 4
+"""Levels without figures that a note names."""
 CURVE_SIGNIFICANCE = 0.01
 """A curve is called bent where a straight line would look so bent in 1 of 100 studies."""
 STRETCH_SIGNIFICANCE = 0.05
@@ -80,18 +87,25 @@ class _Line:
         return self.offset + self.slope * level
 
 
+def is_usable(sample: Sample) -> bool:
+    """Return whether a level with this sample has scatter enough to be a part of a curve."""
+    interval = sample.interval()
+    has_interval = interval.low is not None and interval.high is not None
+    return has_interval and sample.count >= FEWEST_REPLICATIONS
+
+
 def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None:
-    """Return the curve in ascending order of levels, None where a level has no interval."""
+    """Return the curve in ascending order of levels, None where a level is not usable."""
+    if not all(map(is_usable, samples)):
+        return None
     order = np.argsort(np.asarray(levels, dtype=np.float64), kind="stable")
     values, errors, degrees = [], [], []
     for place in order.tolist():
         sample = samples[place]
         interval = sample.interval()
-        if interval.low is None or interval.high is None:
-            return None
         values.append(interval.value)
         quantile = t_quantile(degrees=sample.count - 1)
-        errors.append((interval.high - interval.low) / 2.0 / quantile)
+        errors.append(((interval.high or 0.0) - (interval.low or 0.0)) / 2.0 / quantile)
         degrees.append(sample.count - 1.0)
     floor = SMALLEST_ERROR * max((abs(value) for value in values), default=0.0)
     return Curve(
@@ -100,6 +114,27 @@ def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None
         np.maximum(errors, floor if floor > 0.0 else SMALLEST_ERROR),
         np.array(degrees),
     )
+
+
+def knee_over(curve: Mapping[float, Sample | None]) -> KneeFit:
+    """Return the knee over the levels that have figures; the note names those that have none.
+
+    Parameters
+    ----------
+    curve
+        Sample by level, None where a level has no figures.
+    """
+    usable = {level: s for level, s in curve.items() if s is not None and is_usable(s)}
+    if not usable:
+        return KneeFit(note=f"no level has {FEWEST_REPLICATIONS} replications and an interval")
+    prepared = curve_of(list(usable), list(usable.values()))
+    fit = KneeFit() if prepared is None else find_knee(prepared)
+    missing = sorted(level for level in curve if level not in usable)
+    if not missing:
+        return fit
+    shown = ", ".join(map(format_level, missing[:LEVELS_NAMED]))
+    rest = f" and {len(missing) - LEVELS_NAMED} more" if len(missing) > LEVELS_NAMED else ""
+    return replace(fit, note="; ".join(filter(None, [fit.note, f"without {shown}{rest}"])))
 
 
 def find_knee(curve: Curve) -> KneeFit:
@@ -120,6 +155,8 @@ def find_knee(curve: Curve) -> KneeFit:
         return KneeFit(note=f"{count} levels are too few: a knee needs {FEWEST_LEVELS} or more")
     if _is_straight(curve, slice(None), CURVE_SIGNIFICANCE):
         return KneeFit(note="the curve is straight within its intervals")
+    if bends_smoothly(curve):
+        return KneeFit(note="the curve bends evenly: no two straight parts explain it better")
     fit = _meeting_of_asymptotes(curve)
     if fit.level is None or fit.low is None or fit.high is None:
         return fit

@@ -74,7 +74,7 @@ def test_a_study_that_was_cut_off_is_analysed_as_far_as_it_went(journal: Journal
     missing = result.experiments[0].points[1]
     assert (missing.done, missing.estimates, missing.bottleneck) == (0, {}, None)
     assert result.claims[0].verdict == "undecided"
-    assert "no sound replication" in result.claims[0].reason
+    assert "no figures of throughput" in result.claims[0].reason
 
 
 def test_an_empty_journal_gives_an_empty_result(journal: Journal) -> None:
@@ -196,11 +196,15 @@ def test_a_curve_with_a_bend_gets_its_knee_and_a_claim_about_it(journal: Journal
     assert result.claims[0].verdict == "holds"
 
 
-def test_a_curve_with_a_hole_has_no_knee_yet(journal: Journal) -> None:
-    study = ExampleStudy(levels=range(1, 8))
-    study.fill(journal, lambda level, n: None if level == 4 else value_run(level, n))
+@pytest.mark.parametrize("lost", [None, "disk is full"])
+def test_a_level_without_figures_does_not_erase_the_knee_of_the_others(
+    journal: Journal, lost: str | None
+) -> None:
+    study = ExampleStudy(levels=range(1, 12))
+    study.fill(journal, lambda level, n: lost if level == 9 else value_run(min(level, 5), n))
     knee = analysed(study, journal).experiments[0].knees[0]
-    assert (knee.found, knee.note) == (False, "1 of 7 levels have no value yet")
+    assert knee.level == pytest.approx(5.0, abs=0.3)
+    assert knee.note == "without 9"
 
 
 def test_an_open_number_of_replications_is_complete_when_the_rule_says_so(

@@ -1,6 +1,7 @@
 """Claims: each kind where it holds, differs, and cannot be decided; no flips past undecided."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -121,7 +122,8 @@ def test_an_ordering_holds_when_every_step_is_up(
     row = check("ordering", evidence, factor="tool", order=list(names))
     assert row.verdict == verdict
     assert "Bonferroni: each of 2 comparisons at 97.5 %" in row.reason
-    assert row.ours.startswith("1.00 /s at xz < ")
+    sign = " <" if verdict == "holds" else ","
+    assert row.ours.startswith(f"1.00 /s at xz{sign} ")
 
 
 def test_equal_exact_values_are_not_strictly_ordered() -> None:
@@ -208,11 +210,53 @@ def test_a_curve_without_a_knee_leaves_the_claim_undecided() -> None:
     assert (row.verdict, row.reason) == ("undecided", "the curve is straight within its intervals")
 
 
+def test_a_claim_needs_only_the_levels_that_it_names() -> None:
+    """Whatever happened at 9 users says nothing about the levels up to 3."""
+    samples = {n: spread(2.0 + 0.001 * n, 0.0005) for n in range(1, 4)}
+    evidence = curve({**samples, 9: None})
+    flat = check("flat", evidence, factor="users", tolerance=0.1, to=3.0)
+    ordered = check("ordering", evidence, factor="users", order=[1, 2, 3])
+    rising = check("monotone", evidence, factor="users", direction="rises")
+    assert (flat.verdict, ordered.verdict, rising.verdict) == ("holds", "holds", "undecided")
+    assert rising.reason == "no figures of throughput at users = 9"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("value", {"where": {"users": 3}, "value": 1.0, "tolerance": 0.1}),
+        ("ratio", {"where": {"users": 1}, "to": {"users": 3}, "at_least": 1.0}),
+        ("ordering", {"factor": "users", "order": [1, 3]}),
+        ("flat", {"where": {"users": 3}, "factor": "users", "tolerance": 0.1}),
+    ],
+)
+def test_levels_that_the_quick_variant_leaves_out_are_said_in_one_way(
+    kind: str, fields: dict[str, Any]
+) -> None:
+    evidence = curve({1: spread(1.0, 0.1), 2: spread(2.0, 0.1)})
+    row = check(kind, replace(evidence, is_quick=True), **fields)
+    assert (row.verdict, row.reason) == ("undecided", "not in the quick variant: users = 3")
+
+
+def test_a_knee_says_which_levels_have_no_figures() -> None:
+    pairs = [(n, None if n == 8 else spread(min(n, 5.0), 0.005)) for n in range(1, 11)]
+    row = check("knee", curve(pairs), factor="users", level=5.0, tolerance=0.1)
+    assert row.verdict == "holds"
+    assert row.reason.endswith("; without 8")
+
+
+def test_a_curve_without_a_knee_says_that_none_was_found() -> None:
+    pairs = [(n, spread(2.0 * n, 0.1)) for n in range(1, 11)]
+    assert check("knee", curve(pairs), factor="users", level=5.0, tolerance=0.1).ours == (
+        "no knee found"
+    )
+
+
 @pytest.mark.parametrize(
     ("evidence", "fields", "reason"),
     [
         (Evidence(points=[]), {}, "the experiment was not run"),
-        (curve({10: None}), {}, "no sound replication gives throughput at users = 10"),
+        (curve({10: None}), {}, "no figures of throughput at users = 10"),
         (curve({10: None}), {"where": {"users": 9}}, "no point with users = 9 was planned"),
         (
             curve({10: None, 20: None}),
