@@ -117,7 +117,9 @@ class Distribution(_Result, frozen=True, kw_only=True):
 class LittleCheck(_Result, frozen=True, kw_only=True):
     """Little's law on the runs of a point: the largest gap |N - X R| / N, and its place.
 
-    `tolerance` is what the jobs at the edges of the window allow there, likewise relative to N.
+    The gap is a figure: it comes from the jobs that the edges of the window cut. `tolerance` is
+    what their ages account for, likewise relative to N. `passed` tells whether the law holds as
+    an identity, ages included.
     """
 
     passed: bool

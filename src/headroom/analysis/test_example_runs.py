@@ -39,6 +39,8 @@ def station_columns(visits: FloatArray, times_s: FloatArray) -> dict[str, FloatA
         "busy_s": _overlap(started, ended, times_s),
         "jobs_s": _overlap(arrived, ended, times_s),
         "queue_s": _overlap(arrived, started, times_s),
+        "age_s": _age(arrived, ended, times_s),
+        "queue_age_s": _age(arrived, started, times_s),
     }
     return {name: column[:, None] for name, column in columns.items()}
 
@@ -58,7 +60,7 @@ def station_run(
     sizes = np.array([(capacity or {}).get(name, 1.0) for name in stations])
     everything = np.vstack(list(stations.values()))
     of_class = station_columns(everything, times_s)
-    kept = ("arrival_count", "completion_count", "response_s_sum", "jobs_s")
+    kept = ("arrival_count", "completion_count", "response_s_sum", "jobs_s", "age_s")
     return Run(
         snapshot_times_s=times_s,
         resources=(
@@ -126,6 +128,10 @@ def _overlap(starts: FloatArray, ends: FloatArray, times_s: FloatArray) -> Float
     return np.array([np.clip(np.minimum(ends, time) - starts, 0.0, None).sum() for time in times_s])
 
 
+def _age(starts: FloatArray, ends: FloatArray, times_s: FloatArray) -> FloatArray:
+    return np.array([(time - starts)[(starts <= time) & (time < ends)].sum() for time in times_s])
+
+
 def test_the_columns_of_a_queue_follow_from_its_visits() -> None:
     visits = queue(np.array([1.0, 1.0, 1.0]), np.array([2.0, 2.0, 2.0]))
     columns = station_columns(visits, np.array([4.0, 7.0]))
@@ -133,3 +139,5 @@ def test_the_columns_of_a_queue_follow_from_its_visits() -> None:
     assert columns["jobs_s"].ravel().tolist() == [5.0, 9.0]
     assert columns["queue_s"].ravel().tolist() == [2.0, 3.0]
     assert columns["response_s_sum"].ravel().tolist() == [2.0, 9.0]
+    assert columns["age_s"].ravel().tolist() == [3.0, 0.0]
+    assert columns["queue_age_s"].ravel().tolist() == [1.0, 0.0]

@@ -88,6 +88,12 @@ class ResourceTable:
         ``queue_s`` (job-seconds waiting). Pools: ``grant_count``, ``wait_s_sum``,
         ``held_s`` (token-seconds), ``queue_s``. Classes: ``arrival_count``,
         ``completion_count``, ``response_s_sum``, ``jobs_s``.
+        Two columns are not cumulative but the state at the snapshot, the *ages*: ``age_s`` of
+        stations and classes sums up how long each job present has been there so far,
+        ``queue_age_s`` of stations and pools how long each job that waits has waited so far. At
+        every snapshot ``jobs_s`` is ``response_s_sum`` plus ``age_s``, and ``queue_s`` is
+        ``wait_s_sum`` plus ``queue_age_s``, exactly but for rounding.
+        Runs stored before the ages were recorded lack them.
     maxima
         Name to array of shape (resources,): largest value over the whole run, warm-up
         included, e.g. ``queue_len``.

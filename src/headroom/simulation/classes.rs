@@ -1,6 +1,7 @@
 //! Job classes at work: who is in the system, and how long it took.
 
 use super::histogram::SegmentedHistogram;
+use super::jobs::age;
 use super::resources::area;
 use super::series::Series;
 use super::time::SimTime;
@@ -9,6 +10,7 @@ use super::time::SimTime;
 #[derive(Clone, Debug)]
 pub struct ClassState {
     present: u32,
+    arrived_sum: u128,
     changed: SimTime,
     totals: ClassTotals,
     /// Largest number of jobs in the system at the same time.
@@ -43,6 +45,7 @@ impl ClassState {
     pub fn new() -> Self {
         Self {
             present: 0,
+            arrived_sum: 0,
             changed: SimTime::ZERO,
             totals: ClassTotals::default(),
             jobs_max: 0,
@@ -56,6 +59,7 @@ impl ClassState {
     pub fn begin(&mut self, now: SimTime) {
         self.advance(now);
         self.present += 1;
+        self.arrived_sum += u128::from(now.ticks());
         self.totals.arrival_count += 1;
         self.jobs_max = self.jobs_max.max(self.present);
     }
@@ -65,6 +69,7 @@ impl ClassState {
     pub fn complete(&mut self, now: SimTime, arrived: SimTime) {
         self.advance(now);
         self.present -= 1;
+        self.arrived_sum -= u128::from(arrived.ticks());
         let response = now.since(arrived);
         self.totals.completion_count += 1;
         self.totals.response_sum += u128::from(response);
@@ -75,6 +80,11 @@ impl ClassState {
     /// Return the jobs in the system.
     pub const fn present(&self) -> u32 {
         self.present
+    }
+
+    /// Return how long (ticks) the jobs present have been in the system so far, all together.
+    pub const fn age(&self, now: SimTime) -> u128 {
+        age(self.present, self.arrived_sum, now)
     }
 
     /// Return the totals as they stand at `now`.

@@ -11,9 +11,19 @@ use super::engine::State;
 use super::holdings;
 use super::jobs::{Jobs, NO_JOB};
 use super::program::{Instruction, Plan};
+use super::time::SimTime;
 
-/// Return a description of a cycle of jobs that wait for each other, or None.
-pub fn find(plan: &Plan, state: &State) -> Option<String> {
+/// A cycle of jobs that wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When the last of them began to wait, which closed the cycle.
+    pub since: SimTime,
+    /// Who holds what and waits for whom.
+    pub cycle: String,
+}
+
+/// Return a cycle of jobs that wait for each other, or None.
+pub fn find(plan: &Plan, state: &State) -> Option<Deadlock> {
     let is_anyone_waiting = state.pools.iter().any(|pool| !pool.waiting().is_empty());
     if !is_anyone_waiting {
         return None;
@@ -120,7 +130,7 @@ fn is_waiting(plan: &Plan, jobs: &Jobs, job: u32) -> bool {
 }
 
 /// Follow the waits from the stuck job `first` until they close, and tell the circle.
-fn describe(plan: &Plan, state: &State, stuck: &[bool], first: u32) -> String {
+fn describe(plan: &Plan, state: &State, stuck: &[bool], first: u32) -> Deadlock {
     let mut path = vec![first];
     let cycle_start = loop {
         let next = blocker(plan, state, stuck, path[path.len() - 1]);
@@ -132,11 +142,27 @@ fn describe(plan: &Plan, state: &State, stuck: &[bool], first: u32) -> String {
     let cycle = &path[cycle_start..];
     let stuck_count = stuck.iter().filter(|&&is_stuck| is_stuck).count();
     let links: Vec<String> = cycle.iter().map(|&job| link(plan, state, job)).collect();
-    format!(
-        "{stuck_count} job(s) wait for ever; {}, which closes the cycle at job {}",
-        links.join(", held up by "),
-        cycle[0]
-    )
+    Deadlock {
+        since: last_wait(plan, &state.jobs, cycle),
+        cycle: format!(
+            "{stuck_count} job(s) wait for ever; {}, which closes the cycle at job {}",
+            links.join(", held up by "),
+            cycle[0]
+        ),
+    }
+}
+
+/// Return when the last of the jobs in `cycle` began to wait for a pool.
+///
+/// A parent that waits for its arms began before the arm in the cycle did.
+fn last_wait(plan: &Plan, jobs: &Jobs, cycle: &[u32]) -> SimTime {
+    let waiting = cycle
+        .iter()
+        .filter(|&&job| wish(plan, jobs, job).is_some())
+        .map(|&job| jobs[job].entered);
+    waiting
+        .max()
+        .expect("a cycle has a job that waits for a pool")
 }
 
 /// Return the stuck job for which the stuck `job` waits.

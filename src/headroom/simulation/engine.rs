@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use super::classes::ClassState;
-use super::deadlock;
+use super::deadlock::{self, Deadlock};
 use super::error::SimulationError;
 use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
 use super::invariants;
@@ -263,21 +263,25 @@ impl<'plan> Engine<'plan> {
 
     fn refuse_deadlock(&self) -> Result<(), SimulationError> {
         match deadlock::find(self.plan, &self.state) {
-            Some(cycle) => Err(SimulationError::Deadlock {
-                at_s: self.now_s(),
-                cycle,
-            }),
+            Some(found) => Err(self.report(found)),
             None => Ok(()),
         }
     }
 
-    fn now_s(&self) -> f64 {
-        self.plan.unit.seconds(u128::from(self.state.now.ticks()))
+    fn report(&self, found: Deadlock) -> SimulationError {
+        SimulationError::Deadlock {
+            at_s: self.seconds(found.since),
+            cycle: found.cycle,
+        }
+    }
+
+    fn seconds(&self, time: SimTime) -> f64 {
+        self.plan.unit.seconds(u128::from(time.ticks()))
     }
 
     #[cold]
     fn explain(&self, failure: Failure) -> SimulationError {
-        let at_s = self.now_s();
+        let at_s = self.seconds(self.state.now);
         match failure {
             Failure::TimeOverflow => SimulationError::TimeOverflow {
                 unit: self.plan.unit.name(),
@@ -295,11 +299,10 @@ impl<'plan> Engine<'plan> {
                 limit: EVENT_LIMIT / 2,
             },
             Failure::Interrupted => SimulationError::Interrupted,
-            Failure::Deadlock => SimulationError::Deadlock {
-                at_s,
-                cycle: deadlock::find(self.plan, &self.state)
+            Failure::Deadlock => self.report(
+                deadlock::find(self.plan, &self.state)
                     .expect("events end only where all jobs wait for each other"),
-            },
+            ),
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum SimulationError {
     /// Jobs wait for each other and none can go on.
     #[error("deadlock at {at_s} s: {cycle}")]
     Deadlock {
-        /// Simulated time (s) at which it was found.
+        /// Simulated time (s) at which the cycle closed.
         at_s: f64,
         /// Who holds what and waits for whom.
         cycle: String,

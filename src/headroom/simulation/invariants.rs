@@ -52,6 +52,12 @@ fn check_stations(state: &State, plan: &Plan) {
             "station '{}': the area of jobs is not the sum of their times",
             plan.name
         );
+        assert_eq!(
+            station.age(state.now),
+            present.residual,
+            "station '{}': the age is not that of the jobs present",
+            plan.name
+        );
         let mut waiting = Present::default();
         for job in station.waiting().iter(&state.jobs) {
             waiting.add(state.now.since(state.jobs[job].entered));
@@ -60,6 +66,12 @@ fn check_stations(state: &State, plan: &Plan) {
             totals.jobs_area - totals.busy_area,
             totals.wait_sum + waiting.residual,
             "station '{}': the area of the queue is not the sum of the waits",
+            plan.name
+        );
+        assert_eq!(
+            station.waiting().age(state.now),
+            waiting.residual,
+            "station '{}': the age of the queue is not that of the jobs in it",
             plan.name
         );
     }
@@ -90,6 +102,12 @@ fn check_pools(state: &State, plan: &Plan) {
             "pool '{}': the area of the queue is not the sum of the waits",
             plan.name
         );
+        assert_eq!(
+            pool.waiting().age(state.now),
+            waiting[index].residual,
+            "pool '{}': the age of the queue is not that of the jobs in it",
+            plan.name
+        );
     }
 }
 
@@ -113,6 +131,12 @@ fn check_classes(state: &State, plan: &Plan) {
             totals.jobs_area,
             totals.response_sum + present.residual,
             "class '{}': the area of jobs is not the sum of their times",
+            plan.name
+        );
+        assert_eq!(
+            class.age(state.now),
+            present.residual,
+            "class '{}': the age is not that of the jobs present",
             plan.name
         );
     }

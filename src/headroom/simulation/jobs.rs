@@ -152,12 +152,19 @@ impl IndexMut<u32> for Jobs {
     }
 }
 
+/// Return how long (ticks) `count` jobs have been present so far, all together, whose moments of
+/// entry sum up to `entered_sum`.
+pub const fn age(count: u32, entered_sum: u128, now: SimTime) -> u128 {
+    count as u128 * now.ticks() as u128 - entered_sum
+}
+
 /// A first-come-first-served queue of jobs.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     head: u32,
     tail: u32,
     len: u32,
+    entered_sum: u128,
 }
 
 impl Default for Fifo {
@@ -173,6 +180,7 @@ impl Fifo {
             head: NO_JOB,
             tail: NO_JOB,
             len: 0,
+            entered_sum: 0,
         }
     }
 
@@ -194,7 +202,7 @@ impl Fifo {
         if self.len == 0 { None } else { Some(self.head) }
     }
 
-    /// Append `job`.
+    /// Append `job`, which entered before this.
     #[inline]
     pub fn push(&mut self, jobs: &mut Jobs, job: u32) {
         jobs[job].next = NO_JOB;
@@ -205,6 +213,7 @@ impl Fifo {
         }
         self.tail = job;
         self.len += 1;
+        self.entered_sum += u128::from(jobs[job].entered.ticks());
     }
 
     /// Take the first job.
@@ -213,7 +222,13 @@ impl Fifo {
         let job = self.first()?;
         self.head = jobs[job].next;
         self.len -= 1;
+        self.entered_sum -= u128::from(jobs[job].entered.ticks());
         Some(job)
+    }
+
+    /// Return how long (ticks) the jobs have waited so far, all together.
+    pub const fn age(&self, now: SimTime) -> u128 {
+        age(self.len, self.entered_sum, now)
     }
 
     /// Iterate over the jobs, first one first.
@@ -257,5 +272,18 @@ mod tests {
         assert_eq!(queue.pop(&jobs), Some(0));
         queue.push(&mut jobs, 0);
         assert_eq!(queue.iter(&jobs).collect::<Vec<_>>(), [1, 2, 0]);
+    }
+
+    #[test]
+    fn the_age_of_a_queue_is_that_of_the_jobs_in_it() {
+        let mut jobs = Jobs::new(0);
+        let mut queue = Fifo::new();
+        for ticks in [3, 5, 9] {
+            let job = jobs.start(0, 0, NO_JOB).expect("room");
+            jobs[job].entered = SimTime::from_ticks(ticks);
+            queue.push(&mut jobs, job);
+        }
+        queue.pop(&jobs);
+        assert_eq!(queue.age(SimTime::from_ticks(10)), 5 + 1);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Invariant: an area is brought up to the present before the number that it integrates changes.
 
-use super::jobs::{Fifo, Jobs};
+use super::jobs::{Fifo, Jobs, age};
 use super::time::SimTime;
 
 /// Servers with one first-come-first-served queue.
@@ -14,6 +14,7 @@ pub struct Station {
     servers: u32,
     busy: u32,
     waiting: Fifo,
+    entered_sum: u128,
     changed: SimTime,
     totals: StationTotals,
     /// Largest number of jobs that waited at the same time.
@@ -46,6 +47,7 @@ impl Station {
             servers,
             busy: 0,
             waiting: Fifo::new(),
+            entered_sum: 0,
             changed: SimTime::ZERO,
             totals: StationTotals {
                 arrival_count: 0,
@@ -65,6 +67,7 @@ impl Station {
     pub fn arrive(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) -> bool {
         self.advance(now);
         self.totals.arrival_count += 1;
+        self.entered_sum += u128::from(now.ticks());
         jobs[job].entered = now;
         let is_served = self.busy < self.servers;
         if is_served {
@@ -82,7 +85,9 @@ impl Station {
     pub fn complete(&mut self, now: SimTime, job: u32, jobs: &Jobs) -> Option<u32> {
         self.advance(now);
         self.totals.completion_count += 1;
-        self.totals.response_sum += u128::from(now.since(jobs[job].entered));
+        let entered = jobs[job].entered;
+        self.totals.response_sum += u128::from(now.since(entered));
+        self.entered_sum -= u128::from(entered.ticks());
         let next = self.waiting.pop(jobs);
         match next {
             Some(next) => self.totals.wait_sum += u128::from(now.since(jobs[next].entered)),
@@ -100,6 +105,11 @@ impl Station {
     /// Return the jobs waiting.
     pub const fn waiting(&self) -> &Fifo {
         &self.waiting
+    }
+
+    /// Return how long (ticks) the jobs present have been here so far, all together.
+    pub const fn age(&self, now: SimTime) -> u128 {
+        age(self.present(), self.entered_sum, now)
     }
 
     /// Return the totals as they stand at `now`.

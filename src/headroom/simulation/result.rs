@@ -27,6 +27,8 @@ const STATION_COLUMNS: Columns = &[
     ("busy_s", Measure::Time),
     ("jobs_s", Measure::Time),
     ("queue_s", Measure::Time),
+    ("age_s", Measure::Time),
+    ("queue_age_s", Measure::Time),
 ];
 
 const POOL_COLUMNS: Columns = &[
@@ -34,6 +36,7 @@ const POOL_COLUMNS: Columns = &[
     ("wait_s_sum", Measure::Time),
     ("held_s", Measure::Time),
     ("queue_s", Measure::Time),
+    ("queue_age_s", Measure::Time),
 ];
 
 const CLASS_COLUMNS: Columns = &[
@@ -41,6 +44,7 @@ const CLASS_COLUMNS: Columns = &[
     ("completion_count", Measure::Count),
     ("response_s_sum", Measure::Time),
     ("jobs_s", Measure::Time),
+    ("age_s", Measure::Time),
 ];
 
 /// Return all accumulators as they stand: stations, then pools, then classes.
@@ -56,6 +60,8 @@ pub fn row(state: &State) -> Row {
             totals.busy_area,
             totals.jobs_area,
             totals.jobs_area - totals.busy_area,
+            station.age(state.now),
+            station.waiting().age(state.now),
         ]);
     }
     for pool in &state.pools {
@@ -65,6 +71,7 @@ pub fn row(state: &State) -> Row {
             totals.wait_sum,
             totals.held_area,
             totals.queue_area,
+            pool.waiting().age(state.now),
         ]);
     }
     for class in &state.classes {
@@ -74,6 +81,7 @@ pub fn row(state: &State) -> Row {
             u128::from(totals.completion_count),
             totals.response_sum,
             totals.jobs_area,
+            class.age(state.now),
         ]);
     }
     row
@@ -86,7 +94,7 @@ pub struct Table {
     pub names: Vec<String>,
     /// Servers, tokens or population; infinity for an open class.
     pub capacity: Vec<f64>,
-    /// Cumulative columns: snapshots, then resources.
+    /// Columns, all cumulative but the ages: snapshots, then resources.
     pub columns: Vec<(&'static str, Vec<f64>)>,
     /// Largest values over the run.
     pub maxima: Vec<(&'static str, Vec<f64>)>,

@@ -27,7 +27,7 @@ from headroom.simulation import (
     weibull,
 )
 
-DIGEST_OF_RUN = "1b2859c9513af522d38e7d044c9f96e4daec1ba9296521e52cab7a05310cc65e"
+DIGEST_OF_RUN = "ec00b0466297266709d11435a172176392b1ec58b6dd84639276f5d3954b0cda"
 DIGESTS_OF_DRAWS = {
     "uniform": "8f1961c7809c5f10",
     "exponential": "e04d7bf4bd506c1b",

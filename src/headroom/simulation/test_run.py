@@ -17,6 +17,9 @@ from headroom.simulation import (
 )
 from headroom.simulation.test_reproducibility import digest, shop
 
+AGES = ("age_s", "queue_age_s")
+"""The columns that are the state at a snapshot, not cumulative."""
+
 
 @pytest.fixture(scope="module")
 def result() -> SimulationResult:
@@ -34,6 +37,8 @@ def test_cumulative_columns_never_decrease(result: SimulationResult) -> None:
     for table in (result.stations, result.pools, result.classes):
         for name, values in table.columns.items():
             assert values.shape == (len(result.snapshot_times_s), len(table.names))
+            if name in AGES:
+                continue
             assert (np.diff(values, axis=0) >= 0).all(), name
             assert (values[-1] > 0).all(), name
 
@@ -45,6 +50,22 @@ def test_areas_and_sums_agree_between_the_columns(result: SimulationResult) -> N
     waiting = columns["response_s_sum"] - columns["wait_s_sum"]
     assert np.allclose(waiting[-1], columns["busy_s"][-1], rtol=1e-3)
     assert (result.stations.maxima["queue_len"] <= result.stations.maxima["jobs"]).all()
+
+
+def test_time_spent_is_that_of_those_gone_and_the_age_of_those_present(
+    result: SimulationResult,
+) -> None:
+    """At every snapshot, to rounding: Little's law as an identity, also for each queue."""
+    for table in (result.stations, result.classes):
+        columns = table.columns
+        spent_s = columns["response_s_sum"] + columns["age_s"]
+        assert (columns["age_s"] > 0).any()
+        assert np.allclose(columns["jobs_s"], spent_s, rtol=1e-14)
+    for table in (result.stations, result.pools):
+        columns = table.columns
+        spent_s = columns["wait_s_sum"] + columns["queue_age_s"]
+        assert (columns["queue_age_s"] > 0).any()
+        assert np.allclose(columns["queue_s"], spent_s, rtol=1e-14)
 
 
 def test_histograms_and_series_count_every_completion(result: SimulationResult) -> None:
@@ -132,7 +153,7 @@ def test_a_deadlock_of_a_part_is_found_while_the_rest_goes_on() -> None:
     busy = model.program("busy")
     busy.use(model.station("cpu"), exponential(1))
     model.closed_class("busy", busy, population=1)
-    with pytest.raises(SimulationError, match="2 job\\(s\\) wait for ever"):
+    with pytest.raises(SimulationError, match="deadlock at 1 s: 2 job\\(s\\) wait for ever"):
         simulate(model, seed=1, completions=1000)
 
 
