@@ -5,8 +5,9 @@ is named and left out; a point without a steady state reports no numbers at all.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
 import msgspec
 
@@ -22,7 +23,7 @@ from headroom.analysis.results import (
     PointResult,
     WarmUpCut,
 )
-from headroom.analysis.summaries import run_values
+from headroom.analysis.summaries import run_values, without_classes
 from headroom.analysis.warm_up import choose_cut
 from headroom.analysis.windows import Window, open_window
 from headroom.experiment.journal import ReplicationRow
@@ -56,10 +57,11 @@ def summarise(experiment: PlannedExperiment, runs: Sequence[Run]) -> PointSummar
     if cut is not None and not cut.is_steady:
         return PointSummary(cut, [*faults, cut.note])
     windows, laws, broken = _checked_windows(sound, 0.0 if cut is None else cut.cut_s)
-    bins = [kept_bins(window) for window in windows]
+    left_out = [] if cut is None else cut.classes_left_out
+    bins = [without_classes(kept_bins(window), left_out) for window in windows]
     values = [run_values(window, kept) for window, kept in zip(windows, bins, strict=True)]
     merged = merge_by_metric(bins)
-    samples = samples_of(values, merged, experiment.system.column)
+    samples = without_classes(samples_of(values, merged, experiment.system.column), left_out)
     return PointSummary(cut, faults + broken, laws, windows, values, samples, merged)
 
 
@@ -140,8 +142,14 @@ def _bottleneck(summary: PointSummary, parts: Sequence[Part]) -> Bottleneck | No
     if not summary.windows:
         return None
     window = summary.windows[0]
-    values = {name: sample.value for name, sample in summary.samples.items()}
-    return find_bottleneck(parts, window.run.holds, load_of(window.table("class"), values))
+    load = load_of(window.table("class"), _means(summary.values))
+    return find_bottleneck(parts, window.run.holds, load)
+
+
+def _means(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each metric over the replications that gave it."""
+    names = dict.fromkeys(name for one in values for name in one)
+    return {name: fmean(one[name] for one in values if name in one) for name in names}
 
 
 def _distributions(

@@ -98,6 +98,8 @@ class WarmUpCut(_Result, frozen=True, kw_only=True):
     """Picture: time (s) of each point of `values`, the series averaged over replications."""
     values: list[float] = []
     metric: str = ""
+    classes_left_out: list[str] = []
+    """Classes with too few completions to find their steady state: not reported."""
 
 
 class Distribution(_Result, frozen=True, kw_only=True):

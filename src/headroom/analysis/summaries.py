@@ -8,13 +8,16 @@ Invariant: a metric that a run cannot give (the mean wait at a station that nobo
 absent, never zero or not-a-number.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from headroom.analysis.distributions import PERCENTS, Bins, percentiles
 from headroom.analysis.windows import Window, per_second
 from headroom.experiment.run import FloatArray, ResourceTable
+
+T = TypeVar("T")
 
 
 def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
@@ -39,6 +42,18 @@ def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
     if classes is not None:
         values.update(_class_values(classes, window))
     return {name: value for name, value in values.items() if np.isfinite(value)}
+
+
+def without_classes(found: Mapping[str, T], classes: Sequence[str]) -> dict[str, T]:
+    """Return metrics without those that belong to one of `classes`.
+
+    Examples
+    --------
+    >>> without_classes({"throughput": 2, "class.a.throughput": 1}, ["a"])
+    {'throughput': 2}
+    """
+    prefixes = tuple(f"class.{name}." for name in classes)
+    return {name: value for name, value in found.items() if not name.startswith(prefixes)}
 
 
 def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:

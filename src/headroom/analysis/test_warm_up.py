@@ -86,13 +86,15 @@ def test_a_point_without_a_steady_state_says_so_and_names_the_metric() -> None:
     cut = choose_cut(MSER5, series_runs([np.arange(400.0)]))
     assert cut is not None
     assert not cut.is_steady
-    assert cut.note.startswith("no steady state within 400 s by response_s")
+    assert cut.note.startswith("no steady state within 400 s by the response time: ")
+    assert "unless the load is more than the system can serve" in cut.note
 
 
 def test_too_few_observations_are_no_steady_state_either() -> None:
     cut = choose_cut(MSER5, series_runs([np.ones(49)]))
     assert cut is not None
-    assert "fewer than 50 observations" in cut.note
+    assert not cut.is_steady
+    assert "fewer than 50 completions in 49.0 s" in cut.note
 
 
 def test_one_cut_serves_all_replications_of_a_point() -> None:
@@ -165,6 +167,19 @@ def test_a_fixed_cut_is_taken_as_it_stands_and_must_end_before_the_run() -> None
     eaten = choose_cut(WarmUp(method="fixed", seconds=100.0), runs)
     assert eaten is not None
     assert not eaten.is_steady
+    assert eaten.note == "the warm-up of 100 s is longer than the run (100 s)"
+
+
+def test_a_class_with_few_completions_is_left_out_and_does_not_refuse_the_point() -> None:
+    ends_s = np.arange(1.0, 301.0)
+    readers, writers = (
+        Series(metric=f"class.{name}.response_s", values=np.ones(n), end_times_s=ends_s[:n])
+        for name, n in (("readers", 300), ("writers", 49))
+    )
+    cut = choose_cut(MSER5, [Run(series=(readers, writers))])
+    assert cut is not None
+    assert (cut.is_steady, cut.classes_left_out) == (True, ["writers"])
+    assert cut.note.startswith("the response time of class writers is not reported")
 
 
 def test_no_cut_still_shows_the_picture() -> None:

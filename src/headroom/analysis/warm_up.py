@@ -4,6 +4,9 @@ The series are averaged over the replications first (truncated to the shortest, 
 aligned by merging), because a cut chosen per replication biases short runs. The picture of that
 average stays in the report.
 
+A class with too few completions to find a steady state in is left out by name; the others, whose
+jobs fill the same stations, settle the cut.
+
 Invariant: a cut is either a time at which the averaged series had reached its steady state, or
 `is_steady` is False and nothing of the point may be reported.
 
@@ -15,15 +18,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from headroom.analysis.results import WarmUpCut
 from headroom.experiment.run import FloatArray, Run, Series
 from headroom.experiment.study import WarmUp
+from headroom.quantities import format_quantity
 
 MSER_BATCH = 5
 """Observations per mean in MSER-5."""
 FEWEST_BATCHES = 10
 """Below ten means, MSER has at most five places to choose from: too few to call it a choice."""
+FEWEST_OBSERVATIONS = FEWEST_BATCHES * MSER_BATCH
 PICTURE_POINTS = 100
 """Most points of the warm-up picture; neighbours are averaged beyond that."""
 
@@ -150,7 +156,8 @@ def choose_cut(rule: WarmUp, runs: Sequence[Run]) -> WarmUpCut | None:
     cut_s = (rule.seconds or 0.0) if rule.method == "fixed" else 0.0
     picture = averages[0] if averages else None
     is_steady = cut_s < shortest_s
-    note = "" if is_steady else f"the runs end at {shortest_s:.6g} s, within the fixed warm-up"
+    warm_up, whole = format_quantity(cut_s, "s"), format_quantity(shortest_s, "s")
+    note = "" if is_steady else f"the warm-up of {warm_up} is longer than the run ({whole})"
     return _result(rule.method, picture, cut_s, shortest_s, is_steady=is_steady, note=note)
 
 
@@ -170,27 +177,67 @@ def _mser_cut(averages: Sequence[AveragedSeries], run_s: float) -> WarmUpCut:
         return _result(
             "mser5", None, 0.0, run_s, is_steady=True, note="no series to find a warm-up in"
         )
-    cuts = [(*_cut_of(average), average) for average in averages]
-    for _, problem, average in cuts:
-        if problem:
-            note = f"no steady state within {run_s:.6g} s by {average.metric}: {problem}"
-            return _result("mser5", average, 0.0, run_s, is_steady=False, note=note)
+    long = [average for average in averages if _means(average).size >= FEWEST_BATCHES]
+    if not long:
+        note = f"fewer than {FEWEST_OBSERVATIONS} completions in {format_quantity(run_s, 's')}"
+        return _result(
+            "mser5", averages[0], 0.0, run_s, is_steady=False, note=f"{note}; run longer"
+        )
+    rare = [average for average in averages if not any(average is one for one in long)]
+    cuts = [(*_cut_of(average), average) for average in long]
+    unsteady = next((average for _, is_steady, average in cuts if not is_steady), None)
+    if unsteady is not None:
+        note = (
+            f"no steady state within {format_quantity(run_s, 's')} by {_in_words(unsteady.metric)}:"
+            " it still settles when half of the run is cut; run longer, unless the load is more"
+            " than the system can serve"
+        )
+        return _result("mser5", unsteady, 0.0, run_s, is_steady=False, note=note)
     cut_s, _, latest = max(cuts, key=lambda cut: cut[0])
-    return _result("mser5", latest, cut_s, run_s, is_steady=True)
+    return replace(
+        _result("mser5", latest, cut_s, run_s, is_steady=True, note=_left_out_words(rare)),
+        classes_left_out=[class_of(average.metric) for average in rare],
+    )
 
 
-def _cut_of(average: AveragedSeries) -> tuple[float, str]:
-    """Return the end (s) of the warm-up of one series, or why no steady state was seen."""
-    group = -(-MSER_BATCH // average.batch_size)
-    means = _grouped_means(average.values, group)
-    if means.size < FEWEST_BATCHES:
-        return 0.0, f"fewer than {FEWEST_BATCHES * MSER_BATCH} observations; run longer"
-    truncation = mser(means)
-    if not truncation.is_steady:
-        return 0.0, "what is kept still steadies when half of the run is cut; run longer"
-    if truncation.dropped == 0:
-        return 0.0, ""
-    return float(average.latest_end_times_s[truncation.dropped * group - 1]), ""
+def _left_out_words(rare: Sequence[AveragedSeries]) -> str:
+    return "; ".join(
+        f"{_in_words(average.metric)} is not reported: fewer than {FEWEST_OBSERVATIONS} "
+        "completions in a run"
+        for average in rare
+    )
+
+
+def class_of(metric: str) -> str:
+    """Return the class that a metric belongs to, nothing where it belongs to all.
+
+    Examples
+    --------
+    >>> class_of("class.writers.response_s"), class_of("response_s")
+    ('writers', '')
+    """
+    return metric.removeprefix("class.").rpartition(".")[0] if metric.startswith("class.") else ""
+
+
+def _in_words(metric: str) -> str:
+    words = "the response time" if metric.endswith("response_s") else metric
+    return f"{words} of class {class_of(metric)}" if class_of(metric) else words
+
+
+def _means(average: AveragedSeries) -> FloatArray:
+    return _grouped_means(average.values, _group(average))
+
+
+def _group(average: AveragedSeries) -> int:
+    return -(-MSER_BATCH // average.batch_size)
+
+
+def _cut_of(average: AveragedSeries) -> tuple[float, bool]:
+    """Return the end (s) of the warm-up of one series, and whether a steady state was seen."""
+    truncation = mser(_means(average))
+    if truncation.dropped == 0 or not truncation.is_steady:
+        return 0.0, truncation.is_steady
+    return float(average.latest_end_times_s[truncation.dropped * _group(average) - 1]), True
 
 
 def _result(

@@ -103,7 +103,9 @@ def remarks_of(point: PointResult) -> list[str]:
         place = f" ({point.little.place})" if point.little.place else ""
         remarks.append(f"Little's law {state}: largest gap {gap}{place}.")
     if point.warm_up and not point.warm_up.is_steady:
-        remarks.append(f"Not steady: {point.warm_up.note or 'the run may be too short'}.")
+        remarks.append(f"No figures: {point.warm_up.note or 'the run may be too short'}.")
+    elif point.warm_up and point.warm_up.note:
+        remarks.append(f"Warm-up: {point.warm_up.note}.")
     return [*remarks, *(f"Fault: {fault}" for fault in point.faults)]
 
 
