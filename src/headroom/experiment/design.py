@@ -22,7 +22,7 @@ from headroom.experiment.seeds import digest, point_key
 from headroom.experiment.study import Levels, Quick, Replications, Sourced
 from headroom.experiment.study_file import KeyPath, LoadedStudy
 from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Parameter, System, Value
+from headroom.experiment.system import DeclaresInStudy, Parameter, System, Value
 from headroom.experiment.type_errors import find_type_error
 from headroom.experiment.variants import Variant, full_variant, quick_variant
 
@@ -122,6 +122,13 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
     else:
         system, setup = _load_system(loaded, variant)
     declared = {parameter.name: parameter for parameter in system.parameters()}
+    for table in ("fixed", "factors"):
+        for name in getattr(variant.spec, table):
+            _check_declared(loaded, variant.key_path(table, name), name, system, declared)
+    for number, step in enumerate(variant.spec.zipped):
+        for name in step:
+            place = variant.key_path("zipped", number, name)
+            _check_declared(loaded, place, name, system, declared)
     factors = _factors(loaded, variant, declared)
     uses = _parameter_uses(loaded, variant, declared, factors)
     _check_replications(loaded, variant)
@@ -187,7 +194,7 @@ def _factors(
     factors = []
     for name, levels in variant.spec.factors.items():
         place = variant.key_path("factors", name)
-        parameter = _declared(loaded, place, name, declared)
+        parameter = declared[name]
         with _at_level(loaded, place, levels, parameter):
             factors.append(
                 FactorSpec(name=name, parameter=parameter, levels=expand_levels(levels, parameter))
@@ -243,7 +250,7 @@ def _zipped_factors(
         )
     factors = []
     for name, levels in table.items():
-        parameter = _declared(loaded, (*place, name), name, declared)
+        parameter = declared[name]
         others = tuple(other for other in table if other != name)
         with _at_level(loaded, (*place, name), levels, parameter):
             checked = tuple(checked_level(level, parameter) for level in levels)
@@ -253,14 +260,19 @@ def _zipped_factors(
     return factors
 
 
-def _declared(
-    loaded: LoadedStudy, place: KeyPath, name: str, declared: Mapping[str, Parameter]
-) -> Parameter:
-    if name not in declared:
-        raise loaded.error(
-            place, f"the system has no parameter {name!r}", cure=suggestion(name, declared)
-        )
-    return declared[name]
+def _check_declared(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    name: str,
+    system: System,
+    declared: Mapping[str, Parameter],
+) -> None:
+    if name in declared:
+        return
+    cure = suggestion(name, declared)
+    if isinstance(system, DeclaresInStudy):
+        cure = f"{system.how_to_declare(name)}, or {cure}"
+    raise loaded.error(place, f"the system has no parameter {name!r}", cure=cure)
 
 
 def _check_used_once(loaded: LoadedStudy, variant: Variant, factors: list[FactorSpec]) -> None:
@@ -286,8 +298,6 @@ def _parameter_uses(
     declared: Mapping[str, Parameter],
     factors: Sequence[FactorSpec],
 ) -> tuple[ParameterUse, ...]:
-    for name in variant.spec.fixed:
-        _declared(loaded, variant.key_path("fixed", name), name, declared)
     varied = {factor.name for factor in factors}
     return tuple(
         _parameter_use(loaded, variant, parameter, is_factor=parameter.name in varied)

@@ -3,15 +3,16 @@
 Invariants: a row that `append` returned for survives the loss of power (WAL, synchronous FULL);
 rows are only ever added, so failures, other machines and earlier versions of a study stay
 readable; one process writes, any number read. Only the driver of a run opens it for writing.
+A row that cannot be read is passed over as if it were absent, and counted.
 See docs/background/journal-and-resume.md.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self
 
 import msgspec
 
@@ -19,17 +20,25 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.experiment import journal_errors
 from headroom.experiment.journal_errors import explained
 from headroom.experiment.journal_lock import JournalLock
-from headroom.experiment.run import Run
-from headroom.experiment.run_codec import UnreadableRunError, decode_run, encode_run
+from headroom.experiment.journal_rows import (
+    HEAD_COLUMNS,
+    ReplicationRow,
+    facts_of,
+    head_of,
+    head_values,
+    is_readable,
+    run_of,
+)
+from headroom.experiment.run_codec import UnreadableRunError, encode_run
 from headroom.experiment.storage_facts import mount_of
-from headroom.experiment.system import Value
+
+__all__ = ["APPLICATION_ID", "FORMAT", "Journal", "ReplicationRow", "connect_writer"]
 
 APPLICATION_ID = 0x48_44_52_4D
 """Marks the file as a Headroom journal ("HDRM") for `file` and for this module."""
 FORMAT = 1
 BUSY_LIMIT_S = 10.0
 """How long to wait for another program that reads or writes the file at this moment."""
-State: TypeAlias = Literal["done", "failed"]
 
 _SCHEMA = f"""
 BEGIN;
@@ -58,56 +67,8 @@ PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT};
 COMMIT;
 """
-_HEAD = (
-    "experiment, point_key, fingerprint, levels, replication, seed, state, started_at, wall_s, "
-    "error, environment, position"
-)
+_HEAD = ", ".join(HEAD_COLUMNS)
 _INSERT = f"INSERT INTO replication ({_HEAD}, run) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"  # noqa: S608 - constants only
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicationRow:
-    """One finished replication, as stored.
-
-    Parameters
-    ----------
-    experiment, point_key
-        The point.
-    fingerprint
-        Hash of everything that the run depended on, see `Point`.
-    levels
-        Levels of the point's factors.
-    replication, seed
-        Number of the replication, from 0, and its seed.
-    state
-        ``"done"`` or ``"failed"``.
-    started_at
-        Start, UTC, ISO 8601.
-    wall_s
-        Wall time (s) of the run as the engine saw it.
-    error
-        Why it failed; empty when done.
-    run
-        What the system returned; None when failed, or when only heads were read.
-    environment
-        Number of the environment in `Journal.environments`, 0 for none.
-    position
-        Place in the randomised order of its session, from 0.
-    """
-
-    experiment: str
-    point_key: str
-    fingerprint: str
-    levels: Mapping[str, Value]
-    replication: int
-    seed: int
-    state: State
-    started_at: str
-    wall_s: float
-    error: str = ""
-    run: Run | None = None
-    environment: int = 0
-    position: int = 0
 
 
 class Journal:
@@ -116,6 +77,7 @@ class Journal:
     Examples
     --------
     >>> import tempfile
+    >>> from headroom.experiment.run import Run
     >>> folder = tempfile.TemporaryDirectory()
     >>> row = ReplicationRow(
     ...     experiment="web", point_key="k", fingerprint="f", levels={"users": 1}, replication=0,
@@ -129,11 +91,18 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, lock: JournalLock | None
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        lock: JournalLock | None,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.path = path
+        self.notes = notes
+        """What a user should know about the file, one sentence each."""
         self._connection = connection
         self._lock = lock
+        self._unreadable: set[int] = set()
 
     @classmethod
     def open(cls, path: Path, *, create: bool) -> Self:
@@ -163,11 +132,12 @@ class Journal:
             raise journal_errors.not_writable(path, error.strerror or str(error)) from error
         lock = JournalLock.acquire(path)
         try:
-            connection = _connect_writer(path)
+            notes = _notes_on_file(path)
+            connection = connect_writer(path)
         except BaseException:
             lock.release()
             raise
-        return cls(path, connection, lock)
+        return cls(path, connection, lock, notes)
 
     @classmethod
     def _open_reader(cls, path: Path) -> Self:
@@ -175,6 +145,8 @@ class Journal:
             raise EnvironmentUnfitError(
                 f"there is no journal {path}", cure="run the study first: headroom run STUDY"
             )
+        if path.is_dir():
+            raise journal_errors.is_folder(path)
         return cls(path, _connect_reader(path), None)
 
     def __enter__(self) -> Self:
@@ -204,7 +176,7 @@ class Journal:
 
     def append_encoded(self, rows: Iterable[tuple[ReplicationRow, bytes | None]]) -> None:
         """Store rows whose runs are encoded already, in one commit."""
-        values = [(*_head_values(row), encoded) for row, encoded in rows]
+        values = [(*head_values(row), encoded) for row, encoded in rows]
         with explained(self.path), self._connection:
             self._connection.executemany(_INSERT, values)
 
@@ -219,7 +191,8 @@ class Journal:
         """Return all environments in the order of their sessions; ``"id"`` is their number."""
         with explained(self.path):
             found = self._connection.execute("SELECT id, facts FROM environment ORDER BY id")
-            return [{"id": number, **msgspec.json.decode(text)} for number, text in found]
+            known = [(number, facts_of(text)) for number, text in found]
+        return [{"id": number, **facts} for number, facts in known if facts is not None]
 
     def rows(self, experiment: str, point_key: str) -> list[ReplicationRow]:
         """Return every row of a point, oldest first, runs included.
@@ -229,19 +202,41 @@ class Journal:
         `selection.Selection` does it for a whole plan.
         """
         query = (
-            f"SELECT {_HEAD}, run FROM replication "  # noqa: S608 - constants only
+            f"SELECT id, run, {_HEAD} FROM replication "  # noqa: S608 - constants only
             "WHERE experiment = ? AND point_key = ? ORDER BY id"
         )
         with explained(self.path):
             found = self._connection.execute(query, (experiment, point_key)).fetchall()
-        return [self._with_run(_row(values[:-1]), values[-1]) for values in found]
+        rows = (self._row(number, encoded, head) for number, encoded, *head in found)
+        return [row for row in rows if row is not None]
 
     def heads(self, experiment: str) -> Iterator[ReplicationRow]:
-        """Yield every row of an experiment, oldest first, without the runs."""
-        query = f"SELECT {_HEAD} FROM replication WHERE experiment = ? ORDER BY id"  # noqa: S608 - constants only
+        """Yield every row of an experiment, oldest first, without the runs.
+
+        The runs are checked: `is_readable` is False where a run is damaged.
+        """
+        query = f"SELECT id, run, {_HEAD} FROM replication WHERE experiment = ? ORDER BY id"  # noqa: S608 - constants only
         with explained(self.path):
-            for values in self._connection.execute(query, (experiment,)):
-                yield _row(values)
+            for number, encoded, *values in self._connection.execute(query, (experiment,)):
+                head, is_whole = head_of(values), is_readable(encoded)
+                if head is None or not is_whole:
+                    self._unreadable.add(number)
+                if head is not None:
+                    yield replace(head, is_readable=is_whole)
+
+    @property
+    def unreadable_count(self) -> int:
+        """Number of damaged rows met so far; they were passed over."""
+        return len(self._unreadable)
+
+    def finished_counts(self) -> dict[str, int]:
+        """Return the number of finished replications of each experiment that has any."""
+        query = (
+            "SELECT experiment, count(DISTINCT point_key || '/' || replication) FROM replication "
+            "WHERE state = 'done' GROUP BY experiment"
+        )
+        with explained(self.path):
+            return {str(name): int(count) for name, count in self._connection.execute(query)}
 
     def newest_environment(self, experiment: str) -> int:
         """Return the number of the newest environment of an experiment's rows, 0 for none."""
@@ -256,55 +251,67 @@ class Journal:
             (count,) = self._connection.execute("SELECT count(*) FROM replication").fetchone()
         return int(count)
 
-    def _with_run(self, row: ReplicationRow, encoded: bytes | None) -> ReplicationRow:
-        if encoded is None:
-            return row
-        try:
-            return replace(row, run=decode_run(encoded))
-        except UnreadableRunError as error:
-            place = f"replication {row.replication} of point {row.point_key} of {row.experiment}"
-            raise journal_errors.damaged(self.path, f"{place} is unreadable ({error})") from error
+    def _row(
+        self, number: int, encoded: bytes | None, values: Iterable[Any]
+    ) -> ReplicationRow | None:
+        """Return a row with its run, None where it cannot be read."""
+        head = head_of(tuple(values))
+        if head is not None:
+            try:
+                return replace(head, run=run_of(encoded))
+            except UnreadableRunError:
+                pass
+        self._unreadable.add(number)
+        return None
 
 
-def _head_values(row: ReplicationRow) -> tuple[Any, ...]:
-    levels = msgspec.json.encode(row.levels, order="deterministic").decode()
-    return (
-        row.experiment,
-        row.point_key,
-        row.fingerprint,
-        levels,
-        row.replication,
-        row.seed,
-        row.state,
-        row.started_at,
-        row.wall_s,
-        row.error,
-        row.environment,
-        row.position,
-    )
+def _notes_on_file(path: Path) -> tuple[str, ...]:
+    """Return what is odd about a file that is to be written; raise where it must not be."""
+    if path.is_dir():
+        raise journal_errors.is_folder(path)
+    size_bytes = path.stat().st_size if path.exists() else 0
+    log = path.with_name(path.name + "-wal")
+    if size_bytes == 0 and log.exists() and log.stat().st_size:
+        # SQLite would delete the log, and with it every row that is only there.
+        raise journal_errors.damaged(path, f"it is empty or missing, but its log {log.name} is not")
+    if size_bytes == 0 and path.exists():
+        return (f"the journal {path} was an empty file and is taken as new",)
+    return ()
 
 
-def _row(values: Sequence[Any]) -> ReplicationRow:
-    names = _HEAD.split(", ")
-    fields = dict(zip(names, values, strict=True))
-    fields["levels"] = msgspec.json.decode(fields["levels"])
-    return ReplicationRow(**fields)
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """Return a connection that may write, to a journal that is intact or made here.
 
-
-def _connect_writer(path: Path) -> sqlite3.Connection:
+    The tables are made before the log is turned on: a main file that lost its log is still a
+    journal.
+    """
     with explained(path):
-        connection = sqlite3.connect(path, timeout=BUSY_LIMIT_S)
+        connection = _connection(path, str(path))
         try:
-            _check_format(path, connection, may_be_new=True)
-            _check_intact(path, connection)
-            connection.execute(f"PRAGMA journal_mode = {_journal_mode(path)}")
+            is_new = _is_new(path, connection)
+            if not is_new:
+                _check_format(path, connection)
+                _check_intact(path, connection)
             connection.execute("PRAGMA synchronous = FULL")
-            if _pragma(connection, "user_version") == 0:
+            if is_new:
                 connection.executescript(_SCHEMA)
+            connection.execute(f"PRAGMA journal_mode = {_journal_mode(path)}")
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _connection(path: Path, address: str) -> sqlite3.Connection:
+    """Return a connection that reads damaged text too; its columns are checked row by row."""
+    is_address = address != str(path)
+    connection = sqlite3.connect(address, uri=is_address, timeout=BUSY_LIMIT_S)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="replace")
 
 
 def _journal_mode(path: Path) -> str:
@@ -316,28 +323,36 @@ def _journal_mode(path: Path) -> str:
 def _connect_reader(path: Path) -> sqlite3.Connection:
     with explained(path):
         address = f"{path.resolve().as_uri()}?mode=ro"
-        connection = sqlite3.connect(address, uri=True, timeout=BUSY_LIMIT_S)
+        connection = _connection(path, address)
         try:
-            _check_format(path, connection, may_be_new=False)
+            _check_format(path, connection)
         except sqlite3.OperationalError:
             # In a folder that cannot be written SQLite has no place for the log's index. Without a
             # log the file alone is the whole journal.
             connection.close()
             if path.with_name(path.name + "-wal").exists():
                 raise
-            connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
-            _check_format(path, connection, may_be_new=False)
+            connection = _connection(path, f"{address}&immutable=1")
+            _check_format(path, connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _check_format(path: Path, connection: sqlite3.Connection, *, may_be_new: bool) -> None:
+def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
+    """Return whether a file holds nothing yet."""
+    page_count = _pragma(connection, "page_count")
+    return page_count == 0 and path.stat().st_size == 0
+
+
+def _check_format(path: Path, connection: sqlite3.Connection) -> None:
+    if _is_new(path, connection):
+        raise journal_errors.not_begun(path)
     found = _pragma(connection, "user_version")
     table_count = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if found == 0 and table_count == 0 and may_be_new:
-        return
+    if found == 0 and table_count == 0:
+        raise journal_errors.damaged(path, f"it holds no tables; was {path.name}-wal lost?")
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise journal_errors.damaged(path, "it is not a journal of Headroom")
     if found != FORMAT:

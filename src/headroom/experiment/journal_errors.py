@@ -59,11 +59,37 @@ def disk_full(path: Path) -> EnvironmentUnfitError:
 
 def damaged(path: Path, detail: str) -> EnvironmentUnfitError:
     """Return the error for a file that is no intact journal."""
+    variant = " --quick" if path.parent.name == "quick" else ""
     return EnvironmentUnfitError(
         f"the journal {path} is damaged: {detail}",
-        cure=f"recover what is readable with `sqlite3 {path.name} .recover | sqlite3 "
-        f"recovered.sqlite` and put that in its place, or move the file (with {path.name}-wal) "
-        "away to start anew; nothing was changed",
+        cure=f"bring back what is readable with `headroom run STUDY{variant} --salvage`, which "
+        f"keeps the damaged file, or move the file (with {path.name}-wal) away to start anew; "
+        "nothing was changed",
+    )
+
+
+def nothing_to_salvage(path: Path) -> EnvironmentUnfitError:
+    """Return the error for a file in which no row can be read."""
+    return EnvironmentUnfitError(
+        f"no replication can be read in {path}; nothing was changed",
+        cure=f"move the file (with {path.name}-wal) away to start anew, or put a copy of the "
+        "journal in its place",
+    )
+
+
+def is_folder(path: Path) -> EnvironmentUnfitError:
+    """Return the error for a folder that has the journal's name."""
+    return EnvironmentUnfitError(
+        f"there is a folder where the journal belongs: {path}",
+        cure="move the folder away, then run the same command again",
+    )
+
+
+def not_begun(path: Path) -> EnvironmentUnfitError:
+    """Return the error for a reader of an empty file."""
+    return EnvironmentUnfitError(
+        f"the journal {path} is empty: no replication is stored yet",
+        cure="run the study first: headroom run STUDY",
     )
 
 

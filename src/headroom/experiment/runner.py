@@ -180,7 +180,7 @@ class _Session:
             remaining=waiting,
             given_up=self._given_up_count,
             kept=found.kept,
-            notes=(*found.notes(), *self._own_notes()),
+            notes=(*self._journal.notes, *found.notes(), *self._own_notes()),
         )
 
     def _schedule(self, column: Column, found: resume.Survey) -> Schedule:

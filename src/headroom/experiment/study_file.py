@@ -76,6 +76,11 @@ def load_study(path: Path) -> LoadedStudy:
         names file, line and key, the cure a likely correction.
     """
     file = path / STUDY_NAME if path.is_dir() else path
+    if file.suffix != ".toml" and file.exists():
+        raise StudyError(
+            f"{file} is not a study file: its name must end in .toml",
+            cure="name the study.toml, or its folder",
+        )
     text = _read(file)
     content = _parse(file, text)
     lines = key_lines(text)

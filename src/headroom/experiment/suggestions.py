@@ -1,25 +1,29 @@
 """Likely corrections: what a user probably meant by a name that is not known."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _MOST_SHOWN = 12
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return a cure for an unknown name: the closest known one, or the list of them.
+def suggestion(word: str, known: Iterable[str], *, likely: Sequence[str] | None = None) -> str:
+    """Return a cure for an unknown name: the closest known one, and the list of them.
+
+    `likely` are those of the known ones that may have been meant; all of them where it is None.
 
     Examples
     --------
     >>> suggestion("usres", ["users", "disks"])
     "did you mean 'users'? known: disks, users"
     >>> suggestion("x", [])
-    'none is known here; remove it'
+    'remove it: there is none here to choose from'
+    >>> suggestion("names", ["name", "title"], likely=["title"])
+    'choose one of: name, title'
     """
     names = sorted(set(known))
     if not names:
-        return "none is known here; remove it"
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+        return "remove it: there is none here to choose from"
+    close = difflib.get_close_matches(word, names if likely is None else likely, n=1, cutoff=0.6)
     start = f"did you mean {close[0]!r}? known" if close else "choose one of"
     return f"{start}: {_listed(names)}"
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -138,6 +138,15 @@ class Metric:
     unit: str
     better: Direction = "none"
     description: str = ""
+
+
+@runtime_checkable
+class DeclaresInStudy(Protocol):
+    """A system whose parameters a study declares itself; optional for a `System`."""
+
+    def how_to_declare(self, name: str) -> str:
+        """Return what to write in the set-up, so that `name` is a parameter."""
+        ...
 
 
 class System(Protocol):

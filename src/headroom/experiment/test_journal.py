@@ -1,6 +1,7 @@
 """The journal: durable, exclusive to one writer, and never the cause of lost rows."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -203,17 +204,86 @@ def test_a_torn_page_is_found_before_a_run_writes(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_damaged_run_names_its_row(path: Path) -> None:
-    fill(path, 1)
+DAMAGES = (
+    "run = x'789c0000'",
+    "run = CAST(substr(run, 1, 20) || randomblob(30) AS BLOB)",
+    "levels = '{'",
+    "levels = CAST(x'7bff7d' AS TEXT)",
+    "replication = -1",
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_row_is_passed_over_and_counted(path: Path, damage: str) -> None:
+    fill(path, 3)
     connection = sqlite3.connect(path)
     with connection:
-        connection.execute("UPDATE replication SET run = x'789c0000'")
+        connection.execute(f"UPDATE replication SET {damage} WHERE id = 2")  # noqa: S608 - from the list above
     connection.close()
-    with (
-        Journal.open(path, create=False) as journal,
-        pytest.raises(EnvironmentUnfitError, match="replication 0 of point 00ff of web"),
-    ):
-        journal.rows("web", "00ff")
+    for create in (False, True):
+        with Journal.open(path, create=create) as journal:
+            assert [row.replication for row in journal.rows("web", "00ff")] == [0, 2]
+            assert journal.unreadable_count == 1
+            heads = [row for row in journal.heads("web") if row.is_readable]
+            assert [row.replication for row in heads] == [0, 2]
+            assert journal.unreadable_count == 1
+
+
+def test_a_damaged_environment_is_passed_over(path: Path) -> None:
+    with writer(path) as journal:
+        for number in range(3):
+            journal.add_environment({"session": number})
+        journal._connection.execute("UPDATE environment SET facts = '{\"a' WHERE id = 2")
+        assert [facts["id"] for facts in journal.environments()] == [1, 3]
+
+
+def test_a_journal_that_lost_its_log_is_still_a_journal(path: Path, tmp_path: Path) -> None:
+    """Fault: killed and copied without its write-ahead log, which held every row."""
+    copy = tmp_path / "copy" / "journal.sqlite"
+    copy.parent.mkdir()
+    with writer(path) as journal:
+        journal.append(ROW)
+        shutil.copy(path, copy)
+    with Journal.open(copy, create=False) as journal:
+        assert journal.row_count() == 0
+    with writer(copy) as journal:
+        journal.append(ROW)
+        assert journal.notes == ()
+
+
+def test_a_file_of_an_older_version_that_lost_its_log_is_not_taken_as_new(path: Path) -> None:
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    assert path.stat().st_size
+    for create in (False, True):
+        assert "lost" in refusal(path, create=create).message
+
+
+def test_an_empty_file_with_a_log_is_not_taken_as_new(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    log = path.with_name(path.name + "-wal")
+    log.write_bytes(bytes(5000))
+    assert "its log journal.sqlite-wal is not" in refusal(path, create=True).message
+    assert log.stat().st_size == 5000
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_folder_in_the_place_of_the_journal_is_named(path: Path, *, create: bool) -> None:
+    path.mkdir(parents=True)
+    error = refusal(path, create=create)
+    assert "folder where the journal belongs" in error.message
+    assert "move the folder" in error.cure
+
+
+def test_the_cure_for_damage_names_the_variant(tmp_path: Path) -> None:
+    for folder, words in (("results", "STUDY --salvage"), ("quick", "STUDY --quick --salvage")):
+        path = tmp_path / folder / "journal.sqlite"
+        path.parent.mkdir()
+        path.write_bytes(b"my precious notes " * 100)
+        assert words in refusal(path, create=True).cure
 
 
 def test_ten_thousand_small_rows_fit_into_50_megabytes(path: Path) -> None:
@@ -232,9 +302,13 @@ def test_an_empty_file_is_a_journal_that_has_not_begun(path: Path) -> None:
     """A run killed between creating the file and its tables."""
     path.parent.mkdir()
     path.touch()
-    fill(path, 1)
-    with Journal.open(path, create=False) as journal:
+    assert "no replication is stored yet" in refusal(path, create=False).message
+    with writer(path) as journal:
+        assert "was an empty file and is taken as new" in journal.notes[0]
+        journal.append(ROW)
+    with writer(path) as journal:
         assert journal.row_count() == 1
+        assert journal.notes == ()
 
 
 def test_a_full_disk_loses_no_stored_row(path: Path) -> None:

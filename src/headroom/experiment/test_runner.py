@@ -1,5 +1,6 @@
 """A session runs what is missing, stores each row, and goes on past failures."""
 
+import sqlite3
 from collections import Counter
 from typing import Any
 
@@ -12,6 +13,7 @@ from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.paths import journal_path
 from headroom.experiment.plan import Plan
+from headroom.experiment.resume import OF_NO_POINT
 from headroom.experiment.seeds import derive_seed
 from headroom.experiment.selection import Selection
 from headroom.experiment.session_for_tests import run_study
@@ -117,6 +119,51 @@ def test_rows_of_an_earlier_version_are_kept_and_not_reused(
     }
     assert run_study(plan).notes == ("4 replications of earlier runs reused",)
     assert run_study(plan_of(text)).reused == 4
+
+
+@BOTH
+def test_an_unreadable_replication_is_run_again_and_then_counts(
+    plan_of: MakePlan, experiment: str
+) -> None:
+    """Fault: random bytes within one stored run."""
+    plan = plan_of(experiment + "factors.users = [1, 2]\nreplications.count = 3")
+    run_study(plan)
+    before = table_of(plan)
+    connection = sqlite3.connect(journal_path(plan.folder, quick=False))
+    with connection:
+        connection.execute(
+            "UPDATE replication SET run = CAST(substr(run, 1, 30) || randomblob(300) AS BLOB) "
+            "WHERE id = 4"
+        )
+    connection.close()
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.reused) == (1, 5)
+    assert "1 replication unreadable, it will be run again" in outcome.notes
+    assert len(counted_rows(plan)) == 6
+    assert len(all_rows(plan)) == 7
+    assert {row[:-1] for row in table_of(plan)} == {row[:-1] for row in before}
+    assert run_study(plan).notes == ("6 replications of earlier runs reused",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reused"),
+    [("name = 'load'", "name = 'lead'", 0), ("[1, 2]", "[1, 3]", 2)],
+    ids=["experiment", "level"],
+)
+def test_rows_of_no_point_of_the_plan_are_told(
+    plan_of: MakePlan, old: str, new: str, reused: int
+) -> None:
+    text = MODEL + "factors.users = [1, 2]\nreplications.count = 2\n"
+    run_study(plan_of(text))
+    outcome = run_study(plan_of(text.replace(old, new)))
+    assert outcome.reused == reused
+    assert outcome.kept == {OF_NO_POINT: 4 - reused}
+
+
+def test_rows_of_experiments_that_were_not_asked_for_are_no_strangers(plan_of: MakePlan) -> None:
+    plan = plan_of(MODEL + MEASURE)
+    run_study(plan)
+    assert run_study(plan.only(["load"])).kept == {}
 
 
 def test_rows_of_another_seed_are_kept_and_not_reused(plan_of: MakePlan) -> None:

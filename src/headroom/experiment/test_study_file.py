@@ -86,7 +86,11 @@ def test_a_good_study_is_read_by_file_or_folder(tmp_path: Path) -> None:
         ("value = 2.5", "value = inf", 9, "fixed.rate", "inf", "finite"),
         ("from = 1", f"from = {10**30}", 12, "factors.users.from", "range", "at most"),
         ("seed = 1", f"seed = {2**63}", 4, "seed", "range", "at most"),
-        ("[[experiment]]", "[experiment]", 6, "experiment", "a table", "a list"),
+        ("[[experiment]]", "[experiment]", 6, "experiment", "a table", "[[experiment]]"),
+        ("[[claim]]", "[claim]", 18, "claim", "a table", "write [[claim]] with two brackets"),
+        ('users = 1, mode = "plain" }', 'users = { n = 1 } }', 24, "where.users", "table", "give"),
+        ("schema = 1\n", "", 1, "", "'schema' is missing", "add schema = 1 here"),
+        ("count = 3", "count = 3\ncounts = 3", 17, "replications.counts", "unknown", "count, half"),
     ],
 )  # fmt: skip
 def test_a_wrong_key_or_value_is_named_with_its_line(
@@ -166,6 +170,17 @@ def refusal_or_none(folder: Path, *, quick: bool) -> StudyError | None:
     except StudyError as error:
         return error
     return None
+
+
+def test_a_file_that_is_no_study_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("x = 1\n")
+    with pytest.raises(StudyError, match=r"model\.py is not a study file.*end in \.toml") as caught:
+        load_study(tmp_path / "model.py")
+    assert "its folder" in caught.value.cure
+
+
+def test_an_empty_file_says_how_to_begin(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "").cure == "add schema = 1 here"
 
 
 def test_a_missing_study_says_how_to_write_one(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ Whatever it does not know is left to `msgspec`, which has the last word.
 import operator
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import msgspec
@@ -87,12 +87,21 @@ def _struct_problems(
     for key in value:
         if key not in names:
             rest = [name for name in names if name not in value]
-            yield _problem((*path, key), f"unknown key {key!r}", suggestion(key, rest))
+            cure = suggestion(key, names, likely=rest)
+            yield _problem((*path, key), f"unknown key {key!r}", cure)
     for name, field in fields.items():
         if name in value:
             yield from _problems(value[name], field.type, (*path, name))
         elif field.required:
-            yield _problem(path, f"the key {name!r} is missing", f"add {name} = ... here")
+            cure = f"add {name} = {_only_value(field.type)} here"
+            yield _problem(path, f"the key {name!r} is missing", cure)
+
+
+def _only_value(kind: inspect.Type) -> str:
+    inner = kind.type if isinstance(kind, inspect.Metadata) else kind
+    if isinstance(inner, inspect.LiteralType) and len(inner.values) == 1:
+        return str(inner.values[0])
+    return "..."
 
 
 def _union_problems(
@@ -150,10 +159,31 @@ def _list_problems(
     path: Path,
 ) -> Iterator[TypeProblem]:
     if not isinstance(value, list):
-        yield _wrong(value, "a list", path)
+        yield _not_a_list(value, kind, path)
         return
+    if not value and isinstance(kind, inspect.ListType) and kind.min_length:
+        yield _problem(path, "is an empty list", "give at least one item")
     for number, one in enumerate(value):
         yield from _problems(one, kind.item_type, (*path, number))
+
+
+def _not_a_list(
+    value: Any,  # noqa: ANN401
+    kind: inspect.ListType | inspect.VarTupleType,
+    path: Path,
+) -> TypeProblem:
+    """Return the problem of what should be a list; a single table most often lacks brackets."""
+    wrong = _wrong(value, "a list", path)
+    items = kind.item_type.types if isinstance(kind.item_type, inspect.UnionType) else ()
+    first = items[0] if items else kind.item_type
+    if not (isinstance(value, dict) and isinstance(first, inspect.StructType | inspect.DictType)):
+        return wrong
+    name = ".".join(str(key) for key in path if isinstance(key, str))
+    return replace(
+        wrong,
+        message="is a table, but a list of tables is needed",
+        cure=f"write [[{name}]] with two brackets for each table of the list",
+    )
 
 
 def _scalar_problems(value: Any, kind: inspect.Type, path: Path) -> Iterator[TypeProblem]:  # noqa: ANN401

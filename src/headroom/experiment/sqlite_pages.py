@@ -1,0 +1,211 @@
+"""Reads the rows of a SQLite file page by page, past any damage; for `journal_salvage` only.
+
+SQLite finds a row through the file's header and the inner pages of a tree, so one damaged page
+there hides every row below. This module reads each leaf page on its own: what the leaf still holds
+comes back. Format: https://www.sqlite.org/fileformat2.html, which SQLite keeps stable.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias
+
+Stored: TypeAlias = int | float | str | bytes | None
+_Kind: TypeAlias = Literal["table", "index"]
+
+DEFAULT_PAGE_BYTES = 4096
+_MAGIC = b"SQLite format 3\0"
+_LEAVES: Mapping[int, _Kind] = {0x0D: "table", 0x0A: "index"}
+_LOG_HEADER_BYTES = 32
+_FRAME_HEADER_BYTES = 24
+_INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+_FLOAT, _ZERO, _ONE, _FIRST_BLOB = 7, 8, 9, 12
+
+
+class UnreadableCellError(ValueError):
+    """A cell points outside its page or file, or holds what no cell can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A row of some table, or an entry of some index (which has no number)."""
+
+    kind: _Kind
+    row_id: int
+    values: tuple[Stored, ...]
+
+
+def read_cells(path: Path) -> Iterator[Cell]:
+    """Yield every readable cell of a file and its write-ahead log, in the order of pages.
+
+    Rows come from all tables; a caller tells them apart by their values.
+    """
+    with _Pages(path) as pages:
+        for number in range(2, pages.count + 1):  # page 1 holds the schema
+            yield from _cells_of(pages, pages.page(number))
+
+
+class _Pages:
+    """The pages of a file as of the last commit in its log."""
+
+    def __init__(self, path: Path) -> None:
+        self._files: list[BinaryIO] = []
+        self._main = self._opened(path)
+        self._log = self._opened(path.with_name(path.name + "-wal"))
+        self.page_bytes = self._page_bytes()
+        self._frames = self._committed_frames()
+        main_bytes = self._main.seek(0, 2) if self._main else 0
+        self.count = max(-(-main_bytes // self.page_bytes), *self._frames, 0, 0)
+
+    def __enter__(self) -> "_Pages":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files:
+            file.close()
+
+    def page(self, number: int) -> bytes:
+        """Return a page, filled up with zeros where the file ends within it."""
+        if number in self._frames:
+            content = _read_at(self._log, self._frames[number], self.page_bytes)
+        else:
+            content = _read_at(self._main, (number - 1) * self.page_bytes, self.page_bytes)
+        return content.ljust(self.page_bytes, b"\0")
+
+    def _opened(self, path: Path) -> BinaryIO | None:
+        if not path.exists():
+            return None
+        file = path.open("rb")
+        self._files.append(file)
+        return file
+
+    def _page_bytes(self) -> int:
+        header = _read_at(self._main, 0, 18)
+        stated = int.from_bytes(header[16:18], "big")
+        if not header.startswith(_MAGIC):
+            stated = int.from_bytes(_read_at(self._log, 8, 4), "big")
+        stated = 65_536 if stated == 1 else stated
+        is_possible = 512 <= stated <= 65_536 and stated & (stated - 1) == 0  # noqa: PLR2004 - format
+        return stated if is_possible else DEFAULT_PAGE_BYTES
+
+    def _committed_frames(self) -> dict[int, int]:
+        """Return where in the log the newest committed version of a page begins."""
+        committed: dict[int, int] = {}
+        open_frames: dict[int, int] = {}
+        salt = _read_at(self._log, 16, 8)
+        offset = _LOG_HEADER_BYTES
+        while (
+            len(header := _read_at(self._log, offset, _FRAME_HEADER_BYTES)) == _FRAME_HEADER_BYTES
+        ):
+            number, size_after_commit = struct.unpack(">II", header[:8].ljust(8, b"\0"))
+            if header[8:16] == salt:
+                open_frames[number] = offset + _FRAME_HEADER_BYTES
+                if size_after_commit:
+                    committed |= open_frames
+                    open_frames = {}
+            offset += _FRAME_HEADER_BYTES + self.page_bytes
+        return committed
+
+
+def _read_at(file: BinaryIO | None, offset: int, size: int) -> bytes:
+    if file is None:
+        return b""
+    file.seek(offset)
+    return file.read(size)
+
+
+def _cells_of(pages: _Pages, page: bytes) -> Iterator[Cell]:
+    kind = _LEAVES.get(page[0])
+    if kind is None:
+        return
+    (cell_count,) = struct.unpack(">H", page[3:5])
+    for place in range(8, min(8 + 2 * cell_count, len(page) - 1), 2):
+        (offset,) = struct.unpack(">H", page[place : place + 2])
+        try:
+            yield _cell(pages, page, offset, kind)
+        except (UnreadableCellError, IndexError, UnicodeDecodeError, struct.error):
+            continue
+
+
+def _cell(pages: _Pages, page: bytes, offset: int, kind: _Kind) -> Cell:
+    size, offset = _varint(page, offset)
+    row_id = 0
+    if kind == "table":
+        row_id, offset = _varint(page, offset)
+    return Cell(kind, row_id, _record(_payload(pages, page, offset, size, kind)))
+
+
+def _payload(pages: _Pages, page: bytes, offset: int, size: int, kind: _Kind) -> bytes:
+    """Return the content of a cell, which goes on in overflow pages where it is long."""
+    usable = pages.page_bytes
+    if size > pages.count * usable:
+        raise UnreadableCellError("longer than the file")
+    most = usable - 35 if kind == "table" else (usable - 12) * 64 // 255 - 23
+    if size <= most:
+        return _exactly(page[offset : offset + size], size)
+    least = (usable - 12) * 32 // 255 - 23
+    fitted = least + (size - least) % (usable - 4)
+    local = fitted if fitted <= most else least
+    content = bytearray(_exactly(page[offset : offset + local], local))
+    following = page[offset + local : offset + local + 4]
+    while len(content) < size:
+        number = int.from_bytes(following, "big")
+        if not 2 <= number <= pages.count:  # noqa: PLR2004 - page 1 holds the schema
+            raise UnreadableCellError("goes on outside the file")
+        more = pages.page(number)
+        following = more[:4]
+        content += more[4 : 4 + size - len(content)]
+    return bytes(content)
+
+
+def _exactly(content: bytes, size: int) -> bytes:
+    if len(content) != size:
+        raise UnreadableCellError("ends outside its page")
+    return content
+
+
+def _record(payload: bytes) -> tuple[Stored, ...]:
+    header_bytes, place = _varint(payload, 0)
+    types = []
+    while place < header_bytes:
+        serial, place = _varint(payload, place)
+        types.append(serial)
+    values, place = [], header_bytes
+    for serial in types:
+        size = _value_bytes(serial)
+        values.append(_value(serial, _exactly(payload[place : place + size], size)))
+        place += size
+    return tuple(values)
+
+
+def _value_bytes(serial: int) -> int:
+    if serial >= _FIRST_BLOB:
+        return (serial - _FIRST_BLOB) // 2
+    return 8 if serial == _FLOAT else _INTEGER_BYTES.get(serial, 0)
+
+
+def _value(serial: int, content: bytes) -> Stored:
+    if serial >= _FIRST_BLOB:
+        return content.decode() if serial % 2 else content
+    if serial == _FLOAT:
+        (number,) = struct.unpack(">d", content)
+        return float(number)
+    if serial in _INTEGER_BYTES:
+        return int.from_bytes(content, "big", signed=True)
+    if serial in (_ZERO, _ONE):
+        return serial - _ZERO
+    if serial:
+        raise UnreadableCellError(f"unknown type {serial}")
+    return None
+
+
+def _varint(content: bytes, place: int) -> tuple[int, int]:
+    """Return a number of one to nine bytes, and the place behind it."""
+    value = 0
+    for length in range(8):
+        byte = content[place + length]
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:  # noqa: PLR2004 - the top bit says that more follows
+            return value, place + length + 1
+    return value << 8 | content[place + 8], place + 9
