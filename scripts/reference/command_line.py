@@ -14,7 +14,8 @@ from scripts.reference.tables import NOTICE, table
 
 EXIT_CODES = {
     ExitCode.DONE: "Done: everything that was asked for is there.",
-    ExitCode.POINTS_FAILED: "Some points failed or have no figures to report; the others are saved and shown.",
+    ExitCode.POINTS_FAILED: "Some points failed or have no figures to report; the others are "
+    "saved and shown.",
     ExitCode.USAGE: "Wrong usage: an option, a study file, a parameter or a model.",
     ExitCode.CLAIMS_DIFFER: "`--check` was given, and not every claim holds.",
     ExitCode.ENVIRONMENT: "The machine is unfit: a program is missing, the disk is full, "

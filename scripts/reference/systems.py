@@ -10,6 +10,7 @@ import msgspec
 
 from headroom.experiment.registry import find_system, system_names
 from headroom.experiment.system import Parameter
+from headroom.systems.model.metrics import resource_metrics
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
 from scripts.reference.tables import NOTICE, table
@@ -46,6 +47,7 @@ def _system_section(name: str) -> Iterator[str]:
     if name in EXAMPLES:
         yield from _metrics_section(name)
     if name == "model":
+        yield _resource_metrics()
         yield from _registered_models()
 
 
@@ -61,6 +63,22 @@ def _metrics_section(name: str) -> Iterator[str]:
             (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
             for item in system.metrics(defaults)
         ],
+    )
+
+
+def _resource_metrics() -> str:
+    """Return the metrics that a model has once for each of its stations, pools and classes."""
+    return (
+        "### Metrics of every station, pool and class\n\n"
+        "`NAME` is the name that the model gives to the station, pool or class. With several "
+        "classes the percentiles of the response time exist for each class only.\n\n"
+        + table(
+            ("metric", "unit", "better", "meaning"),
+            [
+                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
+                for item in resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"])
+            ],
+        )
     )
 
 
