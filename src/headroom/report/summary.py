@@ -3,6 +3,7 @@
 Invariant: every sentence restates fields of the results; no threshold of its own decides.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -20,12 +21,20 @@ from headroom.analysis.results import (
 from headroom.quantities import format_level, format_plain, is_share
 from headroom.report.dimensions import dimensions_of, hold_label
 from headroom.report.numbers import format_estimate, format_knee
-from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
+from headroom.report.words import (
+    count_noun,
+    join_words,
+    label_metric,
+    label_point,
+    title_metric,
+    why_no_figures,
+)
 
 Topic: TypeAlias = Literal["Limit", "Knee", "Best", "How sure", "Caution"]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
-_KNEES_AT_MOST = 6
+_KNEES_AT_MOST = 4
+_REASONS_AT_MOST = 2
 _NUMBERS_OF_JOBS = ("queue_len_mean", "jobs_mean")
 
 
@@ -40,6 +49,7 @@ class Finding:
 def find(experiment: ExperimentResult) -> list[Finding]:
     """Return the findings of an experiment, the most useful first."""
     groups: list[tuple[Topic, list[str]]] = [
+        ("Caution", _without_figures(experiment)),
         ("Limit", _limits(experiment)),
         ("Knee", _knees(experiment)),
         ("Best", _bests(experiment)),
@@ -49,19 +59,57 @@ def find(experiment: ExperimentResult) -> list[Finding]:
     return [Finding(topic, text) for topic, texts in groups for text in texts]
 
 
+def _without_figures(experiment: ExperimentResult) -> list[str]:
+    """Say first what is missing, so that nobody reads the rest as the whole."""
+    reasons = Counter(filter(None, map(why_no_figures, experiment.points)))
+    count, total = sum(reasons.values()), len(experiment.points)
+    if not count:
+        return []
+    parts = [words if number == count else f"{number} {words}" for words, number in reasons.items()]
+    who = "The only point has" if total == 1 else f"{count:,} of {total:,} points have"
+    who = who.replace("points have", "points has") if count == 1 else who
+    return [f"{who} no figures: {join_words(parts)}; see the messages below."]
+
+
 def _limits(experiment: ExperimentResult) -> list[str]:
-    judged = [(point, point.bottleneck) for point in experiment.points if point.bottleneck]
+    judged = [(p, p.bottleneck) for p in experiment.points if p.bottleneck and p.estimates]
     limited = [(point, found) for point, found in judged if found.limits]
     if not judged:
         return []
     if not limited:
-        return [f"Nothing limits at any of the {count_noun(len(judged), 'point')}."]
+        return [_nothing_limits(experiment, judged)]
     names = list(dict.fromkeys((found.kind, found.name) for _, found in limited))
     sentences = [_limit_sentence(experiment, limited, judged, kind, name) for kind, name in names]
     free = len(judged) - len(limited)
     if free:
-        sentences.append(f"At the other {count_noun(free, 'point')} nothing limits.")
+        others = "other point" if free == 1 else f"other {free:,} points"
+        sentences.append(f"At the {others}{_with_figures(experiment, judged)} nothing limits.")
     return sentences
+
+
+def _nothing_limits(
+    experiment: ExperimentResult, judged: Sequence[tuple[PointResult, Bottleneck]]
+) -> str:
+    """Say that nothing limits, and what would be next: the busiest part is the headroom left."""
+    point, _ = max(judged, key=lambda pair: pair[1].utilization)
+    where = f"at any of the {len(judged):,} points" if len(judged) > 1 else "at the only point"
+    where += _with_figures(experiment, judged)
+    used = {
+        resource.name: estimates["utilization"].value
+        for resource in point.resources
+        if "utilization" in (estimates := resource.estimates_among(point.estimates))
+    }
+    if not used:
+        return f"Nothing limits {where}."
+    name = max(used, key=lambda name: used[name])
+    at = f" ({label_point(point, experiment.factors)})" if len(judged) > 1 else ""
+    return f"Nothing limits {where}; the busiest part is {name} at {_in_percent(used[name])}{at}."
+
+
+def _with_figures(
+    experiment: ExperimentResult, judged: Sequence[tuple[PointResult, Bottleneck]]
+) -> str:
+    return " with figures" if len(judged) < len(experiment.points) else ""
 
 
 def _limit_sentence(
@@ -79,8 +127,12 @@ def _limit_sentence(
 
 
 def _percent_range(low: float, high: float) -> str:
-    first, last = (format_plain(share * 100.0, decimals=1) for share in (low, high))
-    return f"{last} %" if first == last else f"{first} to {last} %"
+    first, last = _in_percent(low), _in_percent(high)
+    return last if first == last else f"{first.removesuffix(' %')} to {last}"
+
+
+def _in_percent(share: float) -> str:
+    return f"{format_plain(share * 100.0, decimals=1)} %"
 
 
 def _span(
@@ -135,18 +187,30 @@ def _one_span(name: str, inside: Sequence[float], every: Sequence[float]) -> str
 def _knees(experiment: ExperimentResult) -> list[str]:
     found = [knee for knee in experiment.knees if knee.found and knee.level is not None]
     if experiment.knees and not found:
-        metrics = list(dict.fromkeys(label_metric(knee.metric) for knee in experiment.knees))
-        return [f"No knee found in the range studied, for {join_words(metrics)}."]
-    # What a user sees comes first; stations and pools only explain it.
+        return _no_knees(experiment.knees)
+    # What a user sees over the first factor comes first; the figures show the rest.
     seen = [knee for knee in found if "." not in knee.metric] or found
     groups = dict.fromkeys((knee.factor, _where(knee)) for knee in seen)
+    main = [group for group in groups if group[0] == next(iter(groups))[0]]
     sentences = [
         _knee_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
-        for group in list(groups)[:_KNEES_AT_MOST]
+        for group in main[:_KNEES_AT_MOST]
     ]
     others = len(groups) - len(sentences)
     if others:
         sentences.append(f"{count_noun(others, 'other curve')} with a knee: see the figures.")
+    return sentences
+
+
+def _no_knees(knees: Sequence[Knee]) -> list[str]:
+    """Return one sentence for each of the first reasons, with the metrics that it is true of."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for knee in knees:
+        by_reason.setdefault(knee.note, {})[label_metric(knee.metric)] = None
+    sentences = []
+    for reason, metrics in list(by_reason.items())[:_REASONS_AT_MOST]:
+        why = f": {reason}" if reason else ""
+        sentences.append(f"No knee found in the range studied, for {join_words([*metrics])}{why}.")
     return sentences
 
 
@@ -160,7 +224,8 @@ def _knee_sentence(knees: Sequence[Knee]) -> str:
     start = f"{title_metric(first.metric)} bends at {first.factor} = {format_knee(first)}"
     rest = [f"{label_metric(knee.metric)} at {format_knee(knee)}" for knee in others]
     where = f" with {_where(first)}" if _where(first) else ""
-    return f"{', '.join([start, *rest])}{where}."
+    notes = "; ".join(dict.fromkeys(knee.note for knee in knees if knee.note))
+    return f"{', '.join([start, *rest])}{where}{f' ({notes})' if notes else ''}."
 
 
 def _bests(experiment: ExperimentResult) -> list[str]:
@@ -181,12 +246,13 @@ def _best(experiment: ExperimentResult, metric: str) -> str:
     best, estimate = min(found, key=lambda pair: sign * pair[1].value)
     equals = sum(_overlap(estimate, other) for point, other in found if point is not best)
     word = "Highest" if sign < 0 else "Lowest"
+    alone = "; without an interval" if estimate.low is None else ""
     tie = (
         f"; the intervals of {count_noun(equals, 'other point')} overlap with it" if equals else ""
     )
     return (
         f"{word} {label_metric(metric)}: {label_point(best, experiment.factors)} "
-        f"with {format_estimate(estimate)}{tie}."
+        f"with {format_estimate(estimate)}{tie}{alone}."
     )
 
 
@@ -204,7 +270,8 @@ def _sureness(experiment: ExperimentResult) -> list[str]:
         if (width := _relative_half_width(metric, point)) is not None
     )
     if not widths:
-        return ["No interval: too few replications."] if experiment.points else []
+        has_figures = any(point.estimates for point in experiment.points)
+        return ["No interval: too few replications."] if has_figures else []
     worst, point, metric = widths[-1]
     middle = median(width for width, _, _ in widths)
     rule = experiment.replications
@@ -249,20 +316,18 @@ def _percent(share: float) -> str:
 
 def _cautions(experiment: ExperimentResult) -> list[str]:
     points = experiment.points
+    shown = [point for point in points if point.estimates]
+    ran = {"measure": "measured", "model": "simulated"}[experiment.column]
     counted = {
-        "{} failed; see the messages below": [p for p in points if p.failed and not p.done],
-        "{} lost some replications": [p for p in points if p.failed and p.done],
-        "{} not measured yet": [p for p in points if not p.failed and not p.done],
+        "{} lost some replications": [p for p in shown if p.failed],
+        f"{{}} not {ran} yet": [p for p in points if not p.failed and not p.done],
         "{} missed the precision that was asked for": [
-            p for p in points if p.precision_reached is False
-        ],
-        "{} did not reach a steady state": [
-            p for p in points if p.warm_up and not p.warm_up.is_steady
+            p for p in shown if p.precision_reached is False
         ],
         "{} violated Little's law: do not trust the figures": [
-            p for p in points if p.little and not p.little.passed
+            p for p in shown if p.little and not p.little.passed
         ],
-        "{} with faults: not reported": [p for p in points if p.faults],
+        "{} with faults in some replications, which do not count": [p for p in shown if p.faults],
     }
     return [
         f"{words.format(count_noun(len(found), 'point'))}."

@@ -10,7 +10,7 @@ from typing import Any
 from headroom.analysis.results import Estimate, ExperimentResult, ParameterUsed, PointResult
 from headroom.quantities import Scale, choose_scale, format_level, format_quantity, format_with_unit
 from headroom.report.numbers import format_estimate
-from headroom.report.words import direction_phrase, label_factor, title_metric
+from headroom.report.words import direction_phrase, label_factor, title_metric, why_no_figures
 
 _COMMON_SCALE_SPAN = 100.0
 _ESSENTIALS = (
@@ -134,7 +134,7 @@ def _estimate_cell(estimate: Estimate | None, scale: Scale | None) -> Cell:
 
 def _limit_cell(point: PointResult) -> Cell:
     found = point.bottleneck
-    if found is None:
+    if found is None or not point.estimates:
         return Cell("")
     if not found.limits:
         return Cell("nothing", "")
@@ -144,6 +144,7 @@ def _limit_cell(point: PointResult) -> Cell:
 def _state_cell(point: PointResult) -> Cell:
     states = (
         (point.failed > 0 and not point.done, Cell("failed", "3", mark="bad")),
+        (bool(why_no_figures(point)), Cell("no figures", "3", mark="bad")),
         (bool(point.faults), Cell("fault", "2", mark="bad")),
         (not point.done, Cell("not run", "2", mark="warn")),
         (point.failed > 0, Cell(f"{point.failed} failed", "1", mark="warn")),

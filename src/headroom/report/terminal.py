@@ -6,25 +6,32 @@ written out. Texts of the study are never read as markup.
 Invariant: prints what `StudyResult` holds; the page holds more, never something else.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.paths import PAGE_NAME, results_folder
-from headroom.quantities import format_level, to_ascii
+from headroom.quantities import format_level, format_quantity, to_ascii
 from headroom.report.charts.detail import remarks_of
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
-from headroom.report.words import label_factor, label_point, telling_factors, title_metric
+from headroom.report.words import (
+    label_factor,
+    label_point,
+    telling_factors,
+    title_metric,
+    why_no_figures,
+)
 
 _VERDICT_STYLES = {"holds": "green", "differs": "red", "undecided": "yellow"}
 _ROWS_AT_MOST = 60
@@ -75,11 +82,23 @@ class _Screen:
     console: Console
 
     def clean(self, text: str) -> str:
+        """Return `text` without signs that steer a terminal or that it cannot show."""
+        shown = "".join(sign if _is_shown(sign) else _escaped(sign) for sign in text)
         is_unicode = self.console.encoding.lower().startswith("utf")
-        return text if is_unicode else to_ascii(text)
+        return shown if is_unicode else to_ascii(shown)
 
     def line(self, text: str = "", style: str = "") -> None:
-        self.console.print(Text(self.clean(text), style=style), highlight=False)
+        self.print(Text(self.clean(text), style=style))
+
+    def print(self, shown: RenderableType) -> None:
+        """Print to the console; into a file or a pipe without blanks at the ends of lines."""
+        if self.console.is_terminal:
+            self.console.print(shown, highlight=False)
+            return
+        with self.console.capture() as caught:
+            self.console.print(shown, highlight=False)
+        for line in caught.get().splitlines():
+            self.console.print(Text(line.rstrip()), highlight=False, soft_wrap=True)
 
     def item(self, head: str, text: str, style: str = "") -> None:
         """Print a heading and its text side by side, the text indented when it wraps."""
@@ -87,7 +106,7 @@ class _Screen:
         grid.add_column(width=9, style="dim", no_wrap=True)
         grid.add_column(ratio=1, overflow="fold")
         grid.add_row(self.clean(head), Text(self.clean(text), style=style))
-        self.console.print(grid)
+        self.print(grid)
 
     def table(self, columns: Sequence["_Column"]) -> None:
         """Print a table; heads wrap at their words, numbers never."""
@@ -103,10 +122,18 @@ class _Screen:
         for cells in zip(*(column.cells for column in columns), strict=True):
             styles = (_VERDICT_STYLES.get(cell, "") for cell in cells)
             table.add_row(*map(self.text, cells, styles))
-        self.console.print(table)
+        self.print(table)
 
     def text(self, text: str, style: str = "") -> Text:
         return Text(self.clean(text), style=style)
+
+
+def _is_shown(sign: str) -> bool:
+    return sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs"}
+
+
+def _escaped(sign: str) -> str:
+    return " " if sign == "\t" else sign.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def _render_whole(result: StudyResult, screen: _Screen) -> None:
@@ -136,8 +163,30 @@ def _render_experiment(experiment: ExperimentResult, screen: _Screen) -> None:
         topic = finding.topic
     _render_points(experiment, screen)
     for point in experiment.points:
-        for message in dict.fromkeys([*point.errors, *point.faults]):
-            screen.item("Failed", f"{label_point(point, experiment.factors)}: {message}", "red")
+        label = label_point(point, experiment.factors)
+        for kind, message in _messages(point):
+            screen.item(kind, f"{label}: {message}", "red")
+    _render_launcher(experiment, screen)
+
+
+def _messages(point: PointResult) -> list[tuple[str, str]]:
+    """Return what went wrong at a point, each message once, under its heading."""
+    fault = "Fault" if point.estimates else "Missing"
+    return [
+        *(("Failed", message) for message in dict.fromkeys(point.errors)),
+        *((fault, message) for message in dict.fromkeys(point.faults)),
+    ]
+
+
+def _render_launcher(experiment: ExperimentResult, screen: _Screen) -> None:
+    median = experiment.facts.get("launcher_overhead_s_median")
+    largest = experiment.facts.get("launcher_overhead_s_max")
+    if median is not None and largest is not None:
+        screen.item(
+            "Launcher",
+            f"adds {format_quantity(median, 's')} (at most {format_quantity(largest, 's')}) to "
+            "each wall time; never subtracted.",
+        )
 
 
 def _render_points(experiment: ExperimentResult, screen: _Screen) -> None:
@@ -198,14 +247,17 @@ def _response_column(experiment: ExperimentResult, metric: str) -> _Column:
 def _state_columns(experiment: ExperimentResult) -> list[_Column]:
     points = experiment.points[:_ROWS_AT_MOST]
     columns = [_Column("n", [str(point.done) for point in points], is_number=True)]
-    if any(point.bottleneck or point.failed for point in points):
-        columns.append(_Column("Limit", [_limit(point) for point in points]))
+    if any(point.bottleneck or not point.estimates for point in points):
+        head = "Limit" if any(point.bottleneck for point in points) else "State"
+        columns.append(_Column(head, [_limit(point) for point in points]))
     return columns
 
 
 def _limit(point: PointResult) -> str:
-    if point.failed and not point.done:
-        return "failed"
+    if why := why_no_figures(point):
+        return "failed" if why == "failed" else "no figures"
+    if not point.done:
+        return "not run"
     return point.bottleneck.name if point.bottleneck and point.bottleneck.limits else "-"
 
 
@@ -220,6 +272,9 @@ def _render_claims(result: StudyResult, screen: _Screen) -> None:
             _Column("Ours (95 % interval)", [claim.ours for claim in claims]),
         ]
     )
+    for claim in claims:
+        if claim.verdict != "holds":
+            screen.item("Why", f"{claim.text.rstrip('.')}: {claim.reason}.")
 
 
 def _find_point(result: StudyResult, key: str) -> tuple[ExperimentResult, PointResult]:
@@ -238,9 +293,9 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: _Scr
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(label_point(point, experiment.factors), "bold")
     screen.line(f"{point.done} done, {point.failed} failed; key {point.key}", "dim")
-    for message in [*point.errors, *point.faults]:
-        screen.item("Failed", message, "red")
-    for remark in remarks_of(point):
+    for head, message in _messages(point):
+        screen.item(head, message, "red")
+    for remark in remarks_of(point, with_faults=False):
         screen.item("Remark", remark)
     _render_estimates(point, screen)
     _render_resources(point, screen)

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from headroom.analysis.results import PointResult
 from headroom.report.summary import describe_progress, find
 from headroom.report.test_example_results import (
     SHAPES,
@@ -93,10 +94,70 @@ def test_categories_of_a_model_are_compared_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["1 point failed", "1 point lost some replications", "1 point with faults"]
+    "words",
+    [
+        "1 of 4 points has no figures: failed",
+        "1 point lost some replications",
+        "1 point with faults in some replications",
+    ],
 )
 def test_what_went_wrong_is_a_caution(words: str) -> None:
     assert words in _texts([*find(failing_experiment())])
+
+
+def _unsteady_point() -> PointResult:
+    point = model_point(300, 2, is_steady=False)
+    return msgspec.structs.replace(point, estimates={}, bottleneck=None, faults=["not steady"])
+
+
+def test_points_without_figures_come_first_and_are_not_called_free_of_limits() -> None:
+    free = [msgspec.structs.replace(model_point(users, 4)) for users in (10, 20)]
+    experiment = msgspec.structs.replace(
+        model_experiment(), points=[*free, _unsteady_point()], knees=[]
+    )
+    first, second, *rest = find(experiment)
+    assert first.text == ("1 of 3 points has no figures: no steady state; see the messages below.")
+    assert second.text.startswith("Nothing limits at any of the 2 points with figures; the busiest")
+    assert "database at 9.1 % (users = 20, servers = 4)" in second.text
+    assert [finding.topic for finding in rest].count("Caution") == 0
+
+
+def test_nothing_but_points_without_figures_says_nothing_else() -> None:
+    experiment = msgspec.structs.replace(
+        model_experiment(), points=[_unsteady_point()], knees=[], replications=""
+    )
+    assert [finding.text for finding in find(experiment)] == [
+        "The only point has no figures: no steady state; see the messages below."
+    ]
+
+
+def test_a_simulation_that_is_still_to_run_is_not_called_unmeasured() -> None:
+    waiting = PointResult(key="k", levels={"users": 1}, done=0, failed=0)
+    experiment = msgspec.structs.replace(model_experiment(), points=[waiting], knees=[])
+    assert "1 point not simulated yet." in _texts([*find(experiment)])
+
+
+def test_many_knees_are_counted_instead_of_listed() -> None:
+    experiment = model_experiment()
+    knees = [
+        msgspec.structs.replace(experiment.knees[0], where={"servers": n}) for n in range(1, 31)
+    ]
+    found = find(msgspec.structs.replace(experiment, knees=knees))
+    texts = [finding.text for finding in found if finding.topic == "Knee"]
+    assert len(texts) == 5
+    assert texts[-1] == "26 other curves with a knee: see the figures."
+
+
+def test_a_best_without_an_interval_says_so() -> None:
+    experiment = measured_experiment()
+    points = [
+        msgspec.structs.replace(
+            point, estimates={"wall_s": estimate("wall_s", "s", value, relative=None)}
+        )
+        for point, value in zip(experiment.points[:2], (1.0, 2.0), strict=True)
+    ]
+    text = _texts([*find(msgspec.structs.replace(experiment, points=points))])
+    assert "with 1.00 s; without an interval." in text
 
 
 def test_an_incomplete_study_says_so() -> None:

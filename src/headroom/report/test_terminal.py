@@ -2,14 +2,22 @@
 
 import io
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from headroom.analysis.results import StudyResult
 from headroom.errors import StudyError
 from headroom.report.terminal import render_study
-from headroom.report.test_example_results import SHAPES, failing_experiment, study
+from headroom.report.test_example_results import (
+    SHAPES,
+    failing_experiment,
+    measured_experiment,
+    model_experiment,
+    study,
+)
 
 
 def _printed(
@@ -71,3 +79,52 @@ def test_words_of_a_study_are_never_read_as_markup(words: str) -> None:
     render_study(study(failing_experiment(), title=words), console)
     assert isinstance(console.file, io.StringIO)
     assert words in console.file.getvalue()
+
+
+def _shown(result: StudyResult, *, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    render_study(result, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_piped_lines_have_no_blanks_at_their_ends(shape: str) -> None:
+    assert [line for line in _printed(shape).splitlines() if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("sign", ["\x1b", "\x00", "\x07", "\u202e", "\x9b"])
+def test_signs_that_steer_a_terminal_are_written_out(sign: str) -> None:
+    """A file name or an error text of somebody else must not move the cursor of the reader."""
+    experiment = failing_experiment()
+    point = msgspec.structs.replace(
+        experiment.points[3], errors=[f"a{sign}[2J"], levels={"users": f"x{sign}", "servers": 2}
+    )
+    changed = msgspec.structs.replace(experiment, points=[point], title=f"t{sign}")
+    text = _shown(study(changed, title=f"w{sign}"))
+    assert sign not in text
+    assert sign.encode("unicode_escape").decode("ascii") in text
+
+
+def test_the_cost_of_the_launcher_stands_with_measured_times() -> None:
+    facts = {"launcher_overhead_s_median": 0.0012, "launcher_overhead_s_max": 0.0021}
+    text = _shown(study(msgspec.structs.replace(measured_experiment(), facts=facts)))
+    assert "Launcher   adds 1.20 ms (at most 2.10 ms) to each wall time; never subtracted." in text
+
+
+def test_claims_that_do_not_hold_say_why() -> None:
+    text = _printed("everything", width=200)
+    assert "Twice the servers give twice the throughput: the whole interval lies below" in text
+    assert "the knee lies within 10 of 100" not in text
+
+
+def test_a_point_without_figures_is_not_shown_as_one_that_nothing_limits() -> None:
+    experiment = model_experiment()
+    point = msgspec.structs.replace(
+        experiment.points[0], estimates={}, bottleneck=None, faults=["no steady state within 74 s"]
+    )
+    changed = msgspec.structs.replace(experiment, points=[point, experiment.points[1]], knees=[])
+    text = _shown(study(changed))
+    assert "no figures" in text
+    assert "Missing    users = 10, servers = 2: no steady state within 74 s" in text
+    assert "Failed" not in text

@@ -133,11 +133,32 @@ def label_point(point: PointResult, factors: Sequence[Factor]) -> str:
     named = [factor.name for factor in telling_factors(factors)]
     rest = [name for name in point.levels if name not in known]
     parts = [
-        f"{name} = {format_level(point.levels[name])}"
+        f"{name} = {quoted(format_level(point.levels[name]))}"
         for name in (*named, *rest)
         if name in point.levels
     ]
     return ", ".join(parts) or "the only point"
+
+
+def why_no_figures(point: PointResult) -> str:
+    """Return why a point that ran has no figures, nothing where it has some or has not run yet.
+
+    Examples
+    --------
+    >>> why_no_figures(PointResult(key="k", levels={}, done=0, failed=2))
+    'failed'
+    >>> why_no_figures(PointResult(key="k", levels={}, done=2, failed=0, faults=["late"]))
+    'faults in every replication'
+    """
+    if point.estimates or not (point.done or point.failed):
+        return ""
+    if not point.done:
+        return "failed"
+    if point.warm_up is not None and not point.warm_up.is_steady:
+        return (
+            "no steady state" if point.warm_up.method == "mser5" else "warm-up longer than the run"
+        )
+    return "faults in every replication" if point.faults else "no metric found"
 
 
 def label_levels(levels: Sequence[object]) -> str:
@@ -145,10 +166,22 @@ def label_levels(levels: Sequence[object]) -> str:
 
     Examples
     --------
-    >>> label_levels(["gzip", 9])
-    'gzip 9'
+    >>> label_levels(["gzip", 9]), label_levels(["two words"]), label_levels(["two words", 9])
+    ('gzip 9', 'two words', '"two words" 9')
     """
-    return " ".join(format_level(level) for level in levels)
+    texts = [format_level(level) for level in levels]
+    return texts[0] if len(texts) == 1 else " ".join(quoted(text, " ") for text in texts)
+
+
+def quoted(text: str, separators: str = ",=") -> str:
+    """Return a word of a list, in quotes where it holds one of the signs that separate words.
+
+    Examples
+    --------
+    >>> quoted("round robin"), quoted("a, b")
+    ('round robin', '"a, b"')
+    """
+    return f'"{text}"' if not text or any(sign in text for sign in separators) else text
 
 
 def count_noun(count: int, singular: str, plural: str = "") -> str:

@@ -86,14 +86,22 @@ def first_choice(experiment: ExperimentResult) -> str:
 
     Points with pictures come before others.
     """
-    done = [point for point in experiment.points if point.done]
+    done = [point for point in experiment.points if point.estimates]
     points = [point for point in done if _has_pictures(point)] or done
     limited = [point for point in points if point.bottleneck and point.bottleneck.limits]
     return next((point.key for point in [*limited[:1], *points[-1:]]), "")
 
 
-def remarks_of(point: PointResult) -> list[str]:
-    """Return what a reader must know about one point, in sentences."""
+def remarks_of(point: PointResult, *, with_faults: bool = True) -> list[str]:
+    """Return what a reader must know about one point, in sentences.
+
+    Parameters
+    ----------
+    point
+        The point.
+    with_faults
+        Whether to name faults, among them why there are no figures.
+    """
     remarks = []
     if point.bottleneck:
         remarks.append(point.bottleneck.evidence)
@@ -102,11 +110,10 @@ def remarks_of(point: PointResult) -> list[str]:
         gap = f"{point.little.worst_gap * 100:.2g} %"
         place = f" ({point.little.place})" if point.little.place else ""
         remarks.append(f"Little's law {state}: largest gap {gap}{place}.")
-    if point.warm_up and not point.warm_up.is_steady:
-        remarks.append(f"No figures: {point.warm_up.note or 'the run may be too short'}.")
-    elif point.warm_up and point.warm_up.note:
+    if point.warm_up and point.warm_up.is_steady and point.warm_up.note:
         remarks.append(f"Warm-up: {point.warm_up.note}.")
-    return [*remarks, *(f"Fault: {fault}" for fault in point.faults)]
+    head = "Fault" if point.estimates else "No figures"
+    return [*remarks, *(f"{head}: {fault}" for fault in point.faults if with_faults)]
 
 
 def _metric_choice(found: Distribution, point: PointResult) -> dict[str, Any]:
@@ -148,7 +155,8 @@ def _station_row(resource: Resource, point: PointResult) -> Row:
     limits = bool(
         point.bottleneck and point.bottleneck.limits and point.bottleneck.name == resource.name
     )
-    servers = "servers" if resource.kind == "station" else "tokens"
+    unit = "server" if resource.kind == "station" else "token"
+    servers = unit if resource.capacity == 1 else f"{unit}s"
     estimates = resource.estimates_among(point.estimates)
     queue = estimates.get(_QUEUE_METRIC)
     used = estimates.get("utilization")
