@@ -179,9 +179,10 @@ def _load_system(loaded: LoadedStudy, variant: Variant) -> tuple[System, msgspec
         )
     with _at(loaded, variant.key_path("system", "name")):
         kind = registry.find_system(name)
-    problem = find_type_error(table, kind.setup_type)
+    table_name = ("experiment", "system")
+    problem = find_type_error(table, kind.setup_type, at=table_name)
     if problem is not None:
-        place = variant.key_path("system", *problem.key_path)
+        place = variant.key_path("system", *problem.key_path[len(table_name) :])
         raise loaded.error(place, problem.message, cure=problem.cure)
     setup: msgspec.Struct = msgspec.convert(table, kind.setup_type)
     with _at(loaded, variant.key_path("system")):

@@ -42,8 +42,15 @@ class TypeProblem:
     is_of_other_kind: bool = False
 
 
-def find_type_error(content: Any, target: type[Any]) -> TypeProblem | None:  # noqa: ANN401 - any TOML
+def find_type_error(
+    content: Any,  # noqa: ANN401 - any TOML
+    target: type[Any],
+    *,
+    at: Path = (),
+) -> TypeProblem | None:
     """Return the first problem of `content` as a `target`, None where it fits.
+
+    `at` is where the content stands in its file; the path of the problem begins with it.
 
     Examples
     --------
@@ -54,8 +61,8 @@ def find_type_error(content: Any, target: type[Any]) -> TypeProblem | None:  # n
     >>> problem.cure
     "did you mean 'method'? known: method, seconds"
     """
-    known = next(_problems(content, inspect.type_info(target), ()), None)
-    return known or _last_word(content, target)
+    known = next(_problems(content, inspect.type_info(target), at), None)
+    return known or _last_word(content, target, at)
 
 
 def _problems(value: Any, kind: inspect.Type, path: Path) -> Iterator[TypeProblem]:  # noqa: ANN401
@@ -271,12 +278,12 @@ def _problem(path: Path, message: str, cure: str) -> TypeProblem:
     return TypeProblem(key_path=path, message=message, cure=cure)
 
 
-def _last_word(content: Any, target: type[Any]) -> TypeProblem | None:  # noqa: ANN401
+def _last_word(content: Any, target: type[Any], at: Path) -> TypeProblem | None:  # noqa: ANN401
     try:
         msgspec.convert(content, target)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
         words = re.findall(r"\.([A-Za-z0-9_-]+)|\[(\d+)\]", place)
-        path = tuple(name or int(number) for name, number in words)
+        path = (*at, *(name or int(number) for name, number in words))
         return _problem(path, message, "see docs/reference/study-file.md for what is allowed here")
     return None

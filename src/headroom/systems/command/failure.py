@@ -2,6 +2,7 @@
 
 import signal
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from headroom.errors import ExitCode, HeadroomError
 
@@ -16,23 +17,37 @@ class CommandFailedError(HeadroomError):
     exit_code = ExitCode.POINTS_FAILED
 
 
-def ended_badly(words: list[str], *, code: int, signal_number: int, said: str) -> HeadroomError:
+Role: TypeAlias = Literal["program", "set-up", "clean-up"]
+"""What a command is for: the program that is measured, or what runs around it."""
+
+
+def ended_badly(
+    words: list[str], *, role: Role, code: int, signal_number: int, said: str
+) -> HeadroomError:
     """Return the error of a command that was killed or whose exit code is not an accepted one."""
     if signal_number:
         how = f"was killed by signal {signal_number} ({_signal_name(signal_number)})"
         cure = "run it by hand; SIGKILL often means that the machine ran out of memory"
     else:
         how = f"ended with exit code {code}"
-        cure = "run it by hand, or name the code in `ok_exit_codes` if it means success"
-    return CommandFailedError(f"{shown(words)} {how}{said}", cure=cure)
+        cure = (
+            "run it by hand, or name the code in `ok_exit_codes` if it means success"
+            if role == "program"
+            else f"run it by hand: a {role} command must end with exit code 0"
+        )
+    return CommandFailedError(f"{_named(words, role)} {how}{said}", cure=cure)
 
 
-def ran_too_long(words: list[str], *, limit_s: float, said: str) -> HeadroomError:
+def ran_too_long(words: list[str], *, role: Role, limit_s: float, said: str) -> HeadroomError:
     """Return the error of a command that was killed at its time limit."""
     return CommandFailedError(
-        f"{shown(words)} was killed at its time limit of {limit_s:g} s{said}",
+        f"{_named(words, role)} was killed at its time limit of {limit_s:g} s{said}",
         cure="raise `time_limit_s`, or find out why it takes so long",
     )
+
+
+def _named(words: list[str], role: Role) -> str:
+    return shown(words) if role == "program" else f"the {role} command {shown(words)}"
 
 
 def shown(words: list[str]) -> str:

@@ -19,6 +19,16 @@ from headroom.systems.command.setup_table import MetricTable
 LARGEST_TEXT_BYTES = 64 * 1024 * 1024
 """Longest beginning of an output (B) in which figures are looked for."""
 
+_BASE_UNITS = {
+    **dict.fromkeys(
+        ("ps", "ns", "us", "\u00b5s", "\u03bcs", "ms", "min", "h", "sec", "seconds"), "s"
+    ),
+    **dict.fromkeys(("kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bytes"), "B"),
+    **dict.fromkeys(("kB/s", "KB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s"), "B/s"),
+    **dict.fromkeys(("1/ms", "1/us", "1/min", "1/h", "Hz", "kHz", "MHz", "GHz"), "1/s"),
+    "%": "1",
+}
+"""Units that are other words for, or multiples of, a base unit."""
 _SHOWN_CHARACTERS = 300
 _JSON_PATHS = jsonpath.JSONPathEnvironment(strict=True)
 
@@ -32,6 +42,8 @@ def check_metric(metric: MetricTable) -> None:
             f"metric {metric.name!r} sets {' and '.join(used) or 'none'} of {', '.join(ways)}",
             cure="set exactly one of them: it says how the figure is found",
         )
+    if metric.unit in _BASE_UNITS:
+        raise _scaled_unit(metric)
     if metric.regex:
         _check_regex(metric)
     if metric.json_path:
@@ -69,6 +81,15 @@ def divide(metric: MetricTable, values: Mapping[str, float]) -> float:
             cure="measure a longer or larger run",
         )
     return over / under
+
+
+def _scaled_unit(metric: MetricTable) -> StudyError:
+    base = _BASE_UNITS[metric.unit]
+    return StudyError(
+        f"metric {metric.name!r} has the unit {metric.unit!r}, but figures are in base units; "
+        "the report scales them for the eye",
+        cure=f'let the command write the figure in {base}, and set unit = "{base}"',
+    )
 
 
 def _check_regex(metric: MetricTable) -> None:

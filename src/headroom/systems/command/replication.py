@@ -15,6 +15,7 @@ from pathlib import Path
 from headroom.errors import EnvironmentUnfitError, HeadroomError
 from headroom.systems.command.failure import (
     CommandFailedError,
+    Role,
     ended_badly,
     last_words,
     ran_too_long,
@@ -51,7 +52,7 @@ class Replication:
         """Run everything; return what the measured run used, and all its metrics."""
         try:
             for argv in self.words.set_up:
-                self._run(argv, ok_exit_codes=[0])
+                self._run(argv, role="set-up", ok_exit_codes=[0])
             for _ in range(self.setup.warm_up_runs):
                 self._run_program()
             usage = self._run_program()
@@ -64,22 +65,30 @@ class Replication:
 
     def _run_program(self) -> Usage:
         codes = self.setup.ok_exit_codes
-        return self._run(self.words.argv, ok_exit_codes=codes, stdin=self.words.stdin)
+        stdin = self.words.stdin
+        return self._run(self.words.argv, role="program", ok_exit_codes=codes, stdin=stdin)
 
     def _run(
-        self, argv: list[str], *, ok_exit_codes: Sequence[int], stdin: Path = Path(os.devnull)
+        self,
+        argv: list[str],
+        *,
+        role: Role,
+        ok_exit_codes: Sequence[int],
+        stdin: Path = Path(os.devnull),
     ) -> Usage:
         launch = self._launch(argv, stdin)
         try:
             usage = self.launcher.run(launch)
         except TimeLimitError:
             said = last_words(launch.stderr, launch.stdout)
-            raise ran_too_long(argv, limit_s=self.setup.time_limit_s, said=said) from None
+            limit_s = self.setup.time_limit_s
+            raise ran_too_long(argv, role=role, limit_s=limit_s, said=said) from None
         except OSError as error:
             raise _not_started(launch, error) from error
         if usage.signal or usage.exit_code not in ok_exit_codes:
             said = last_words(launch.stderr, launch.stdout)
-            raise ended_badly(argv, code=usage.exit_code, signal_number=usage.signal, said=said)
+            code, signal_number = usage.exit_code, usage.signal
+            raise ended_badly(argv, role=role, code=code, signal_number=signal_number, said=said)
         return usage
 
     def _launch(self, argv: list[str], stdin: Path) -> Launch:
@@ -113,7 +122,7 @@ class Replication:
 
     def _clean_up(self) -> None:
         for argv in self.words.clean_up:
-            self._run(argv, ok_exit_codes=[0])
+            self._run(argv, role="clean-up", ok_exit_codes=[0])
 
     def _clean_up_after(self, error: BaseException) -> None:
         """Clean up without hiding `error`, which is the cause to report."""

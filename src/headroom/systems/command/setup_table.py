@@ -25,7 +25,7 @@ class MetricTable(_Table, frozen=True):
     name: MetricName
     """Name of the figure; another than those that every run has."""
     unit: str = "1"
-    """Base unit: `s`, `B`, `1/s`, `1` for a count or a ratio."""
+    """Base unit: `s`, `B`, `1/s`, `1` for a count or a ratio; `ms`, `MB`, `%` are refused."""
     better: Direction = "none"
     """Which direction is wanted."""
     description: str = ""

@@ -40,7 +40,7 @@ BASE_METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class CommandSystem:
-    """A program with placeholders for factors; see README.md in this folder.
+    """A program with placeholders for factors; see docs/guides/measure-a-program.md.
 
     Examples
     --------
@@ -75,6 +75,10 @@ class CommandSystem:
             parameter_of(name, declared.get(name, ParameterTable()))
             for name in self.plan.placeholders()
         )
+
+    def how_to_declare(self, name: str) -> str:
+        """Return how a study makes `name` a parameter: by using it."""
+        return f"use {{{name}}} in argv, env, folder, stdin, set_up, clean_up or a metric's path"
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return time, memory, exit code and output size, then the picked metrics."""

@@ -50,7 +50,8 @@ class Template:
 
 
 def parse_template(text: str) -> Template:
-    """Return the template that `text` describes; raise `StudyError` for a stray brace."""
+    """Return the template of `text`; raise `StudyError` for a stray brace or a zero byte."""
+    _check_zero_byte(text)
     literals, names, position = [""], [], 0
     for token in _TOKEN.finditer(text):
         literals[-1] += text[position : token.start()]
@@ -74,16 +75,21 @@ def written(value: Value) -> str:
     >>> [written(value) for value in (3, 3.0, 0.25, True, "fast")]
     ['3', '3', '0.25', 'true', 'fast']
     """
-    if isinstance(value, str) and "\0" in value:
-        raise StudyError(
-            f"{value!r} holds a zero byte, which no argument of a program can hold",
-            cure="write the text without it",
-        )
+    if isinstance(value, str):
+        _check_zero_byte(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_EXACT:
         return str(int(value))
     return str(value)
+
+
+def _check_zero_byte(text: str) -> None:
+    if "\0" in text:
+        raise StudyError(
+            f"{text!r} holds a zero byte, which no text given to a program can hold",
+            cure="write the text without it",
+        )
 
 
 def _stray_brace(text: str, position: int) -> StudyError:

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.experiment.design import make_plan
+from headroom.experiment.study_file import load_study
 from headroom.experiment.system import Value
 from headroom.systems.command import CommandSystem
 from headroom.systems.command.failure import CommandFailedError
@@ -227,6 +229,54 @@ CommandSystem.load(setup, base=Path("/")).run({{}}, seed=1)
         assert time.monotonic() < deadline_s
 
 
+@pytest.mark.parametrize("role", ["set_up", "clean_up"])
+def test_a_failure_around_the_program_is_not_told_as_one_of_the_program(
+    tmp_path: Path, role: str
+) -> None:
+    system = command(
+        tmp_path, argv=["true"], ok_exit_codes=[0, 4], **{role: [["sh", "-c", "exit 4"]]}
+    )
+    with pytest.raises(
+        CommandFailedError, match=r"the .* command sh -c exit 4 ended with"
+    ) as caught:
+        values_of(system)
+    assert role.replace("_", "-") in caught.value.message
+    assert "ok_exit_codes" not in caught.value.cure
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "cure"),
+    [
+        ('argv = ["true"]', "no parameter 'n'", "use {n} in argv, env"),
+        ("argv = []", "argv: is an empty list", "at least one item"),
+        (
+            'argv = ["{n}"]\n[experiment.system.metric]',
+            "a list of tables is needed",
+            "write [[experiment.system.metric]] with two brackets",
+        ),
+    ],
+)
+def test_a_study_is_told_what_to_write(tmp_path: Path, text: str, words: str, cure: str) -> None:
+    (tmp_path / "study.toml").write_text(
+        f"""
+schema = 1
+name = "s"
+title = "t"
+seed = 1
+[[experiment]]
+name = "e"
+factors = {{ n = [1, 2] }}
+[experiment.system]
+name = "command"
+{text}
+"""
+    )
+    with pytest.raises(StudyError) as caught:
+        make_plan(load_study(tmp_path), quick=False)
+    assert words in caught.value.message
+    assert cure in caught.value.cure
+
+
 def test_a_missing_program_is_named_before_the_first_run(tmp_path: Path) -> None:
     system = command(tmp_path, argv=["headroom-no-such-program"])
     with pytest.raises(EnvironmentUnfitError, match=r"headroom-no-such-program.*PATH") as caught:
@@ -299,6 +349,13 @@ def test_a_declared_parameter_has_type_unit_range_and_source(tmp_path: Path) -> 
         ({"argv": ["x", "{a}", "{sudy}"], "parameters": {"a": {}}}, "{sudy}", "study"),
         ({"argv": ["{study}"], "parameters": {"study": {}}}, "Headroom itself", "another name"),
         ({"argv": ["x"], "metric": [{"name": "wall_s", "regex": "(a)"}]}, "already", "user_s"),
+        (
+            {"argv": ["x"], "metric": [{"name": "p99", "unit": "ms", "regex": "(a)"}]},
+            "unit 'ms'",
+            'write the figure in s, and set unit = "s"',
+        ),
+        ({"argv": ["x", "a\0b"]}, "zero byte", "without it"),
+        ({"argv": ["x"], "env": {"A": "\0"}}, "zero byte", "without it"),
         (
             {"argv": ["x"], "metric": [{"name": "r", "quotient": ["wal_s", "user_s"]}]},
             "'wal_s'",

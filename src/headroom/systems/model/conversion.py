@@ -49,6 +49,7 @@ def run_of(result: SimulationResult) -> Run:
         # beside the run instead, and equal runs stay equal byte for byte.
         counters={name: n for name, n in result.counters.items() if name != "processor_s"},
         holds=dict(result.holds),
+        nested=dict(result.nested),
     )
 
 

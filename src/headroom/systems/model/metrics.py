@@ -4,7 +4,7 @@ Invariant: names and units are those of `headroom.analysis.summaries`; with seve
 response percentiles are declared for each class and not for all together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from headroom.experiment.system import Metric
 from headroom.simulation import Model
@@ -41,17 +41,31 @@ _POOL = (
 
 def metrics_of(model: Model) -> tuple[Metric, ...]:
     """Return all metrics of a model, those of the whole first."""
-    classes = tuple(model.classes)
-    whole = (*_FLOW, *_PERCENTILES) if len(classes) == 1 else _FLOW
+    whole = (*_FLOW, *_PERCENTILES) if len(model.classes) == 1 else _FLOW
     return (
         *whole,
-        *_qualified("class", classes, (*_FLOW, *_PERCENTILES)),
-        *_qualified("station", tuple(model.stations), _STATION),
-        *_qualified("pool", tuple(model.pools), _POOL),
+        *resource_metrics(classes=model.classes, stations=model.stations, pools=model.pools),
     )
 
 
-def _qualified(kind: str, names: Sequence[str], metrics: Sequence[Metric]) -> Iterator[Metric]:
+def resource_metrics(
+    *, classes: Iterable[str], stations: Iterable[str], pools: Iterable[str]
+) -> tuple[Metric, ...]:
+    """Return the metrics that each class, station and pool of these names has.
+
+    Examples
+    --------
+    >>> [one.name for one in resource_metrics(classes=(), stations=(), pools=["workers"])][:2]
+    ['pool.workers.utilization', 'pool.workers.queue_len_mean']
+    """
+    return (
+        *_qualified("class", classes, (*_FLOW, *_PERCENTILES)),
+        *_qualified("station", stations, _STATION),
+        *_qualified("pool", pools, _POOL),
+    )
+
+
+def _qualified(kind: str, names: Iterable[str], metrics: Sequence[Metric]) -> Iterator[Metric]:
     for name in names:
         for metric in metrics:
             yield Metric(

@@ -13,6 +13,7 @@ from headroom.errors import StudyError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Metric, Parameter, Value
 from headroom.simulation import Model, simulate
+from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.parameters import parameters_of
@@ -22,11 +23,6 @@ from headroom.systems.model.source import (
     model_as_data,
     registered_function,
 )
-
-SECONDS: Mapping[str, float] = {
-    "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
-}  # fmt: skip
-"""Length (s) of each unit of simulated time."""
 
 
 class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -104,7 +100,7 @@ class ModelSystem:
         """Simulate the model of `config` once."""
         model = self._model(config)
         time_s = self.setup.time_s
-        time = None if time_s is None else time_s / SECONDS[model.time_unit]
+        time = None if time_s is None else time_s / SECONDS_PER_UNIT[model.time_unit]
         result = simulate(model, seed=seed, completions=self.setup.completions, time=time)
         return run_of(result)
 
