@@ -390,3 +390,21 @@ def test_an_output_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
         assert answer.returncode in {2, 5}
         assert "cure" in answer.stderr
         assert "Traceback" not in answer.stderr
+
+
+def test_the_cure_for_a_damaged_journal_brings_its_rows_back(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny", count=30)
+    headroom("run", study)
+    before = results(study)
+    journal = study / "results/journal.sqlite"
+    content = bytearray(journal.read_bytes())
+    content[8192:12288] = bytes(4096)
+    journal.write_bytes(bytes(content))
+    refused = headroom("run", study)
+    assert refused.returncode == 5
+    assert "--salvage" in refused.stderr
+    answer = headroom("run", study, "--salvage")
+    assert answer.returncode == 0, answer.stderr
+    assert "brought back" in answer.stderr
+    assert results(study) == before
+    assert any(bytes(content) == path.read_bytes() for path in journal.parent.glob("journal*"))

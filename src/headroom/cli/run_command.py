@@ -15,6 +15,7 @@ from headroom.cli.output import ColorMode, error_console, result_console, write_
 from headroom.errors import ExitCode
 from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal
+from headroom.experiment.journal_salvage import salvage
 from headroom.experiment.plan import Plan
 from headroom.experiment.progress import Progress
 from headroom.experiment.runner import Outcome, run_plan
@@ -49,6 +50,13 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the points and stop; nothing is run.")
     ] = False,
+    is_salvaged: Annotated[
+        bool,
+        typer.Option(
+            "--salvage",
+            help="First bring back what is readable of a damaged journal, which is kept beside.",
+        ),
+    ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
@@ -58,6 +66,8 @@ def run(
     if dry_run:
         _print_plan(plan, as_json=as_json)
         return
+    if is_salvaged:
+        _salvage(session.journal_of(plan))
     with Journal.open(session.journal_of(plan), create=True) as journal:
         outcome = run_plan(
             plan.only(only) if only else plan,
@@ -78,6 +88,14 @@ def run(
         render_study(result, result_console(color))
     claims = [claim for claim in result.claims if not only or claim.experiment in only]
     raise typer.Exit(_exit_code(outcome, result, claims if check else []))
+
+
+def _salvage(path: Path) -> None:
+    found = salvage(path)
+    session.note(
+        f"{found.rescued} replications brought back, {found.lost} lost, which run again; "
+        f"the damaged journal is kept as {found.kept_at}"
+    )
 
 
 def _say_what_was_reused(outcome: Outcome, *, quiet: bool) -> None:
