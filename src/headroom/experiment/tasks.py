@@ -20,11 +20,12 @@ from headroom.experiment.system import System, Value
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """How to load a system again in another process."""
+    """How to load a system again in another process, and how long one replication may take."""
 
     system: str
     setup: Any
     base: str
+    time_limit_s: float | None = None
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,9 +55,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recipe_of(system: System, setup: msgspec.Struct, base: Path) -> Recipe:
-    """Return how another process can load the same system."""
+    """Return how another process can load the same system.
+
+    A set-up with a field `time_limit_s` limits each replication to so much wall time (s).
+    """
     return Recipe(
-        system=class_path(type(system)), setup=msgspec.to_builtins(setup), base=str(base.resolve())
+        system=class_path(type(system)),
+        setup=msgspec.to_builtins(setup),
+        base=str(base.resolve()),
+        time_limit_s=getattr(setup, "time_limit_s", None),
     )
 
 

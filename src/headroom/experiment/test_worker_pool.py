@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
@@ -109,6 +110,21 @@ def test_cancel_ends_tasks_that_hang(pool: WorkerPool, tmp_path: Path) -> None:
     all_results(pool, 1)
     pool.cancel()
     assert pool.capacity == 2
+
+
+def test_only_the_task_that_is_past_its_time_limit_fails(recipe: Recipe) -> None:
+    """Fault: an endless simulation is killed; the other worker and later tasks go on."""
+    limited = msgspec.structs.replace(recipe, time_limit_s=0.5)
+    pool = WorkerPool({"load": recipe, "limited": limited}, worker_count=2)
+    assert pool.most_tasks == 1
+    pool.submit([task(0, "hangs", experiment="limited"), task(1)])
+    pool.submit([task(2)])
+    found = all_results(pool, 3)
+    pool.close()
+    assert {number for number, result in found.items() if result.error} == {0}
+    assert "ended at its time limit of 0.5 s" in found[0].error
+    assert "time_limit_s" in found[0].error
+    assert found[0].wall_s >= 0.5
 
 
 def test_workers_that_do_not_start_are_an_unfit_environment(

@@ -2,9 +2,11 @@
 
 Invariant: every submitted task comes back exactly once. A worker answers its tasks in order, so
 when it dies the first unanswered task is the one that ended it; that task comes back as failed,
-the tasks behind it go to another worker.
+the tasks behind it go to another worker. A worker that works on one task past its time limit is
+killed, and its task fails alike.
 """
 
+import math
 import os
 import signal
 import socket
@@ -38,6 +40,7 @@ class WorkerPool:
     """
 
     def __init__(self, recipes: Mapping[str, Recipe], *, worker_count: int) -> None:
+        self._limits_s = {name: recipe.time_limit_s for name, recipe in recipes.items()}
         self._start = msgspec.msgpack.encode(Start(sys_path=sys.path, recipes=dict(recipes)))
         self._worker_count = worker_count
         self._workers: list[_Worker] = []
@@ -49,25 +52,32 @@ class WorkerPool:
 
     @property
     def most_tasks(self) -> int:
-        """Chunks stay small enough to be spread over the workers."""
-        return _MOST_TASKS
+        """Chunks stay small enough to be spread over the workers; with a time limit, one task."""
+        return 1 if any(self._limits_s.values()) else _MOST_TASKS
 
     def submit(self, chunk: Sequence[Task]) -> None:
         """Give a chunk to an idle worker, or start one."""
         idle = next((worker for worker in self._workers if not worker.tasks), None)
         if idle is None:
-            idle = _Worker(self._start)
+            idle = _Worker(self._start, self._limits_s)
             self._workers.append(idle)
         idle.give(chunk)
 
     def results(self) -> Sequence[Result]:
-        """Wait for results; a dead worker's task is one of them."""
+        """Wait for results; the task of a worker that died or was too slow is one of them."""
         found: list[Result] = []
         while not found:
             busy = {worker.connection: worker for worker in self._workers if worker.tasks}
-            for connection in wait(list(busy)):
+            for connection in wait(list(busy), timeout=self._patience_s()):
                 found += self._collect(busy[connection])  # type: ignore[index]  # what was given comes back
+            for worker in [one for one in self._workers if one.left_s() <= 0]:
+                found += self._collect(worker)
         return found
+
+    def _patience_s(self) -> float | None:
+        """Return the time (s) until the first worker is past its limit, None where none ever is."""
+        left_s = min(worker.left_s() for worker in self._workers)
+        return None if left_s == math.inf else max(left_s, 0.0)
 
     def _collect(self, worker: "_Worker") -> list[Result]:
         found = worker.collect()
@@ -97,7 +107,7 @@ class WorkerPool:
 class _Worker:
     """One process, its connection, and the tasks that it has not answered yet."""
 
-    def __init__(self, start: bytes) -> None:
+    def __init__(self, start: bytes, limits_s: Mapping[str, float | None]) -> None:
         here, there = socket.socketpair()
         with there:
             self._process = subprocess.Popen(
@@ -111,6 +121,7 @@ class _Worker:
         self.tasks: deque[Task] = deque()
         self.tasks_after_death: list[Task] = []
         self.is_alive = True
+        self._limits_s = limits_s
         self._is_ready = False
         self._since = perf_counter()
         self._since_utc = utc_now()
@@ -122,7 +133,7 @@ class _Worker:
         self._send(msgspec.msgpack.encode(list(chunk)))
 
     def collect(self) -> list[Result]:
-        """Return the results that have arrived; notices the death of the process."""
+        """Return the results that have arrived; ends a process that is late, notices a dead one."""
         found = []
         try:
             while self.connection.poll():
@@ -130,11 +141,22 @@ class _Worker:
                 if self._is_ready:
                     found.append(msgspec.msgpack.decode(message, type=Result))
                     self.tasks.popleft()
-                    self._mark_time()
-                self._is_ready = self._is_ready or message == READY
+                elif message == READY:
+                    self._is_ready = True
+                self._mark_time()
         except (EOFError, OSError):
             found.append(self._failure_of_death())
+        else:
+            if self.left_s() <= 0:
+                found.append(self._failure_of_lateness())
         return found
+
+    def left_s(self) -> float:
+        """Return the time (s) that the task in work may still take; infinite without a limit."""
+        limit_s = self._limits_s.get(self.tasks[0].experiment) if self.tasks else None
+        if limit_s is None or not self._is_ready:
+            return math.inf
+        return limit_s - (perf_counter() - self._since)
 
     def kill(self) -> None:
         try:
@@ -165,8 +187,14 @@ class _Worker:
         self._since = perf_counter()
         self._since_utc = utc_now()
 
+    def _failure_of_lateness(self) -> Result:
+        limit_s = self._limits_s[self.tasks[0].experiment]
+        return self._failure(
+            f"the simulation was ended at its time limit of {limit_s:g} s",
+            cure="raise `time_limit_s`, simulate less, or look for an endless loop in the model",
+        )
+
     def _failure_of_death(self) -> Result:
-        self.is_alive = False
         self.kill()
         how = _how_it_ended(self._process.returncode)
         if not self._is_ready:
@@ -174,6 +202,15 @@ class _Worker:
                 f"worker processes do not start: the first one {how}",
                 cure="read what it wrote above; check memory and process limits (ulimit -a)",
             )
+        return self._failure(
+            f"the worker process that ran this replication {how}",
+            cure="look for a crash in native code, or for too little memory",
+        )
+
+    def _failure(self, message: str, *, cure: str) -> Result:
+        """End the process; the task in work has failed, those behind it are left over."""
+        self.is_alive = False
+        self.kill()
         culprit = self.tasks.popleft()
         self.tasks_after_death = list(self.tasks)
         self.tasks.clear()
@@ -181,8 +218,7 @@ class _Worker:
             number=culprit.number,
             started_at=self._since_utc,
             wall_s=perf_counter() - self._since,
-            error=f"the worker process that ran this replication {how}\n"
-            "  cure: look for a crash in native code, or for too little memory",
+            error=f"{message}\n  cure: {cure}",
         )
 
 

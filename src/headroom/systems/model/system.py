@@ -38,6 +38,8 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Completions after which a run ends, instead of the model's own stopping rule."""
     time_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Simulated time (s) after which a run ends, instead of the model's own stopping rule."""
+    time_limit_s: Annotated[float, msgspec.Meta(gt=0, le=1e7)] | None = None
+    """Wall time (s) that one replication may take; after it, it is ended and counts as failed."""
 
 
 @dataclass(frozen=True, slots=True)

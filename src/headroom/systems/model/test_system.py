@@ -9,6 +9,7 @@ import pytest
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.run import Run
 from headroom.experiment.run_codec import encode_run
+from headroom.experiment.tasks import recipe_of
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.conversion import run_of
@@ -89,6 +90,15 @@ def test_a_run_is_that_of_the_kernel_number_by_number(tmp_path: Path) -> None:
 def test_a_time_limit_is_in_seconds_whatever_the_unit_of_the_model(tmp_path: Path) -> None:
     run = of_file(tmp_path, BUILD, time_s=2.5).run(CONFIG, seed=3)
     assert run.snapshot_times_s[-1] == pytest.approx(2.5)
+
+
+def test_a_set_up_may_limit_the_time_of_a_replication(tmp_path: Path) -> None:
+    setup = ModelSetup(model="mm1", time_limit_s=3)
+    system = ModelSystem.load(setup, base=tmp_path)
+    unlimited = ModelSystem.load(ModelSetup(model="mm1"), base=tmp_path)
+    config = {one.name: one.default for one in system.parameters() if one.default is not None}
+    assert system.fingerprint(config) == unlimited.fingerprint(config)
+    assert recipe_of(system, setup, tmp_path).time_limit_s == 3
 
 
 def test_several_classes_have_a_response_time_each() -> None:
