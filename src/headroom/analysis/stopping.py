@@ -52,6 +52,22 @@ class IntervalRule:
             if look <= len(runs)
         )
 
+    def next_look(self, experiment: PlannedExperiment, count: int) -> int:
+        """Return the number of replications, above `count`, at which the rule looks next.
+
+        Parameters
+        ----------
+        experiment
+            The experiment.
+        count
+            Finished replications of a point, >= 0; from the maximum on it is one more.
+        """
+        rule = experiment.spec.replications
+        if rule.count is not None:
+            return max(rule.count, count + 1)
+        ahead = looks(minimum=rule.minimum, maximum=rule.maximum)
+        return next((look for look in ahead if look > count), count + 1)
+
     def _was_narrow(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
         key = (point.experiment, point.key, len(runs))
         if key not in self._looked:

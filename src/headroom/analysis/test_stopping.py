@@ -75,6 +75,24 @@ def test_looks_grow_by_half_and_end_with_the_maximum(minimum: int, more: int) ->
     assert all(b <= np.ceil(1.5 * a) for a, b in pairwise(found))
 
 
+@given(st.lists(st.floats(9.0, 11.0), min_size=5, max_size=30))
+def test_the_answer_changes_at_looks_only(values: list[float]) -> None:
+    """The runner asks at looks only; asking in between must not have changed its mind."""
+    experiment = ExampleStudy(replications=OPEN_RULE).plan().experiments[0]
+    look = 5
+    while look < len(values):
+        following = IntervalRule().next_look(experiment, look)
+        between = range(look, min(following, len(values) + 1))
+        assert len({needs_more(OPEN_RULE, values[:n]) for n in between}) == 1
+        look = following
+
+
+def test_the_next_look_is_the_first_one_above_a_count() -> None:
+    experiment = ExampleStudy(replications=OPEN_RULE).plan().experiments[0]
+    found = [IntervalRule().next_look(experiment, count) for count in (0, 4, 5, 7, 8, 29, 30, 31)]
+    assert found == [5, 5, 8, 8, 12, 30, 31, 32]
+
+
 def test_a_fixed_number_of_replications_is_just_counted() -> None:
     rule = Replications(count=3)
     assert [needs_more(rule, [1.0] * count) for count in range(5)] == [True] * 3 + [False] * 2

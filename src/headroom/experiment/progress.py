@@ -104,9 +104,9 @@ class Progress:
             self._bar.start()
             self._draw(self._bar)
 
-    def add(self, experiment: str) -> None:
-        """Note that a stopping rule asked for one replication more."""
-        self._paces[experiment].open_count += 1
+    def add(self, experiment: str, count: int = 1) -> None:
+        """Note that a stopping rule asked for more replications."""
+        self._paces[experiment].open_count += count
 
     def drop(self, experiment: str, count: int) -> None:
         """Note that replications will not be tried."""

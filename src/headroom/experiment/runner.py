@@ -7,10 +7,12 @@ See docs/background/journal-and-resume.md.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from headroom.errors import HeadroomError
 from headroom.experiment import environment, resume
 from headroom.experiment.executors import Executor, InlineExecutor
 from headroom.experiment.interrupt import Interrupt
@@ -22,7 +24,7 @@ from headroom.experiment.schedule import GIVE_UP_AFTER, Planned, PointState, Sch
 from headroom.experiment.seeds import derive_seed
 from headroom.experiment.selection import Criteria, select_rows
 from headroom.experiment.system import Column
-from headroom.experiment.tasks import Result, Task, recipe_of
+from headroom.experiment.tasks import Result, Task, recipe_of, utc_now
 from headroom.experiment.worker_pool import WorkerPool
 
 _CHUNK_S = 0.5
@@ -31,10 +33,21 @@ _PACE_WEIGHT = 0.2
 
 
 class StoppingRule(Protocol):
-    """Decides whether a point with an open number of replications needs one more."""
+    """Decides whether a point with an open number of replications needs more.
+
+    A rule looks at some numbers of replications only; the runner schedules all up to the next
+    look at once, so that they run in parallel and the rows are read once per look.
+    """
 
     def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
-        """Return True where `runs`, in the order of replications, are not enough yet."""
+        """Return True where `runs`, in the order of replications, are not enough yet.
+
+        The answer changes at looks only: between two looks it is that of the earlier one.
+        """
+        ...
+
+    def next_look(self, experiment: PlannedExperiment, count: int) -> int:
+        """Return the number of replications, above `count`, at which the rule looks next."""
         ...
 
 
@@ -53,7 +66,8 @@ class Outcome:
     remaining
         Replications that are planned and not run, because the session was stopped.
     given_up
-        Replications not tried, because the first ones of their point all failed.
+        Replications not tried, because the first ones of their point all failed, or because the
+        machine lacks what their experiment needs.
     kept
         Reason to number of stored replications that were not reused.
     notes
@@ -102,8 +116,8 @@ def run_plan(
     Raises
     ------
     EnvironmentUnfitError
-        A system cannot run on this machine, or the journal cannot be written; every row stored
-        before stays.
+        No experiment that has work can run on this machine, or the journal cannot be written;
+        every row stored before stays. Where only some experiments cannot run, their points fail.
     """
     facts = environment.collect(plan.folder)
     criteria = resume.session_criteria(plan, journal, facts)
@@ -152,7 +166,8 @@ class _Session:
         self._started_count = 0
         self._done_count = 0
         self._failed_count = 0
-        self._given_up_count = 0
+        self._untried: Counter[str] = Counter()
+        self._refusals: dict[str, HeadroomError] = {}
         self._was_killed = False
         self._mean_wall_s: float | None = None
 
@@ -165,6 +180,7 @@ class _Session:
             return
         self._environment = self._journal.add_environment({**facts, "facts": self._prepare()})
         self._progress.start(self._paces(jobs), reused=found.reused_count)
+        self._refuse()
         self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
         self._drive(self._schedules[Column.MEASURE], self._inline_executor, 1)
 
@@ -178,7 +194,7 @@ class _Session:
             failed=self._failed_count,
             interrupted=self._was_killed or was_asked,
             remaining=waiting,
-            given_up=self._given_up_count,
+            given_up=self._untried.total(),
             kept=found.kept,
             notes=(*self._journal.notes, *found.notes(), *self._own_notes()),
         )
@@ -200,7 +216,26 @@ class _Session:
             for state in schedule.states
             if state.open_count
         }
-        return {name: dict(one.system.prepare()) for name, one in waiting.items()}
+        facts = {}
+        for name, experiment in waiting.items():
+            try:
+                facts[name] = dict(experiment.system.prepare())
+            except HeadroomError as error:
+                self._refusals[name] = error
+        if not facts:
+            raise next(iter(self._refusals.values()))
+        return facts
+
+    def _refuse(self) -> None:
+        """Let the points of experiments that cannot run here fail, with one row for each."""
+        for name, error in self._refusals.items():
+            for schedule in self._schedules.values():
+                firsts, dropped = schedule.refuse(name)
+                if not firsts:
+                    continue
+                self._leave(name, dropped, "their experiment cannot run here")
+                tasks = [self._task(planned) for planned in firsts]
+                self._store(schedule, [_refused(task, error) for task in tasks])
 
     def _paces(self, jobs: int) -> dict[str, Pace]:
         paces = {
@@ -282,8 +317,8 @@ class _Session:
         for result in results:
             planned = self._running.pop(result.number)
             changed.append(self._count(schedule, planned, result))
-        for state in self._extend(schedule, changed):
-            self._progress.add(state.point.experiment)
+        for experiment, count in self._extend(schedule, changed):
+            self._progress.add(experiment, count)
 
     def _row(self, planned: Planned, result: Result) -> ReplicationRow:
         point = planned.point
@@ -321,24 +356,39 @@ class _Session:
         """Leave a measured point that only fails: each attempt may cost its whole time limit."""
         is_measured = state.experiment.system.column is Column.MEASURE
         if is_measured and not state.done and len(state.failed) >= GIVE_UP_AFTER:
-            dropped = schedule.give_up(state)
-            self._given_up_count += dropped
-            self._progress.drop(state.point.experiment, dropped)
+            reason = f"the first {GIVE_UP_AFTER} of their point all failed"
+            self._leave(state.point.experiment, schedule.give_up(state), reason)
 
-    def _extend(self, schedule: Schedule, states: Iterable[PointState]) -> list[PointState]:
-        """Let points run once more where the rule asks for it; returns those."""
+    def _leave(self, experiment: str, count: int, reason: str) -> None:
+        """Note that replications will not be tried in this session."""
+        self._untried[reason] += count
+        self._progress.drop(experiment, count)
+
+    def _extend(self, schedule: Schedule, states: Iterable[PointState]) -> list[tuple[str, int]]:
+        """Let points run on where the rule asks for it; returns experiment and replications."""
         unique = {state.point.key: state for state in states}.values()
-        extended = [state for state in unique if self._needs_more(state)]
-        for state in extended:
-            schedule.add_next(state)
-        return extended
+        return [
+            (state.point.experiment, schedule.add_next(state))
+            for state in unique
+            if self._needs_more(state)
+        ]
 
     def _needs_more(self, state: PointState) -> bool:
         """Ask the rule once nothing of the point runs: the answer then depends on rows only."""
+        experiment = state.experiment
         if state.is_fixed or state.open_count or not state.done:
             return False
-        if state.next_replication >= state.experiment.most_replications:
+        if experiment.spec.name in self._refusals:
             return False
+        if state.next_replication >= experiment.most_replications:
+            return False
+        count = len(state.done)
+        if count < state.next_look:
+            return True
+        state.next_look = self._stopping.next_look(experiment, count)
+        return self._stopping.needs_more(experiment, state.point, self._runs(state))
+
+    def _runs(self, state: PointState) -> list[Run]:
         name = state.experiment.spec.name
         rows = select_rows(
             self._journal.rows(name, state.point.key),
@@ -346,13 +396,22 @@ class _Session:
             experiment=state.experiment,
             point=state.point,
         )
-        runs = [row.run for row in rows if row.run is not None]
-        return self._stopping.needs_more(state.experiment, state.point, runs)
+        return [row.run for row in rows if row.run is not None]
 
     def _own_notes(self) -> list[str]:
-        if not self._given_up_count:
-            return []
-        return [
-            f"{self._given_up_count} replications not tried: "
-            f"the first {GIVE_UP_AFTER} of their point all failed"
+        notes = [
+            f"experiment {name!r} cannot run here: {error.message}"
+            + (f"; {error.cure}" if error.cure else "")
+            for name, error in self._refusals.items()
         ]
+        notes += [
+            f"{count} replications not tried: {reason}"
+            for reason, count in self._untried.items()
+            if count
+        ]
+        return notes
+
+
+def _refused(task: Task, error: HeadroomError) -> Result:
+    """Return the result of a task that was not even tried."""
+    return Result(number=task.number, started_at=utc_now(), wall_s=0.0, error=str(error))

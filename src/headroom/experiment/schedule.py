@@ -39,6 +39,8 @@ class PointState:
         Replications that failed in this session.
     open_count
         Replications that wait or run.
+    next_look
+        Number of finished replications at which the stopping rule is asked again.
     """
 
     experiment: PlannedExperiment
@@ -46,6 +48,7 @@ class PointState:
     done: set[int] = field(default_factory=set)
     failed: set[int] = field(default_factory=set)
     open_count: int = 0
+    next_look: int = 0
 
     @property
     def is_fixed(self) -> bool:
@@ -109,9 +112,14 @@ class Schedule:
         state = self._states[key]
         return Planned(state.experiment, state.point, replication)
 
-    def add_next(self, state: PointState) -> None:
-        """Let a point run once more."""
-        self._add(state, state.next_replication)
+    def add_next(self, state: PointState) -> int:
+        """Let a point run on to its next look, or to its maximum; returns how many are added."""
+        first = state.next_replication
+        wanted = max(state.next_look - len(state.done), 1)
+        last = min(first + wanted, state.experiment.most_replications)
+        for replication in range(first, last):
+            self._add(state, replication)
+        return last - first
 
     def finish(self, planned: Planned, *, is_done: bool) -> PointState:
         """Note that a replication has ended; returns the state of its point."""
@@ -128,6 +136,25 @@ class Schedule:
         self._waiting = kept
         state.open_count -= dropped
         return dropped
+
+    def refuse(self, experiment: str) -> tuple[list[Planned], int]:
+        """Drop what waits of an experiment.
+
+        Returns the first waiting replication of each point, which the caller finishes as failed,
+        and how many others were dropped.
+        """
+        dropped = sorted(one for one in self._waiting if self._is_of(one[2], experiment))
+        self._waiting = [one for one in self._waiting if not self._is_of(one[2], experiment)]
+        heapq.heapify(self._waiting)
+        firsts: dict[str, Planned] = {}
+        for replication, _, key in dropped:
+            state = self._states[key]
+            firsts.setdefault(key, Planned(state.experiment, state.point, replication))
+            state.open_count = 1
+        return list(firsts.values()), len(dropped) - len(firsts)
+
+    def _is_of(self, key: str, experiment: str) -> bool:
+        return self._states[key].point.experiment == experiment
 
     def _add_missing(self, state: PointState) -> None:
         """Schedule what a point lacks up to its newest replication, or its first ones."""

@@ -30,7 +30,7 @@ replications.count = 4
 name = "open-ended"
 system = { name = "fake-model" }
 factors.users = [1, 2]
-replications = { metric = "throughput", half_width = 0.1, minimum = 2, maximum = 6 }
+replications = { metric = "throughput", half_width = 0.1, minimum = 2, maximum = 12 }
 
 [[experiment]]
 name = "measure"
@@ -55,8 +55,8 @@ def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def finish(folder: Path) -> dict[str, Any]:
-    process = start(folder, 2)
+def finish(folder: Path, jobs: int = 2) -> dict[str, Any]:
+    process = start(folder, jobs)
     stdout, stderr = process.communicate()
     assert process.returncode == 0, stderr
     outcome: dict[str, Any] = json.loads(stdout)
@@ -99,19 +99,20 @@ KILLS: tuple[tuple[int, Stage], ...] = (
 )
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_driver_killed_around_commits_ends_with_the_same_table(
-    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]], jobs: int
 ) -> None:
     """Fault: several kills in a row, within simulations and within measurements."""
     folder = study(tmp_path / "study")
     for number, stage in KILLS:
         before = row_count(folder)
-        process = start(folder, 2, number, stage)
+        process = start(folder, jobs, number, stage)
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         assert row_count(folder) >= before + number + (stage == "after")
     stored = row_count(folder)
-    outcome = finish(folder)
+    outcome = finish(folder, jobs)
     assert outcome["reused"] == stored
     assert outcome["reused"] + outcome["done"] == len(undisturbed)
     assert table(folder) == undisturbed

@@ -1,5 +1,6 @@
 """A session runs what is missing, stores each row, and goes on past failures."""
 
+import random
 import sqlite3
 from collections import Counter
 from typing import Any
@@ -16,7 +17,7 @@ from headroom.experiment.plan import Plan
 from headroom.experiment.resume import OF_NO_POINT
 from headroom.experiment.seeds import derive_seed
 from headroom.experiment.selection import Selection
-from headroom.experiment.session_for_tests import run_study
+from headroom.experiment.session_for_tests import SumRule, run_study
 
 MODEL = "[[experiment]]\nname = 'load'\nsystem.name = 'fake-model'\n"
 MEASURE = "[[experiment]]\nname = 'disk'\nsystem.name = 'fake-measure'\n"
@@ -245,14 +246,14 @@ def test_nothing_starts_after_a_failure_where_that_is_wanted(plan_of: MakePlan) 
 
 
 def test_a_stopping_rule_decides_with_the_runs_of_the_point(plan_of: MakePlan) -> None:
-    """Oracle: the rule of the tests stops at a sum of 200 that the seeds determine."""
+    """Oracle: the rule of the tests stops at the first multiple of three with a sum of 200."""
     text = "factors.users = [1, 2]\nreplications = { metric = 'throughput', half_width = 0.1, "
     plan = plan_of(MODEL + text + "minimum = 2, maximum = 8 }")
     outcome = run_study(plan)
     total = 0
     for point in plan.experiments[0].points:
         count, sum_s = 0, 0.0
-        while count < 2 or (sum_s < 200 and count < 8):
+        while count < 8 and (count % 3 or sum_s < 200):
             sum_s += 1.0 + derive_seed(7, point.key, count) % 97
             count += 1
         total += count
@@ -275,6 +276,53 @@ def test_an_open_ended_point_that_was_cut_off_goes_on(plan_of: MakePlan) -> None
     second = run_study(plan_of(MODEL + text + "maximum = 9 }"))
     assert (first.done, second.reused) == (2, 2)
     assert second.done == whole.done - 2 > 0
+
+
+OPEN_ENDED = (
+    MODEL + "fixed.rate = 0\nfactors.users = [1, 2, 3, 4]\n"
+    "replications = { metric = 'throughput', half_width = 0.1, minimum = 2, maximum = 40 }"
+)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_rule_is_asked_and_rows_are_read_at_looks_only(
+    plan_of: MakePlan, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = Counter[str]()
+    original = Journal.rows
+
+    def counting(journal: Journal, experiment: str, point_key: str) -> list[ReplicationRow]:
+        reads[point_key] += 1
+        return original(journal, experiment, point_key)
+
+    monkeypatch.setattr(Journal, "rows", counting)
+    rule = SumRule()
+    plan = plan_of(OPEN_ENDED)
+    outcome = run_study(plan, jobs=jobs, stopping=rule)
+    assert outcome.done > 4 * 3
+    assert all(count == 2 or count % 3 == 0 for count in rule.looked)
+    assert reads.total() == len(rule.looked) <= outcome.done / 3 + 4
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_open_ended_study_cut_off_anywhere_ends_with_the_same_table(
+    plan_of: MakePlan, jobs: int
+) -> None:
+    """Rows of a killed session are those before some moment, less some that still ran."""
+    plan = plan_of(OPEN_ENDED)
+    path = journal_path(plan.folder, plan.is_quick)
+    run_study(plan, jobs=jobs)
+    whole = table_of(plan)
+    chance = random.Random(jobs)  # noqa: S311 - cuts need no secrecy
+    for cut in range(0, len(whole), 3):
+        connection = sqlite3.connect(path)
+        with connection:
+            connection.execute("DELETE FROM replication WHERE id > ?", (cut,))
+            connection.execute("DELETE FROM replication WHERE id = ?", (cut - chance.randrange(3),))
+        connection.close()
+        outcome = run_study(plan, jobs=jobs)
+        assert outcome.done > 0
+        assert table_of(plan) == whole
 
 
 def test_a_point_without_any_result_needs_no_rule(plan_of: MakePlan) -> None:
@@ -311,11 +359,48 @@ def journal_folder(plan_of: MakePlan) -> Any:
     return plan_of(MODEL).folder
 
 
-def test_a_machine_that_lacks_something_is_told_before_anything_runs(plan_of: MakePlan) -> None:
-    plan = plan_of(MODEL + "system.log = 'log'\n" + MEASURE + "system.program = 'missing'")
+MISSING = MEASURE + "system.program = 'missing'\nfactors.users = [1, 2]\n"
+
+
+def test_a_machine_that_lacks_what_every_experiment_needs_is_told_before_anything_runs(
+    plan_of: MakePlan,
+) -> None:
+    plan = plan_of(MISSING + "system.log = 'log'")
     with pytest.raises(EnvironmentUnfitError, match="'missing' is not there"):
         run_study(plan)
     assert not (plan.folder / "log").exists()
+    assert all_rows(plan) == []
+
+
+def test_an_experiment_that_cannot_run_here_fails_and_the_others_go_on(plan_of: MakePlan) -> None:
+    text = MODEL + "replications.count = 3\n" + MISSING + "replications.count = 4\n"
+    plan = plan_of(text)
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.failed, outcome.given_up, outcome.remaining) == (3, 2, 6, 0)
+    assert not outcome.interrupted
+    assert outcome.notes == (
+        "experiment 'disk' cannot run here: the program 'missing' is not there; install it",
+        "6 replications not tried: their experiment cannot run here",
+    )
+    failed = [row for row in all_rows(plan) if row.state == "failed"]
+    assert sorted((row.experiment, row.levels["users"], row.replication) for row in failed) == [
+        ("disk", 1, 0),
+        ("disk", 2, 0),
+    ]
+    assert {row.error for row in failed} == {
+        "the program 'missing' is not there\n  cure: install it"
+    }
+    whole = run_study(plan_of(text.replace("'missing'", "'present'")))
+    assert (whole.done, whole.reused, whole.failed) == (8, 3, 0)
+
+
+def test_an_open_ended_point_that_cannot_run_any_more_keeps_its_rows(plan_of: MakePlan) -> None:
+    text = "fixed.rate = 0\nreplications = { metric = 'throughput', half_width = 0.1, minimum = 2, "
+    run_study(plan_of(MEASURE + text + "maximum = 2 }"))
+    refused = MEASURE + "system.program = 'missing'\n" + text + "maximum = 9 }\n"
+    plan = plan_of(MODEL + "replications.count = 1\n" + refused)
+    assert run_study(plan).failed == 1
+    assert [row.state for row in all_rows(plan) if row.experiment == "disk"][:2] == ["done"] * 2
 
 
 def test_facts_about_the_launcher_are_stored_with_the_environment(plan_of: MakePlan) -> None:

@@ -90,7 +90,8 @@ def test_giving_up_drops_what_waits_of_one_point(plan_of: MakePlan) -> None:
 
 
 def test_the_next_replication_follows_the_last_one_tried(plan_of: MakePlan) -> None:
-    plan = plan_of(STUDY.replace("to = 8", "to = 2"))
+    text = STUDY.replace("count = 3", "metric = 'throughput'\nreplications.half_width = 0.1")
+    plan = plan_of(text.replace("to = 8", "to = 2") + "replications.minimum = 3")
     schedule = schedule_of(plan)
     key = plan.experiments[0].points[0].key
     order = [schedule.take() for _ in range(6)]
@@ -99,3 +100,30 @@ def test_the_next_replication_follows_the_last_one_tried(plan_of: MakePlan) -> N
     schedule.add_next(schedule.state(key))
     again: Planned = schedule.take()
     assert (again.point.key, again.replication) == (key, 3)
+
+
+def test_everything_up_to_the_next_look_is_scheduled_at_once(plan_of: MakePlan) -> None:
+    text = STUDY.replace("count = 3", "metric = 'throughput'\nreplications.half_width = 0.1")
+    plan = plan_of(text.replace("to = 8", "to = 2") + "replications.maximum = 9")
+    key = plan.experiments[0].points[0].key
+    done = {point.key: frozenset(range(5)) for point in plan.experiments[0].points}
+    for look, expected in ((8, [5, 6, 7]), (12, [5, 6, 7, 8]), (0, [5])):
+        schedule = schedule_of(plan, done)
+        state = schedule.state(key)
+        state.next_look = look
+        assert schedule.add_next(state) == len(expected) == state.open_count
+        assert taken(schedule) == [(number, key) for number in expected]
+
+
+def test_refusing_an_experiment_leaves_the_others(plan_of: MakePlan) -> None:
+    plan = plan_of(STUDY.replace("to = 8", "to = 2") + STUDY.replace("load", "soak"))
+    refused, other = plan.experiments
+    schedule = schedule_of(plan, {refused.points[0].key: frozenset({0})})
+    firsts, dropped = schedule.refuse("load")
+    assert {(one.point.key, one.replication) for one in firsts} == {
+        (refused.points[0].key, 1),
+        (refused.points[1].key, 0),
+    }
+    assert dropped == 3
+    assert all(schedule.finish(one, is_done=False).open_count == 0 for one in firsts)
+    assert {key for _, key in taken(schedule)} == {point.key for point in other.points}
