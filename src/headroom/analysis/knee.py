@@ -156,7 +156,7 @@ def find_knee(curve: Curve) -> KneeFit:
     if _is_straight(curve, slice(None), CURVE_SIGNIFICANCE):
         return KneeFit(note="the curve is straight within its intervals")
     if bends_smoothly(curve):
-        return KneeFit(note="the curve bends evenly: no two straight parts explain it better")
+        return KneeFit(note="the curve bends evenly, and no two straight lines explain it better")
     fit = _meeting_of_asymptotes(curve)
     if fit.level is None or fit.low is None or fit.high is None:
         return fit

@@ -108,7 +108,7 @@ def render_page(result: StudyResult) -> str:
             views=views,
             verdicts=count_verdicts(result.claims),
             progress=describe_progress(result),
-            environments=[_environment_view(facts) for facts in result.environments],
+            environments=_distinct([_environment_view(facts) for facts in result.environments]),
             policy=_policy([*libraries, script]),
             style=Markup(_template_text("page.css")),  # noqa: S704 - a file of this package
             libraries=[Markup(library) for library in libraries],  # noqa: S704
@@ -183,6 +183,15 @@ def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResu
 def _environment_view(facts: Mapping[str, Any]) -> tuple[Rows, Rows]:
     """Return the essentials and all facts; those of single experiments stand with them."""
     return essentials(facts), flatten({k: v for k, v in facts.items() if k not in {"facts", "id"}})
+
+
+def _distinct(views: Iterable[tuple[Rows, Rows]]) -> list[tuple[Rows, Rows]]:
+    """Return each view of an environment once: sessions on one machine tell the same."""
+    found: list[tuple[Rows, Rows]] = []
+    for view in views:
+        if view not in found:
+            found.append(view)
+    return found
 
 
 def _moment(text: str) -> str:

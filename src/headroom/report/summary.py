@@ -72,7 +72,11 @@ def _without_figures(experiment: ExperimentResult) -> list[str]:
 
 
 def _limits(experiment: ExperimentResult) -> list[str]:
-    judged = [(p, p.bottleneck) for p in experiment.points if p.bottleneck and p.estimates]
+    judged = [
+        (point, point.bottleneck)
+        for point in experiment.points
+        if point.bottleneck and (point.estimates or point.bottleneck.limits)
+    ]
     limited = [(point, found) for point, found in judged if found.limits]
     if not judged:
         return []

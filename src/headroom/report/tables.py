@@ -134,10 +134,10 @@ def _estimate_cell(estimate: Estimate | None, scale: Scale | None) -> Cell:
 
 def _limit_cell(point: PointResult) -> Cell:
     found = point.bottleneck
-    if found is None or not point.estimates:
+    if found is None:
         return Cell("")
     if not found.limits:
-        return Cell("nothing", "")
+        return Cell("nothing" if point.estimates else "", "")
     return Cell(found.name, found.name, remark=f"{found.utilization * 100.0:.1f} %")
 
 

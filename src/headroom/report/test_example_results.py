@@ -349,6 +349,38 @@ def categorical_experiment() -> ExperimentResult:
     )
 
 
+def without_intervals(experiment: ExperimentResult) -> ExperimentResult:
+    """Return an experiment of one replication per point: no figure has an interval."""
+    points = [
+        msgspec.structs.replace(
+            point,
+            done=1,
+            estimates={
+                name: msgspec.structs.replace(found, low=None, high=None, count=1, method="none")
+                for name, found in point.estimates.items()
+            },
+        )
+        for point in experiment.points
+    ]
+    return msgspec.structs.replace(experiment, points=points, knees=[])
+
+
+def long_names_experiment() -> ExperimentResult:
+    """Return a comparison of which one level has 900 signs without a blank."""
+    experiment = categorical_experiment()
+    name = "x" * 900
+    points = [
+        msgspec.structs.replace(p, levels={**p.levels, "policy": name})
+        if p.levels["policy"] == "round robin"
+        else p
+        for p in experiment.points
+    ]
+    policy, *others = experiment.factors
+    levels = [name, *policy.levels[1:]]
+    factors = [msgspec.structs.replace(policy, levels=levels), *others]
+    return msgspec.structs.replace(experiment, points=points, factors=factors)
+
+
 def claims() -> list[ClaimResult]:
     """Return one claim of every verdict."""
     return [
@@ -453,6 +485,13 @@ SHAPES = {
     "numeric sweep": study(model_experiment()),
     "measured": study(measured_experiment()),
     "categorical": study(categorical_experiment()),
+    "no intervals": study(
+        *(
+            without_intervals(experiment)
+            for experiment in (model_experiment(), measured_experiment(), categorical_experiment())
+        )
+    ),
+    "long names": study(long_names_experiment()),
     "failed points": study(failing_experiment()),
     "empty": study(),
     "everything": study(model_experiment(), measured_experiment(), failing_experiment()),

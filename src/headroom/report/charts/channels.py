@@ -15,7 +15,6 @@ VALUE_TOOLTIP = [
     {"field": "shown", "type": "nominal", "title": "value"},
     {"field": "n", "type": "quantitative", "title": "n"},
 ]
-HAS_INTERVAL = {"filter": "isValid(datum.low) && isValid(datum.high)"}
 ZOOM = {
     "name": "zoom",
     "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"},

@@ -267,9 +267,8 @@ def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
         "encoding": {"y": y, "x": {**x, "field": "value"}, "color": kind, "tooltip": tooltip},
     }
     whisker = {
-        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
         "mark": {"type": "rule", "style": "whisker"},
-        "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}},
+        "encoding": {"y": y, "x": {**x, "field": "from"}, "x2": {"field": "to"}},
     }
     named = {
         "transform": [{"filter": "datum.limits"}],

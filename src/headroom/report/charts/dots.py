@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from headroom.report.charts.channels import (
-    HAS_INTERVAL,
     PICK,
     VALUE_TOOLTIP,
     channels_of,
@@ -34,7 +33,7 @@ def dots(
     Parameters
     ----------
     rows
-        Columns ``level``, ``value``, ``low``, ``high``, ``series`` and those of the tooltip.
+        Columns ``level``, ``value``, ``from``, ``to``, ``series`` and those of the tooltip.
     series
         What colour and marker mean, None for a single series.
     is_side_by_side
@@ -63,9 +62,8 @@ def dots(
 
 
 def _whisker(x: Spec, place: Spec, channels: Spec) -> Spec:
-    bounds = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    bounds = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
     return {
-        "transform": [HAS_INTERVAL],
         "mark": {"type": "rule", "strokeWidth": 2},
         "encoding": {**place, **bounds, **only(channels, "color", "opacity")},
     }

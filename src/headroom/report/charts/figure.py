@@ -68,11 +68,17 @@ class Figure:
 
 
 def estimate_row(estimate: Estimate, scale: Scale) -> Row:
-    """Return the columns that every mark of an estimate carries, scaled to the axis."""
+    """Return the columns that every mark of an estimate carries, scaled to the axis.
+
+    ``from`` and ``to`` are what a band or a whisker spans: the interval, or the bare value where
+    there is none, because a chart cannot take the extent of nothing.
+    """
     return {
         "value": estimate.value * scale.factor,
         "low": None if estimate.low is None else estimate.low * scale.factor,
         "high": None if estimate.high is None else estimate.high * scale.factor,
+        "from": (estimate.value if estimate.low is None else estimate.low) * scale.factor,
+        "to": (estimate.value if estimate.high is None else estimate.high) * scale.factor,
         "n": estimate.count,
         "shown": format_estimate(estimate),
         "note": estimate.note,

@@ -30,7 +30,7 @@ def lines(
     Parameters
     ----------
     rows
-        Columns ``level``, ``value``, ``low``, ``high``, ``series`` and those of the tooltip.
+        Columns ``level``, ``value``, ``from``, ``to``, ``series`` and those of the tooltip.
     knees
         Columns ``knee``, ``knee_low``, ``knee_high``, ``label``.
     title
@@ -50,7 +50,7 @@ def lines(
 
 
 def _band(x: Spec, y: Spec, channels: Spec) -> Spec:
-    bounds = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    bounds = {"y": {**y, "field": "from"}, "y2": {"field": "to"}}
     return {
         "mark": {"type": "area", "opacity": 0.2, "clip": True},
         "encoding": {"x": x, **bounds, **only(channels, "color")},

@@ -14,6 +14,7 @@ from headroom.report.charts.figure import (
     Spec,
     describe_interval,
     drawn_words,
+    estimate_row,
     thin,
 )
 from headroom.report.charts.sweep import scale_of
@@ -145,10 +146,8 @@ def _row(
     return {
         "x": x.value * scales[0].factor,
         "y": y.value * scales[1].factor,
-        "x_low": None if x.low is None else x.low * scales[0].factor,
-        "x_high": None if x.high is None else x.high * scales[0].factor,
-        "y_low": None if y.low is None else y.low * scales[1].factor,
-        "y_high": None if y.high is None else y.high * scales[1].factor,
+        **_bounds("x", x, scales[0]),
+        **_bounds("y", y, scales[1]),
         "series": format_level(point.levels.get(series[0])) if series else "",
         "name": label_levels(list(point.levels.values())),
         "is_best": is_best,
@@ -156,6 +155,12 @@ def _row(
         "shown_y": format_estimate(y),
         "n": x.count,
     }
+
+
+def _bounds(axis: str, estimate: Estimate, scale: Scale) -> Row:
+    """Return what a whisker spans: the bare value where there is no interval."""
+    row = estimate_row(estimate, scale)
+    return {f"{axis}_low": row["from"], f"{axis}_high": row["to"]}
 
 
 def _spec(rows: Sequence[Row], titles: tuple[str, str], series: Sequence[str]) -> Spec:
@@ -208,7 +213,6 @@ def _whisker(x: Spec, y: Spec, *, along: str, color: Spec) -> Spec:
     main = {**(x if along == "x" else y), "field": low}
     other = {"y": y} if along == "x" else {"x": x}
     return {
-        "transform": [{"filter": f"isValid(datum.{low}) && isValid(datum.{high})"}],
         "mark": {"type": "rule", "opacity": 0.7, "strokeWidth": 1.5},
         "encoding": {along: main, f"{along}2": {"field": high}, **other, **color},
     }
