@@ -76,10 +76,14 @@ def _check_claim(
             _check_one_point(loaded, (*place, "where"), selected)
             to = _check_where(loaded, (*place, "to"), claim.to, experiment)
             _check_one_point(loaded, (*place, "to"), to)
+            _check_two_points(loaded, (*place, "to"), selected[0], to[0])
             _check_bounds(loaded, place, claim)
         case OrderingClaim():
             _check_order(loaded, place, claim, experiment)
-        case MonotoneClaim() | FlatClaim() | KneeClaim():
+        case FlatClaim():
+            _numeric_factor(loaded, place, claim.factor, experiment)
+            _check_stretch(loaded, place, claim)
+        case MonotoneClaim() | KneeClaim():
             _numeric_factor(loaded, place, claim.factor, experiment)
 
 
@@ -165,16 +169,49 @@ def _check_bounds(loaded: LoadedStudy, place: KeyPath, claim: RatioClaim) -> Non
             place, "value and tolerance go together", cure="give both, or at_least and at_most"
         )
 
+    if claim.at_least is not None and claim.at_most is not None and claim.at_least > claim.at_most:
+        raise loaded.error(
+            (*place, "at_least"),
+            f"at_least {claim.at_least:g} is above at_most {claim.at_most:g}: no ratio is both",
+            cure="make at_most at least as large as at_least, or keep one of them",
+        )
+
+
+def _check_two_points(loaded: LoadedStudy, place: KeyPath, one: Point, other: Point) -> None:
+    if one.key == other.key:
+        raise loaded.error(
+            place,
+            "where and to are the same point, whose ratio to itself is always 1",
+            cure="name another level in to",
+        )
+
 
 def _check_order(
     loaded: LoadedStudy, place: KeyPath, claim: OrderingClaim, experiment: PlannedExperiment
 ) -> None:
     factor = _factor(loaded, (*place, "factor"), claim.factor, experiment)
+    seen: list[Value] = []
     for number, level in enumerate(claim.order):
-        _level(loaded, (*place, "order", number), level, factor)
+        value = _level(loaded, (*place, "order", number), level, factor)
+        if value in seen:
+            raise loaded.error(
+                (*place, "order", number),
+                f"the level {level!r} is there twice, but an order rises from level to level",
+                cure="name each level once",
+            )
+        seen.append(value)
     if len(claim.order) < 2:  # noqa: PLR2004 - an order needs two
         raise loaded.error(
             (*place, "order"), "an order needs two levels", cure="name at least two levels"
+        )
+
+
+def _check_stretch(loaded: LoadedStudy, place: KeyPath, claim: FlatClaim) -> None:
+    if claim.start is not None and claim.stop is not None and claim.start >= claim.stop:
+        raise loaded.error(
+            (*place, "from"),
+            f"from {claim.start:g} is not below to {claim.stop:g}: no stretch lies between them",
+            cure="make to larger than from",
         )
 
 

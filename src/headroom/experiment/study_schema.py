@@ -10,6 +10,7 @@ import msgspec
 
 from headroom.experiment import registry
 from headroom.experiment.study import Study
+from headroom.experiment.type_errors import LARGEST
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -39,12 +40,28 @@ def study_schema() -> dict[str, Any]:
         "oneOf": [{"$ref": f"#/$defs/{choice}"} for choice in choices],
         "discriminator": {"propertyName": "name"},
     }
-    return {
+    whole = {
         "$schema": DIALECT,
         "title": "Study file of Headroom",
         **study,
         "$defs": {**definitions, **choices},
     }
+    bound_numbers(whole)
+    return whole
+
+
+def bound_numbers(node: Any) -> None:  # noqa: ANN401 - any part of a schema
+    """Add the bounds that the loader puts on every number, where the types name none."""
+    if isinstance(node, dict):
+        if node.get("type") in ("integer", "number"):
+            if not node.keys() & {"maximum", "exclusiveMaximum"}:
+                node["maximum"] = LARGEST
+            if not node.keys() & {"minimum", "exclusiveMinimum"}:
+                node["minimum"] = -LARGEST
+        node = list(node.values())
+    if isinstance(node, list):
+        for part in node:
+            bound_numbers(part)
 
 
 def _named(name: str, content: dict[str, Any]) -> dict[str, Any]:

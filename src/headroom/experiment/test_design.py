@@ -148,12 +148,12 @@ def test_a_mistake_is_refused_with_its_line_and_a_cure(plan_of: MakePlan, name: 
 
 def test_the_wrong_level_of_a_long_list_has_its_own_line(plan_of: MakePlan) -> None:
     error = refusal(plan_of, EXPERIMENT + "[experiment.factors]\nusers = [1,\n 2,\n 'x']")
-    assert "study.toml:11: experiment[0].factors.users[2]: " in error.message
+    assert 'study.toml:11: experiment "load": factors.users[2]: ' in error.message
 
 
 def test_names_are_unique(plan_of: MakePlan) -> None:
     error = refusal(plan_of, EXPERIMENT + EXPERIMENT)
-    assert "study.toml:9: experiment[1].name: the name 'load' is used twice" in error.message
+    assert 'study.toml:9: experiment "load": name: the name' in error.message
 
 
 def test_a_study_needs_an_experiment(plan_of: MakePlan) -> None:
@@ -215,11 +215,11 @@ def test_quick_must_leave_something(plan_of: MakePlan) -> None:
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("factors.users = [0]", "experiment[0].quick.factors.users[0]"),
-        ("fixed.users = 0", "experiment[0].quick.fixed.users"),
-        ("system.observation = 2", "experiment[0].quick.system.observation"),
-        ("replications.minimum = 3", "experiment[0].quick.replications"),
-        ("zipped = [{users = [1], rate = [1, 2]}]", "experiment[0].quick.zipped[0]"),
+        ("factors.users = [0]", "quick.factors.users[0]"),
+        ("fixed.users = 0", "quick.fixed.users"),
+        ("system.observation = 2", "quick.system.observation"),
+        ("replications.minimum = 3", "quick.replications"),
+        ("zipped = [{users = [1], rate = [1, 2]}]", "quick.zipped[0]"),
     ],
 )
 def test_a_mistake_in_quick_is_found_where_it_stands(
@@ -227,7 +227,7 @@ def test_a_mistake_in_quick_is_found_where_it_stands(
 ) -> None:
     for quick in (True, False):
         error = refusal(plan_of, QUICK + text, quick=quick)
-        assert f": {key}: " in error.message
+        assert f': experiment "load": {key}: ' in error.message
         assert "study.toml:12: " in error.message
 
 
@@ -244,7 +244,7 @@ def test_a_system_that_differs_each_time_it_is_asked_is_refused(
     calls = itertools.count()
     monkeypatch.setattr(FakeModel, "fingerprint", lambda *_: str(next(calls)))
     error = refusal(plan_of, EXPERIMENT + "factors.users = [1, 2]")
-    assert "study.toml:7: experiment[0].system: asked twice for one point" in error.message
+    assert 'study.toml:7: experiment "load": system: asked twice for one point' in error.message
     assert "no random numbers" in error.cure
 
 
@@ -314,6 +314,26 @@ WRONG_CLAIMS = {
     "to many": ("kind = 'ratio'\nat_most = 2\nto = { users = 200 }", "2 points", "mode"),
     "order level": ("kind = 'ordering'\nfactor='mode'\norder=['faulty', 'plan']", "knows", ""),
     "order short": ("kind = 'ordering'\nfactor='mode'\norder=['faulty']", "two levels", "two"),
+    "crossed bounds": (
+        "kind = 'ratio'\nat_least = 4\nat_most = 3\nto = { users = 200, mode = 'plain' }",
+        "at_least 4 is above at_most 3",
+        "at_most",
+    ),
+    "ratio to itself": (
+        "kind = 'ratio'\nat_least = 1\nto = { rate = 1.0, mode = 'plain' }",
+        "the same point",
+        "another level",
+    ),
+    "order twice": (
+        "kind = 'ordering'\nfactor='rate'\norder=[1, 2, 1.0]",
+        "1.0 is there twice",
+        "once",
+    ),
+    "empty stretch": (
+        "kind = 'flat'\nfactor='users'\ntolerance = 0.1\nfrom = 50\nto = 50",
+        "no stretch",
+        "larger",
+    ),
     "factor": ("kind = 'monotone'\nfactor='usrs'\ndirection='rises'", "factor 'usrs'", "'users'"),
     "no numbers": ("kind = 'monotone'\nfactor='mode'\ndirection='rises'", "numbers", "ordering"),
 }
@@ -344,7 +364,7 @@ def test_claims_that_name_what_does_not_exist_are_refused(plan_of: MakePlan, nam
     error = refusal(plan_of, claim(f"{base}{place}{text}"))
     assert cause in error.message.replace("does not know", "knows")
     assert cure in error.cure
-    assert "claim[0]" in error.message
+    assert ': claim "c": ' in error.message
 
 
 def test_claims_are_checked_against_the_full_study_also_in_quick(plan_of: MakePlan) -> None:

@@ -10,7 +10,8 @@ from msgspec import inspect
 
 from headroom.experiment import registry, study
 from headroom.experiment.fake_systems import fake_entries
-from headroom.experiment.study_schema import study_schema
+from headroom.experiment.study_schema import bound_numbers, study_schema
+from headroom.experiment.system import Value
 from headroom.experiment.test_study_file import GOOD
 from headroom.experiment.type_errors import find_type_error
 
@@ -52,6 +53,32 @@ def test_a_good_study_fits_the_schema(schema: dict[str, Any]) -> None:
     ],
 )
 def test_a_wrong_study_does_not_fit_the_schema(schema: dict[str, Any], old: str, new: str) -> None:
+    assert old in GOOD
+    assert not is_valid(schema, GOOD.replace(old, new, 1))
+
+
+NUMBERS = (2**63 - 1, 2**63, -(2**63 - 1), -(2**63), 2**200, 1e300, -1e300, 0.5)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("kind", [int, float, Value, list[Value], study.Range])
+def test_schema_and_loader_agree_on_large_numbers(kind: Any, number: float) -> None:
+    content = {list[Value]: [number], study.Range: {"from": number, "to": number, "count": 2}}
+    value = content.get(kind, number)
+    (schema,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    whole = {**schema, "$defs": definitions}
+    bound_numbers(whole)
+    fits_schema = jsonschema.Draft202012Validator(whole).is_valid(value)
+    assert fits_schema == (find_type_error(value, kind) is None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("count = 3", f"count = {2**63}"), ('"fake-model"', f'"fake-model", observations = {2**63}')],
+)
+def test_a_published_schema_refuses_numbers_that_the_loader_refuses(
+    schema: dict[str, Any], old: str, new: str
+) -> None:
     assert old in GOOD
     assert not is_valid(schema, GOOD.replace(old, new, 1))
 
