@@ -38,6 +38,8 @@ class LoadedStudy:
         The file's text.
     lines
         Line (from 1) of every key path.
+    names
+        Name of every experiment and claim, by table and number.
     """
 
     study: Study
@@ -45,6 +47,7 @@ class LoadedStudy:
     path: Path
     text: str
     lines: Mapping[tuple[str | int, ...], int]
+    names: Mapping[tuple[str, int], str]
 
     def locate(self, key_path: KeyPath) -> int:
         """Return the line (from 1) of a key, or of the nearest table around it."""
@@ -52,13 +55,17 @@ class LoadedStudy:
 
     def error(self, key_path: KeyPath, message: str, *, cure: str) -> StudyError:
         """Return a `StudyError` that names file, line and key."""
-        return StudyError(_located(self.path, self.lines, key_path, message), cure=cure)
+        return StudyError(self._located(key_path, message), cure=cure)
 
     def relocated(self, key_path: KeyPath, error: HeadroomError) -> HeadroomError:
         """Return an error with file, line and key in front of its message."""
-        message = _located(self.path, self.lines, key_path, error.message)
+        message = self._located(key_path, error.message)
         is_unfit = isinstance(error, EnvironmentUnfitError)
         return (EnvironmentUnfitError if is_unfit else StudyError)(message, cure=error.cure)
+
+    def _located(self, key_path: KeyPath, message: str) -> str:
+        line = self.locate(key_path)
+        return _located(self.path, line, _place_text(key_path, self.names), message)
 
 
 def load_study(path: Path) -> LoadedStudy:
@@ -84,12 +91,16 @@ def load_study(path: Path) -> LoadedStudy:
     text = _read(file)
     content = _parse(file, text)
     lines = key_lines(text)
+    names = _names(content)
     problem = find_type_error(content, Study)
     if problem is not None:
-        message = _located(file, lines, problem.key_path, problem.message)
+        line = nearest_line(lines, problem.key_path)
+        message = _located(file, line, _place_text(problem.key_path, names), problem.message)
         raise StudyError(message, cure=problem.cure)
     study = msgspec.convert(content, Study)
-    return LoadedStudy(study=study, folder=file.parent, path=file, text=text, lines=lines)
+    return LoadedStudy(
+        study=study, folder=file.parent, path=file, text=text, lines=lines, names=names
+    )
 
 
 def key_text(key_path: KeyPath) -> str:
@@ -112,12 +123,30 @@ def nearest_line(lines: Mapping[tuple[str | int, ...], int], key_path: KeyPath) 
     return lines.get(path, 1)
 
 
-def _located(
-    path: Path, lines: Mapping[tuple[str | int, ...], int], key_path: KeyPath, message: str
-) -> str:
-    place = f"{path}:{nearest_line(lines, key_path)}"
-    key = key_text(key_path)
-    return f"{place}: {key}: {message}" if key else f"{place}: {message}"
+def _located(path: Path, line: int, place: str, message: str) -> str:
+    return ": ".join(part for part in (f"{path}:{line}", place, message) if part)
+
+
+def _place_text(key_path: KeyPath, names: Mapping[tuple[str, int], str]) -> str:
+    """Return a key path for a message; experiments and claims that have a name go by it."""
+    match tuple(key_path):
+        case (str() as table, int() as number, *rest) if (table, number) in names:
+            named = f'{table} "{names[table, number]}"'
+            return f"{named}: {key_text(rest)}" if rest else named
+        case _:
+            return key_text(key_path)
+
+
+def _names(content: Mapping[str, Any]) -> dict[tuple[str, int], str]:
+    """Return the names of a file's experiments and claims, as far as they are names."""
+    found = {}
+    for table in ("experiment", "claim"):
+        items = content.get(table)
+        for number, item in enumerate(items if isinstance(items, list) else []):
+            name = item.get("name") if isinstance(item, dict) else None
+            if isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
+                found[table, number] = name
+    return found
 
 
 def _read(path: Path) -> str:
