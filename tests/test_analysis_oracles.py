@@ -11,15 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headroom.analysis.bottleneck import find_bottleneck, load_of, parts_of
-from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of
 from headroom.analysis.knee import curve_of, find_knee
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
 from headroom.experiment.plan import PlannedExperiment
 from headroom.experiment.study import Experiment
 from headroom.experiment.system import Column
-from headroom.simulation import Model, exponential, simulate
+from headroom.simulation import Model, constant, exponential, simulate
 from headroom.systems.model.conversion import run_of
 
 
@@ -46,15 +44,7 @@ def analysed(model: Model, *, seeds: range, completions: int | None = 20_000) ->
 
 
 def bottleneck_of(model: Model) -> Bottleneck:
-    summary = analysed(model, seeds=range(5))
-    run = summary.windows[0].run
-    values = {name: sample.value for name, sample in summary.samples.items()}
-    resources = resources_of(run)
-    verdict = find_bottleneck(
-        parts_of(resources, estimates_of(resource_metrics(resources), summary.samples)),
-        run.holds,
-        load_of(summary.windows[0].table("class"), values),
-    )
+    verdict = analysed(model, seeds=range(5)).bottleneck
     assert verdict is not None
     return verdict
 
@@ -130,6 +120,102 @@ def test_beyond_the_saturation_point_the_station_of_largest_demand_limits() -> N
 def test_with_the_demands_exchanged_the_other_station_limits() -> None:
     verdict = bottleneck_of(shop(users=400, demands_ms={"web": 40.0}))
     assert (verdict.kind, verdict.name) == ("station", "web")
+
+
+def pools_in_pools(*, outer: int, inner: int, cpu_ms: float = 0.0) -> Model:
+    """Return 50 users who take an outer token, then an inner one around a delay of 100 ms."""
+    model = Model("nested", time_unit="ms")
+    cpu = model.station("cpu", servers=4)
+    threads, connections = model.pool("threads", tokens=outer), model.pool("links", tokens=inner)
+    request = model.program("request")
+    with request.holding(threads):
+        request.use(cpu, exponential(1.0))
+        with request.holding(connections):
+            if cpu_ms:
+                request.use(cpu, exponential(cpu_ms))
+            request.delay(exponential(100.0))
+    model.closed_class("users", request, population=50)
+    return model
+
+
+def test_a_pool_behind_a_pool_limits_where_its_holders_only_let_time_pass() -> None:
+    """Four links held for 100 ms allow 40 requests/s; twenty threads could do 200."""
+    verdict = bottleneck_of(pools_in_pools(outer=20, inner=4))
+    assert (verdict.kind, verdict.name) == ("pool", "links")
+    assert "pool threads is used up" in verdict.evidence
+    assert "only because its holders wait for pool links" in verdict.evidence
+
+
+def test_a_pool_behind_a_pool_limits_where_both_hold_the_same_stations() -> None:
+    verdict = bottleneck_of(pools_in_pools(outer=20, inner=4, cpu_ms=5.0))
+    assert (verdict.kind, verdict.name) == ("pool", "links")
+
+
+def test_the_outer_pool_limits_where_nobody_waits_for_the_inner_one() -> None:
+    """As many links as threads: a link is always free, and both are used nearly all the time."""
+    verdict = bottleneck_of(pools_in_pools(outer=4, inner=4))
+    assert (verdict.kind, verdict.name) == ("pool", "threads")
+    assert "46 of 50 jobs wait for one" in verdict.evidence
+    assert "pool links behind it is held 9" in verdict.evidence
+
+
+def locked_disk(*, delay_ms: float) -> Model:
+    """Return 50 users who hold a lock around one disk (10 ms) and a short delay."""
+    model = Model("lock", time_unit="ms")
+    disk, lock = model.station("disk"), model.pool("lock", tokens=1)
+    request = model.program("request")
+    with request.holding(lock):
+        request.use(disk, exponential(10.0))
+        request.delay(constant(delay_ms))
+    model.closed_class("users", request, population=50)
+    return model
+
+
+def test_a_lock_around_a_disk_limits_because_nobody_queues_at_the_disk() -> None:
+    verdict = bottleneck_of(locked_disk(delay_ms=0.5))
+    assert (verdict.kind, verdict.name) == ("pool", "lock")
+    assert "49 of 50 jobs wait for one" in verdict.evidence
+    assert "disk behind it is busy 95" in verdict.evidence
+
+
+def test_a_lock_around_nothing_but_a_disk_limits_together_with_it() -> None:
+    verdict = bottleneck_of(locked_disk(delay_ms=0.0))
+    assert "disk (100.0 %) is as busy: they limit together" in verdict.evidence
+
+
+def test_two_stations_of_equal_demand_are_a_tie() -> None:
+    model = Model("tie", time_unit="ms")
+    request = model.program("request")
+    for name in ("left", "right"):
+        request.use(model.station(name), exponential(10.0))
+    model.closed_class("users", request, population=60)
+    verdict = bottleneck_of(model)
+    assert verdict.kind == "station"
+    assert "is as busy: they limit together" in verdict.evidence
+
+
+def test_an_overloaded_pool_is_named_although_there_is_no_steady_state() -> None:
+    """Two tokens held for 1 s serve 2 jobs/s, and 4 come."""
+    model = Model("overload", time_unit="s")
+    pool = model.pool("licences", tokens=2)
+    job = model.program("job")
+    with job.holding(pool):
+        job.delay(exponential(1.0))
+    model.open_class("jobs", job, interarrival=exponential(0.25))
+    summary = analysed(model, seeds=range(5), completions=5_000)
+    assert summary.cut is not None
+    assert not summary.cut.is_steady
+    assert "or the load is more than pool licences can serve" in summary.cut.note
+    assert summary.bottleneck is not None
+    assert summary.bottleneck.name == "licences"
+    assert "no steady state" in summary.bottleneck.evidence
+    assert summary.samples == {}
+
+
+def test_no_interval_of_a_utilization_exceeds_full() -> None:
+    verdict = bottleneck_of(shop(users=400))
+    assert verdict.utilization_high is not None
+    assert verdict.utilization_high <= 1.0
 
 
 def test_too_few_connections_limit_while_the_database_has_room() -> None:

@@ -5,9 +5,12 @@ throughput cannot grow by more than 1 / U before its utilization U reaches 1. A 
 when it is busy at least `SATURATED` of the time, so that whatever else is improved gains less
 than 1 / 0.9 - 1 = 11 %.
 
-A pool can be used up only because a station behind it is: its tokens are held while their
-holders queue there. Such a pool is a symptom. It is the cause only when no station, and no pool
-nested within it, is saturated while its tokens are held.
+A pool can be used up only because of what lies behind it: its tokens are held while their holders
+queue at a saturated station, or wait for the tokens of another pool. Such a pool is a symptom.
+That its holders do wait there is looked for, not taken for granted: a lock around a disk is held
+while the disk is busy, yet nobody queues at the disk, so the lock limits.
+
+Resources whose utilizations cannot be told apart are a tie, and all of them are named.
 
 Invariant: the verdict follows from means over replications, the sentence shows their intervals.
 
@@ -16,7 +19,7 @@ Lazowska et al., *Quantitative System Performance* (1984), chapter 5 (asymptotic
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from headroom.analysis.results import Bottleneck, Estimate, Resource
@@ -25,6 +28,8 @@ from headroom.quantities import format_bounds, format_percent, format_plain
 
 SATURATED = 0.9
 """Busy share from which a resource limits: everything else together can gain 11 % at most."""
+QUEUED = 0.1
+"""Mean number waiting at a resource from which the holders of a pool are said to wait there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +90,38 @@ def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Lo
     )
 
 
-def find_bottleneck(
-    parts: Sequence[Part], holds: Mapping[str, Sequence[str]], load: Load
-) -> Bottleneck | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """What lies behind each pool: what its holders use, or ask for, while they hold its tokens.
+
+    Parameters
+    ----------
+    stations, pools
+        Pool name to the stations used, and to the other pools acquired.
+    """
+
+    stations: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def is_behind(self, part: Part, pool: Part) -> bool:
+        """Return whether `part` lies behind `pool`, and not the other way round as well."""
+        if pool.kind != "pool":
+            return False
+        if part.kind == "station":
+            return part.name in self.stations.get(pool.name, ())
+        is_inner = part.name in self.pools.get(pool.name, ())
+        return is_inner and pool.name not in self.pools.get(part.name, ())
+
+
+def find_bottleneck(parts: Sequence[Part], behind: Behind, load: Load) -> Bottleneck | None:
     """Return the verdict for a point, None where no resource has a utilization.
 
     Parameters
     ----------
     parts
         Stations and pools of the point.
-    holds
-        Pool name to the stations used while its tokens are held.
+    behind
+        What lies behind each pool.
     load
         Who asks for the resources.
     """
@@ -103,12 +129,17 @@ def find_bottleneck(
     if not ranked:
         return None
     saturated = [row for row in ranked if _utilization(row).value >= SATURATED]
-    causes = [row for row in saturated if not _is_symptom(row, saturated, holds)]
+    causes = [row for row in saturated if not _blockers(row, saturated, behind)]
     if not causes:
         return _verdict(ranked[0], _why_nothing(ranked[0], load), limits=False)
     cause = causes[0]
-    sentence = _why_station if cause.kind == "station" else _why_pool
-    return _verdict(cause, sentence(cause, ranked, holds, load), limits=True)
+    evidence = [
+        *(_why_station(cause, load) if cause.kind == "station" else _why_pool(cause, load)),
+        *_ties(cause, causes[1:]),
+        *_rest(cause, ranked, causes, behind),
+        *(_symptom(row, cause) for row in saturated if cause in _blockers(row, saturated, behind)),
+    ]
+    return _verdict(cause, "; ".join(evidence), limits=True)
 
 
 def _has_utilization(row: Part) -> bool:
@@ -129,21 +160,11 @@ def _rank(row: Part) -> tuple[float, float, str]:
     return -_utilization(row).value, -_waiting(row), row.name
 
 
-def _is_symptom(row: Part, saturated: Sequence[Part], holds: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether a pool is used up because of something used while its tokens are held."""
-    if row.kind == "station":
-        return False
-    behind = set(holds.get(row.name, ()))
-    return any(
-        other.name in behind
-        if other.kind == "station"
-        else other is not row and _is_nested(holds.get(other.name, ()), behind)
-        for other in saturated
-    )
-
-
-def _is_nested(inner: Sequence[str], outer: set[str]) -> bool:
-    return bool(inner) and set(inner) < outer
+def _blockers(row: Part, saturated: Sequence[Part], behind: Behind) -> list[Part]:
+    """Return the saturated resources behind a pool for which its holders really wait."""
+    return [
+        other for other in saturated if behind.is_behind(other, row) and _waiting(other) >= QUEUED
+    ]
 
 
 def _verdict(row: Part, evidence: str, *, limits: bool) -> Bottleneck:
@@ -159,48 +180,80 @@ def _verdict(row: Part, evidence: str, *, limits: bool) -> Bottleneck:
     )
 
 
-def _why_station(
-    cause: Part, ranked: Sequence[Part], holds: Mapping[str, Sequence[str]], load: Load
-) -> str:
-    parts = [f"{cause.name} is busy {_shown(cause)}"]
-    others = [row for row in ranked if row.kind == "station" and row is not cause]
-    if others:
-        parts.append(_others(others))
-    parts.append(f"{_of_all(_waiting(cause), load)} wait there")
-    symptoms = [
-        row
-        for row in ranked
-        if row.kind == "pool"
-        and cause.name in holds.get(row.name, ())
-        and _utilization(row).value >= SATURATED
+def _why_station(cause: Part, load: Load) -> list[str]:
+    return [
+        f"{cause.name} is busy {_shown(cause)}",
+        f"{_of_all(_waiting(cause), load)} wait there",
     ]
-    parts += [
-        f"pool {row.name} is used up ({format_percent(_utilization(row).value)} held, "
-        f"{_jobs(_waiting(row))} wait for it) only because its holders queue at {cause.name}"
-        for row in symptoms
-    ]
-    return "; ".join(parts)
 
 
-def _why_pool(
-    cause: Part, ranked: Sequence[Part], holds: Mapping[str, Sequence[str]], load: Load
-) -> str:
-    behind = [
-        row for row in ranked if row.kind == "station" and row.name in holds.get(cause.name, ())
-    ]
-    parts = [
+def _why_pool(cause: Part, load: Load) -> list[str]:
+    return [
         f"{_shown(cause)} of the tokens of pool {cause.name} ({cause.capacity:g}) are held",
         f"{_of_all(_waiting(cause), load)} wait for one",
     ]
-    if behind:
-        busiest = behind[0]
-        parts.append(
-            f"no station used while holding one is saturated: the busiest, {busiest.name}, is "
-            f"busy {_shown(busiest)}"
-        )
-    else:
-        parts.append("no station is used while holding one")
-    return "; ".join(parts)
+
+
+def _ties(cause: Part, others: Sequence[Part]) -> list[str]:
+    """Name the resources that limit as much as the cause does."""
+    tied = [row for row in others if _is_tie(cause, row)]
+    if not tied:
+        return []
+    names = " and ".join(f"{_titled(row)} ({_percent(row)})" for row in tied)
+    verb = "is" if len(tied) == 1 else "are"
+    return [f"{names} {verb} as busy: they limit together"]
+
+
+def _is_tie(one: Part, other: Part) -> bool:
+    """Return whether two utilizations print alike, or their intervals overlap."""
+    left, right = _utilization(one), _utilization(other)
+    if _percent(one) == _percent(other):
+        return True
+    if left.low is None or left.high is None or right.low is None or right.high is None:
+        return False
+    return left.low <= right.high and right.low <= left.high
+
+
+def _rest(cause: Part, ranked: Sequence[Part], causes: Sequence[Part], behind: Behind) -> list[str]:
+    """Say how busy the resources are that are neither the cause nor as busy as it."""
+    tied = [row for row in causes if row is not cause and _is_tie(cause, row)]
+    left = [row for row in ranked if row is not cause and row not in tied]
+    if cause.kind == "station":
+        stations = [row for row in left if row.kind == "station"]
+        return [_others(stations)] if stations else []
+    full = [row for row in left if row in causes and behind.is_behind(row, cause)]
+    if full:
+        return [_full_behind(row) for row in full]
+    inside = [row for row in ranked if row.kind == "station" and behind.is_behind(row, cause)]
+    if not inside:
+        return ["no station is used while holding one"]
+    if inside[0] in tied:
+        return []
+    return [
+        f"no station used while holding one is saturated: the busiest, {inside[0].name}, is busy "
+        f"{_shown(inside[0])}"
+    ]
+
+
+def _full_behind(row: Part) -> str:
+    verb = "busy" if row.kind == "station" else "held"
+    return f"{_titled(row)} behind it is {verb} {_shown(row)}, but nobody waits there"
+
+
+def _symptom(row: Part, cause: Part) -> str:
+    does = f"queue at {cause.name}" if cause.kind == "station" else f"wait for pool {cause.name}"
+    return (
+        f"pool {row.name} is used up ({_percent(row)} held, {_jobs(_waiting(row))} wait for it) "
+        f"only because its holders {does}"
+    )
+
+
+def _titled(row: Part) -> str:
+    return row.name if row.kind == "station" else f"pool {row.name}"
+
+
+def _percent(row: Part) -> str:
+    return format_percent(_utilization(row).value)
 
 
 def _why_nothing(busiest: Part, load: Load) -> str:

@@ -34,6 +34,7 @@ _UNITS_BY_ENDING: dict[str, tuple[str, Direction]] = {
     "wait_s_mean": ("s", "low"),
     "response_s_mean": ("s", "low"),
 }
+_SHARE = ".utilization"
 _STATION_METRICS = tuple(_UNITS_BY_ENDING)
 _POOL_METRICS = ("utilization", "queue_len_mean", "wait_s_mean", "throughput")
 
@@ -103,7 +104,7 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
         count=sample.count,
         value=interval.value,
         low=interval.low,
-        high=interval.high,
+        high=_at_most_full(metric, interval.high),
         method=interval.method,
         centre=sample.centre,
         mean=mean,
@@ -113,6 +114,12 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
         maximum=float(ordered[-1]),
         note=interval.note,
     )
+
+
+def _at_most_full(metric: Metric, high: float | None) -> float | None:
+    """Return the upper end of an interval; no station or pool is ever busier than full."""
+    is_share = metric.name.startswith(("station.", "pool.")) and metric.name.endswith(_SHARE)
+    return min(high, 1.0) if high is not None and is_share else high
 
 
 def estimates_of(declared: Iterable[Metric], samples: Mapping[str, Sample]) -> dict[str, Estimate]:

@@ -1,20 +1,19 @@
 """One point: from its replications to estimates, resources, distributions and verdicts.
 
 Invariant: only sound replications count. A run that carries a fault or breaks an operational law
-is named and left out; a point without a steady state reports no numbers at all.
+is named and left out; a point without a steady state reports no numbers, only what limits it.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 
 import msgspec
 
-from headroom.analysis.bottleneck import Part, find_bottleneck, load_of, parts_of
 from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric, thinned
 from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
+from headroom.analysis.limits import bottleneck_of, limit_without_steady_state, with_overload
 from headroom.analysis.operational_laws import LawReport, check_laws
 from headroom.analysis.results import (
     Bottleneck,
@@ -42,6 +41,7 @@ class PointSummary:
 
     cut: WarmUpCut | None
     faults: list[str]
+    bottleneck: Bottleneck | None = None
     laws: list[LawReport] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
     values: list[dict[str, float]] = field(default_factory=list)
@@ -55,14 +55,17 @@ def summarise(experiment: PlannedExperiment, runs: Sequence[Run]) -> PointSummar
     faults = [fault for run in runs for fault in run.faults]
     cut = choose_cut(experiment.spec.warm_up, sound)
     if cut is not None and not cut.is_steady:
-        return PointSummary(cut, [*faults, cut.note])
+        verdict = limit_without_steady_state(sound, experiment.system.column)
+        cut = with_overload(cut, sound, verdict)
+        return PointSummary(cut, [*faults, cut.note], verdict)
     windows, laws, broken = _checked_windows(sound, 0.0 if cut is None else cut.cut_s)
     left_out = [] if cut is None else cut.classes_left_out
     bins = [without_classes(kept_bins(window), left_out) for window in windows]
     values = [run_values(window, kept) for window, kept in zip(windows, bins, strict=True)]
     merged = merge_by_metric(bins)
     samples = without_classes(samples_of(values, merged, experiment.system.column), left_out)
-    return PointSummary(cut, faults + broken, laws, windows, values, samples, merged)
+    verdict = bottleneck_of(windows, values, samples)
+    return PointSummary(cut, faults + broken, verdict, laws, windows, values, samples, merged)
 
 
 def _checked_windows(
@@ -122,7 +125,7 @@ def analyse_point(
         faults=_counted(summary.faults),
         estimates=estimates,
         resources=resources,
-        bottleneck=_bottleneck(summary, parts_of(resources, estimates)),
+        bottleneck=summary.bottleneck,
         warm_up=summary.cut if is_pictured else _without_curve(summary.cut),
         distributions=(
             _distributions(metrics, summary, experiment.system.column) if is_pictured else []
@@ -136,20 +139,6 @@ def analyse_point(
 
 def _without_curve(cut: WarmUpCut | None) -> WarmUpCut | None:
     return cut and msgspec.structs.replace(cut, times_s=[], values=[])
-
-
-def _bottleneck(summary: PointSummary, parts: Sequence[Part]) -> Bottleneck | None:
-    if not summary.windows:
-        return None
-    window = summary.windows[0]
-    load = load_of(window.table("class"), _means(summary.values))
-    return find_bottleneck(parts, window.run.holds, load)
-
-
-def _means(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each metric over the replications that gave it."""
-    names = dict.fromkeys(name for one in values for name in one)
-    return {name: fmean(one[name] for one in values if name in one) for name in names}
 
 
 def _distributions(

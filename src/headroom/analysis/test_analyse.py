@@ -114,9 +114,9 @@ def test_a_point_without_a_steady_state_reports_no_numbers(journal: Journal) -> 
     assert not point.warm_up.is_steady
     assert point.warm_up.values
     assert "no steady state" in point.faults[0]
-    assert (point.estimates, point.resources, point.bottleneck, point.distributions) == (
-        {}, [], None, [],
-    )  # fmt: skip
+    assert (point.estimates, point.resources, point.distributions) == ({}, [], [])
+    assert point.bottleneck is not None
+    assert (point.bottleneck.kind, point.bottleneck.name) == ("station", "cpu")
 
 
 def test_a_simulated_point_carries_every_verdict(journal: Journal) -> None:

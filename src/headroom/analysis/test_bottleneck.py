@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headroom.analysis.bottleneck import SATURATED, Load, Part, find_bottleneck, load_of
+from headroom.analysis.bottleneck import SATURATED, Behind, Load, Part, find_bottleneck, load_of
 from headroom.analysis.estimates import estimate_of
 from headroom.analysis.intervals import Sample
 from headroom.experiment.run import ResourceTable
@@ -39,14 +39,14 @@ def test_a_saturated_station_limits_and_the_sentence_shows_the_evidence() -> Non
             resource("station", "database", 0.987, queue_len=41.2),
             resource("station", "cache", 0.1),
         ],
-        {},
+        Behind(),
         CLOSED,
     )
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "database")
     assert verdict.evidence == (
-        "database is busy 98.7 % (98.5 to 98.9); every other station is at 62.0 % or less; "
-        "41 of 60 jobs wait there"
+        "database is busy 98.7 % (98.5 to 98.9); 41 of 60 jobs wait there; "
+        "every other station is at 62.0 % or less"
     )
 
 
@@ -57,7 +57,7 @@ def test_a_pool_that_is_used_up_behind_a_saturated_station_is_not_the_cause() ->
             resource("station", "database", 0.97, queue_len=19.0),
             resource("pool", "connections", 0.998, queue_len=36.0, capacity=20.0),
         ],
-        {"connections": ("database",)},
+        Behind(stations={"connections": ("database",)}),
         CLOSED,
     )
     assert verdict is not None
@@ -72,7 +72,7 @@ def test_a_pool_with_idle_stations_behind_it_limits() -> None:
             resource("station", "database", 0.5),
             resource("pool", "connections", 0.998, queue_len=31.2, capacity=20.0),
         ],
-        {"connections": ("database",)},
+        Behind(stations={"connections": ("database",)}),
         CLOSED,
     )
     assert verdict is not None
@@ -82,7 +82,7 @@ def test_a_pool_with_idle_stations_behind_it_limits() -> None:
 
 
 def test_a_pool_that_guards_only_a_delay_limits_too() -> None:
-    verdict = find_bottleneck([resource("pool", "licences", 0.95, capacity=3.0)], {}, OPEN)
+    verdict = find_bottleneck([resource("pool", "licences", 0.95, capacity=3.0)], Behind(), OPEN)
     assert verdict is not None
     assert verdict.evidence.endswith("no station is used while holding one")
 
@@ -91,7 +91,7 @@ def test_a_saturated_station_elsewhere_does_not_excuse_a_pool() -> None:
     """The station is not used while the pool is held: the higher utilization decides."""
     verdict = find_bottleneck(
         [resource("station", "batch", 0.93), resource("pool", "connections", 0.99)],
-        {"connections": ("database",)},
+        Behind(stations={"connections": ("database",)}),
         CLOSED,
     )
     assert verdict is not None
@@ -106,7 +106,10 @@ def test_of_two_nested_pools_the_inner_one_limits() -> None:
             resource("pool", "threads", 0.999, queue_len=20.0, capacity=50.0),
             resource("pool", "connections", 0.98, queue_len=44.0, capacity=4.0),
         ],
-        {"threads": ("web", "database"), "connections": ("database",)},
+        Behind(
+            stations={"threads": ("web", "database"), "connections": ("database",)},
+            pools={"threads": ("connections",)},
+        ),
         CLOSED,
     )
     assert verdict is not None
@@ -122,7 +125,7 @@ def test_of_two_nested_pools_the_inner_one_limits() -> None:
     ],
 )
 def test_nothing_limits_while_every_station_has_room(load: Load, words: str) -> None:
-    verdict = find_bottleneck([resource("station", "web", 0.41)], {}, load)
+    verdict = find_bottleneck([resource("station", "web", 0.41)], Behind(), load)
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (False, "none", "")
     assert verdict.evidence.startswith(
@@ -134,14 +137,14 @@ def test_nothing_limits_while_every_station_has_room(load: Load, words: str) -> 
 
 @pytest.mark.parametrize(("utilization", "limits"), [(SATURATED - 0.001, False), (SATURATED, True)])
 def test_the_border_of_saturation_belongs_to_it(utilization: float, *, limits: bool) -> None:
-    verdict = find_bottleneck([resource("station", "web", utilization)], {}, OPEN)
+    verdict = find_bottleneck([resource("station", "web", utilization)], Behind(), OPEN)
     assert verdict is not None
     assert verdict.limits is limits
 
 
 def test_of_two_saturated_stations_the_busier_one_is_named_and_the_other_mentioned() -> None:
     verdict = find_bottleneck(
-        [resource("station", "disk", 0.95), resource("station", "cpu", 0.96)], {}, CLOSED
+        [resource("station", "disk", 0.95), resource("station", "cpu", 0.96)], Behind(), CLOSED
     )
     assert verdict is not None
     assert verdict.name == "cpu"
@@ -149,7 +152,7 @@ def test_of_two_saturated_stations_the_busier_one_is_named_and_the_other_mention
 
 
 def test_a_point_without_stations_has_no_verdict() -> None:
-    assert find_bottleneck([], {}, OPEN) is None
+    assert find_bottleneck([], Behind(), OPEN) is None
 
 
 def test_the_load_tells_closed_from_open_classes() -> None:

@@ -127,6 +127,9 @@ class Run:
     holds
         Pool name to the stations that are used while its tokens are held; says whether a pool
         that is used up only waits for a station behind it.
+    nested
+        Pool name to the other pools whose tokens are acquired while its own are held: the same
+        for a pool behind a pool.
 
     Examples
     --------
@@ -143,6 +146,7 @@ class Run:
     counters: Mapping[str, float] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_sound(self) -> bool:

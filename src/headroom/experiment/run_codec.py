@@ -44,6 +44,7 @@ def encode_run(run: Run) -> bytes:
         "counters": _floats(run.counters),
         "faults": list(run.faults),
         "holds": {pool: list(stations) for pool, stations in run.holds.items()},
+        "nested": {pool: list(pools) for pool, pools in run.nested.items()},
     }
     used = {name: value for name, value in fields.items() if value}
     return zlib.compress(msgspec.msgpack.encode(used), _LEVEL)
@@ -74,6 +75,7 @@ def _unpack_run(fields: dict[str, Any]) -> Run:
         counters=fields.get("counters", {}),
         faults=tuple(fields.get("faults", [])),
         holds={pool: tuple(names) for pool, names in fields.get("holds", {}).items()},
+        nested={pool: tuple(names) for pool, names in fields.get("nested", {}).items()},
     )
 
 

@@ -66,6 +66,7 @@ def runs(draw: st.DrawFn) -> Run:
         counters=draw(st.dictionaries(NAMES, st.floats(allow_nan=False), max_size=3)),
         faults=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
         holds={"connections": tuple(draw(st.lists(NAMES, max_size=2)))},
+        nested={"threads": tuple(draw(st.lists(NAMES, max_size=2)))},
     )
 
 
@@ -77,6 +78,7 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
     assert back.counters == run.counters
     assert back.faults == run.faults
     assert back.holds == run.holds
+    assert back.nested == run.nested
     assert same_bits(back.snapshot_times_s, run.snapshot_times_s)
     for one, other in zip(back.series, run.series, strict=True):
         assert (one.metric, one.batch_size) == (other.metric, other.batch_size)
@@ -119,6 +121,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         counters={"c": 1.0},
         faults=("overload",),
         holds={"p": ("s",)},
+        nested={"p": ("q",)},
     )
     stored = msgspec.msgpack.decode(zlib.decompress(encode_run(example)))
     assert set(stored) == {field.name for field in fields(Run)}

@@ -183,22 +183,37 @@ def call_order(model: "Model") -> list[str]:
 
 def holds(model: "Model") -> dict[str, tuple[str, ...]]:
     """Return for each pool the stations that jobs use while they hold its tokens."""
-    used: dict[str, set[str]] = {}
-    held: dict[str, set[str]] = {pool: set() for pool in model.pools}
-    for name in call_order(model):
-        used[name] = set()
-        walk = _Walk(model.programs[name])
-        for step in walk.steps():
-            stations = {str(step.data["station"])} if step.op == "use" else set()
-            if step.op == "call":
-                stations = used[str(step.data["program"])]
-            used[name] |= stations
-            for pool in walk.held_by_anyone():
-                held[pool] |= stations
+    reached = _reached_while_held(model, "use", "station")
     return {
         pool: tuple(station for station in model.stations if station in stations)
-        for pool, stations in held.items()
+        for pool, stations in reached.items()
     }
+
+
+def nested(model: "Model") -> dict[str, tuple[str, ...]]:
+    """Return for each pool the other pools that jobs acquire while they hold its tokens."""
+    reached = _reached_while_held(model, "acquire", "pool")
+    return {
+        pool: tuple(other for other in model.pools if other in inner and other != pool)
+        for pool, inner in reached.items()
+    }
+
+
+def _reached_while_held(model: "Model", op: str, kind: str) -> dict[str, set[str]]:
+    """Return for each pool what steps of the kind `op` name while its tokens are held."""
+    named: dict[str, set[str]] = {}
+    reached: dict[str, set[str]] = {pool: set() for pool in model.pools}
+    for name in call_order(model):
+        named[name] = set()
+        walk = _Walk(model.programs[name])
+        for step in walk.steps():
+            here = {str(step.data[kind])} if step.op == op else set()
+            if step.op == "call":
+                here = named[str(step.data["program"])]
+            named[name] |= here
+            for pool in walk.held_by_anyone():
+                reached[pool] |= here
+    return reached
 
 
 def loads(model: "Model") -> dict[str, float]:

@@ -187,6 +187,10 @@ class Model:
         """Return for each pool the stations that jobs use while they hold its tokens."""
         return check.holds(self)
 
+    def nested(self) -> dict[str, tuple[str, ...]]:
+        """Return for each pool the other pools that jobs acquire while they hold its tokens."""
+        return check.nested(self)
+
     def loads(self) -> dict[str, float]:
         """Return the load that open classes offer to each station, per server (1 is full).
 

@@ -109,6 +109,8 @@ class SimulationResult:
         ``processor_s`` (processor time of the run).
     holds
         For each pool the stations that jobs use while they hold its tokens, from the programs.
+    nested
+        For each pool the other pools that jobs acquire while they hold its tokens.
     """
 
     snapshot_times_s: FloatArray
@@ -119,10 +121,15 @@ class SimulationResult:
     histograms: tuple[ClassHistogram, ...]
     counters: Mapping[str, float]
     holds: Mapping[str, tuple[str, ...]]
+    nested: Mapping[str, tuple[str, ...]]
 
 
 def from_kernel(
-    raw: Mapping[str, Any], *, processor_s: float, holds: Mapping[str, tuple[str, ...]]
+    raw: Mapping[str, Any],
+    *,
+    processor_s: float,
+    holds: Mapping[str, tuple[str, ...]],
+    nested: Mapping[str, tuple[str, ...]],
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
     classes = _table(raw["classes"])
@@ -143,6 +150,7 @@ def from_kernel(
         histograms=tuple(ClassHistogram(name=name, **data) for name, data in histograms),
         counters=counters,
         holds=holds,
+        nested=nested,
     )
 
 

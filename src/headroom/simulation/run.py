@@ -60,4 +60,4 @@ def simulate(
         message, cure = error.args
         raise SimulationError(f"model {model.name!r}: {message}", cure=cure) from error
     processor_s = clocks.thread_time() - before_s
-    return from_kernel(raw, processor_s=processor_s, holds=model.holds())
+    return from_kernel(raw, processor_s=processor_s, holds=model.holds(), nested=model.nested())
