@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom.analysis.intervals import Sample, t_quantile
-from headroom.analysis.smooth_laws import bends_smoothly
+from headroom.analysis.smooth_laws import why_no_corner
 from headroom.experiment.run import FloatArray
 from headroom.quantities import format_level
 
@@ -155,8 +155,8 @@ def find_knee(curve: Curve) -> KneeFit:
         return KneeFit(note=f"{count} levels are too few: a knee needs {FEWEST_LEVELS} or more")
     if _is_straight(curve, slice(None), CURVE_SIGNIFICANCE):
         return KneeFit(note="the curve is straight within its intervals")
-    if bends_smoothly(curve):
-        return KneeFit(note="the curve bends evenly, and no two straight lines explain it better")
+    if reason := why_no_corner(curve):
+        return KneeFit(note=reason)
     fit = _meeting_of_asymptotes(curve)
     if fit.level is None or fit.low is None or fit.high is None:
         return fit

@@ -41,22 +41,31 @@ class WeightedCurve(Protocol):
         """Standard error of each value, above zero."""
 
 
-def bends_smoothly(curve: WeightedCurve) -> bool:
-    """Return whether a smooth law explains `curve` better than two lines that meet.
+def why_no_corner(curve: WeightedCurve) -> str:
+    """Return why `curve` is not two lines that meet, nothing where they explain it best.
 
     Examples
     --------
     >>> from headroom.analysis.knee import Curve
     >>> levels, errors = np.arange(1.0, 13.0), np.full(12, 0.1)
-    >>> bends_smoothly(Curve(levels, levels**2, errors, errors))
-    True
-    >>> bends_smoothly(Curve(levels, np.minimum(levels, 6.0), errors, errors))
-    False
+    >>> why_no_corner(Curve(levels, levels**2, errors, errors))
+    'the curve bends evenly, and no two straight lines explain it better'
+    >>> why_no_corner(Curve(levels, np.minimum(levels, 2.0), errors, errors))
+    'the curve bends next to its end: add levels there'
+    >>> why_no_corner(Curve(levels, np.minimum(levels, 6.0), errors, errors))
+    ''
     """
     count = curve.levels.size
     smooth = _misfit_of_laws(curve) / (count - _PARAMETERS_OF_A_LAW)
-    corner = _misfit_of_corners(curve) / (count - _PARAMETERS_OF_A_CORNER)
-    return smooth < corner
+    corner, at_the_end = (
+        _misfit_of_corners(curve, levels_per_line=number) / (count - _PARAMETERS_OF_A_CORNER)
+        for number in (LEVELS_PER_LINE, LEVELS_PER_LINE - 1)
+    )
+    if smooth >= corner:
+        return ""
+    if smooth >= at_the_end:
+        return "the curve bends next to its end: add levels there"
+    return "the curve bends evenly, and no two straight lines explain it better"
 
 
 def _misfit_of_laws(curve: WeightedCurve) -> float:
@@ -76,11 +85,11 @@ def _misfit_of_laws(curve: WeightedCurve) -> float:
     return min(of_shapes, of_parabola)
 
 
-def _misfit_of_corners(curve: WeightedCurve) -> float:
+def _misfit_of_corners(curve: WeightedCurve, *, levels_per_line: int) -> float:
     """Return the least weighted misfit of two lines that meet between the levels."""
     levels = curve.levels
-    last = levels.size - LEVELS_PER_LINE
-    corners = np.linspace(levels[LEVELS_PER_LINE - 1], levels[last], _CORNERS)
+    last = levels.size - levels_per_line
+    corners = np.linspace(levels[levels_per_line - 1], levels[last], _CORNERS)
     turns = np.maximum(levels - corners[:, None], 0.0)
     return _least_misfit(curve, [np.ones_like(levels), levels], turns)
 
