@@ -110,8 +110,9 @@ class _Found:
 
     def store(self) -> None:
         """Write the rows that wait; a row that was seen already is left as it is."""
-        self.rescued += self.connection.executemany(_INSERT_ROW, self.rows).rowcount
-        self.rows.clear()
+        if self.rows:
+            self.rescued += self.connection.executemany(_INSERT_ROW, self.rows).rowcount
+            self.rows.clear()
 
     def _add_row(self, cell: Cell) -> None:
         self.newest = max(self.newest, cell.row_id)
