@@ -42,6 +42,8 @@ def existing_journal(plan: Plan) -> Iterator[Journal]:
         )
     with Journal.open(path, create=False) as journal:
         yield journal
+        if journal.unreadable_count:
+            note(f"{journal.unreadable_count} damaged rows were passed over; `run` renews them")
 
 
 def analysed(plan: Plan, journal: Journal) -> StudyResult:
