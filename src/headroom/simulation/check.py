@@ -16,6 +16,10 @@ from headroom.simulation.program import Program, Step
 if TYPE_CHECKING:
     from headroom.simulation.model import Model
 
+SHORTEST_MEAN = 1e-6
+"""Shortest mean (time units) of a random time: a thousand ticks, so that rounding to whole ticks
+shifts no mean by more than 0.05 %."""
+
 
 def check_model(model: "Model") -> None:
     """Raise `SimulationError` where `model` cannot be run."""
@@ -32,6 +36,25 @@ def check_model(model: "Model") -> None:
             )
         check_balance(program, model)
     call_order(model)
+    _refuse_coarse_times(model)
+
+
+def _refuse_coarse_times(model: "Model") -> None:
+    """Raise `SimulationError` where the clock is too coarse for a mean time of `model`."""
+    laws = [
+        (step.location, step.law)
+        for program in model.programs.values()
+        for step in program.steps
+        if step.law is not None and step.op in {"use", "delay"}
+    ]
+    laws += [(one.location, one.law) for one in model.classes.values() if one.law is not None]
+    for location, law in laws:
+        if law.c2 > 0 and 0 < law.mean < SHORTEST_MEAN:
+            raise SimulationError(
+                f"{location}: {law} has a mean of {law.mean:.3g} {model.time_unit}, and the clock "
+                f"counts in steps of 1e-9 {model.time_unit}: its draws would be distorted",
+                cure=f"choose a smaller time_unit, so that the mean is {SHORTEST_MEAN:g} or more",
+            )
 
 
 def refuse_overload(model: "Model") -> None:

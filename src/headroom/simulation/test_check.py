@@ -282,3 +282,16 @@ def test_blocks_may_be_nested_a_thousand_deep() -> None:
     model.closed_class("users", program, population=1)
     result = simulate(model, seed=1, completions=10)
     assert result.snapshot_times_s[-1] == pytest.approx(0.010)
+
+
+@pytest.mark.parametrize("place", ["service", "think"])
+def test_a_mean_that_the_clock_cannot_tell_is_refused(place: str) -> None:
+    """A mean of 1e-12 units is a thousandth of a tick and would be drawn as zero."""
+    model = Model("fast", time_unit="s")
+    program = model.program("request")
+    program.use(model.station("cpu"), exponential(1e-12 if place == "service" else 1.0))
+    think = exponential(1e-12) if place == "think" else None
+    model.closed_class("users", program, population=1, think=think)
+    with pytest.raises(SimulationError, match="its draws would be distorted") as caught:
+        model.to_json()
+    assert "smaller time_unit" in caught.value.cure

@@ -8,6 +8,8 @@ Sevcik, *Quantitative System Performance* (1984).
 from typing import Annotated
 
 from headroom.simulation import Model, Program, Station, exponential
+from headroom.simulation.check import SHORTEST_MEAN
+from headroom.simulation.model import SECONDS_PER_UNIT, TimeUnit
 from headroom.systems.model.parameters import parameter
 
 _TEXTBOOK = "assumed: a round number, as in textbooks"
@@ -15,7 +17,7 @@ _TEXTBOOK = "assumed: a round number, as in textbooks"
 ServiceTime = Annotated[
     float,
     parameter(
-        unit="s", low=1e-9, high=3600, source=_TEXTBOOK, description="Mean service time of a job"
+        unit="s", low=1e-6, high=3600, source=_TEXTBOOK, description="Mean service time of a job"
     ),
 ]
 Utilization = Annotated[
@@ -52,13 +54,22 @@ def mmc(
     With a = c U and C = (a^c / c!) / ((1 - U) sum of a^k / k! for k < c + a^c / c!) the
     probability of waiting (Erlang C), the mean response time is R = S + C S / (c (1 - U)).
     """
-    model = Model("M/M/c", time_unit="s")
+    interarrival_s = service_s / (servers * utilization)
+    unit = _unit_of(interarrival_s)
+    unit_s = SECONDS_PER_UNIT[unit]
+    model = Model("M/M/c", time_unit=unit)
     station = model.station("server", servers=servers)
     job = model.program("job")
-    job.use(station, exponential(service_s))
-    interarrival_s = service_s / (servers * utilization)
-    model.open_class("jobs", job, interarrival=exponential(interarrival_s))
+    job.use(station, exponential(service_s / unit_s))
+    model.open_class("jobs", job, interarrival=exponential(interarrival_s / unit_s))
     return model
+
+
+def _unit_of(interarrival_s: float) -> TimeUnit:
+    """Return a unit in which the clock tells the arrivals apart and lasts for 20,000 of them."""
+    if interarrival_s < SHORTEST_MEAN:
+        return "us"
+    return "s" if interarrival_s <= SECONDS_PER_UNIT["h"] else "h"
 
 
 def central_server(
@@ -80,11 +91,11 @@ def central_server(
     ] = 10,
     cpu_s: Annotated[
         float,
-        parameter(unit="s", low=1e-9, high=3600, source=_TEXTBOOK, description="CPU per access"),
+        parameter(unit="s", low=1e-6, high=10, source=_TEXTBOOK, description="CPU per access"),
     ] = 0.002,
     disk_s: Annotated[
         float,
-        parameter(unit="s", low=1e-9, high=3600, source=_TEXTBOOK, description="Time of an access"),
+        parameter(unit="s", low=1e-6, high=10, source=_TEXTBOOK, description="Time of an access"),
     ] = 0.01,
 ) -> Model:
     """Return the central-server model: jobs alternate between CPUs and one of the disks.
@@ -112,7 +123,7 @@ def interactive(
     ] = 20,
     think_s: Annotated[
         float,
-        parameter(unit="s", low=1e-9, high=86_400, source=_TEXTBOOK, description="Mean think time"),
+        parameter(unit="s", low=1e-6, high=86_400, source=_TEXTBOOK, description="Mean think time"),
     ] = 1.0,
     service_s: ServiceTime = 0.05,
 ) -> Model:

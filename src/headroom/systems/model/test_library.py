@@ -7,7 +7,9 @@ import pytest
 
 from headroom.experiment.run import Run
 from headroom.experiment.system import Value
+from headroom.simulation import simulate
 from headroom.systems.model import ModelSystem
+from headroom.systems.model.library import mmc
 from headroom.systems.model.source import model_names
 from headroom.systems.model.system import ModelSetup
 
@@ -88,3 +90,15 @@ def test_every_parameter_has_unit_range_source_and_default(name: str) -> None:
         assert parameter.low is not None
         assert parameter.high is not None
         assert parameter.default is not None
+
+
+@pytest.mark.parametrize("servers", [1, 10_000])
+@pytest.mark.parametrize("utilization", [0.001, 0.999])
+@pytest.mark.parametrize("service_s", [1e-6, 3600.0])
+def test_every_corner_of_the_declared_ranges_has_the_arrivals_that_it_asks_for(
+    servers: int, utilization: float, service_s: float
+) -> None:
+    model = mmc(servers=servers, utilization=utilization, service_s=service_s)
+    run = simulate(model, seed=1, completions=20_000)
+    arrivals = run.stations.columns["arrival_count"][-1, 0] / run.snapshot_times_s[-1]
+    assert arrivals == pytest.approx(servers * utilization / service_s, rel=TOLERANCE)
