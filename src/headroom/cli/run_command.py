@@ -136,8 +136,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     if as_json:
         write_json("plan", points)
         return
-    console = result_console()
     for point in points:
         levels = ", ".join(f"{name}={level}" for name, level in point.levels.items())
-        console.print(f"{point.experiment}  {point.point}  {levels}", markup=False)
-    console.print(f"{len(points)} points", markup=False)
+        typer.echo(f"{point.experiment}  {point.point}  {levels}")
+    typer.echo(f"{len(points)} points")

@@ -2,8 +2,8 @@
 
 import contextlib
 import sys
+from functools import cache
 from pathlib import Path
-from types import FrameType
 
 from headroom.errors import HeadroomError
 
@@ -27,22 +27,26 @@ class SimulationError(HeadroomError):
 def caller_location() -> str:
     """Return ``file:line`` of the nearest caller outside this part."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_inside(frame):
+    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
         frame = frame.f_back
-    return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return f"{_short(frame.f_code.co_filename, str(Path.cwd()))}:{frame.f_lineno}"
 
 
-def _is_inside(frame: FrameType) -> bool:
-    """Return whether `frame` belongs to the builder, or to the with-statement that runs it."""
-    path = Path(frame.f_code.co_filename)
-    is_own = str(path.parent) == _OWN_FOLDER and not path.name.startswith("test_")
-    return is_own or str(path) == contextlib.__file__
+@cache
+def _is_inside(filename: str) -> bool:
+    """Return whether a file belongs to the builder, or to the with-statement that runs it.
 
-
-def _short(filename: str) -> str:
-    """Return `filename` relative to the working folder where it lies inside."""
+    Every step of every model asks, so the answer is kept.
+    """
     path = Path(filename)
+    is_own = str(path.parent) == _OWN_FOLDER and not path.name.startswith("test_")
+    return is_own or filename == contextlib.__file__
+
+
+@cache
+def _short(filename: str, folder: str) -> str:
+    """Return `filename` relative to `folder` where it lies inside."""
     try:
-        return str(path.relative_to(Path.cwd()))
+        return str(Path(filename).relative_to(folder))
     except ValueError:
         return filename
