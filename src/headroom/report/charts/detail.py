@@ -109,7 +109,8 @@ def remarks_of(point: PointResult, *, with_faults: bool = True) -> list[str]:
         state = "holds" if point.little.passed else "is violated"
         gap = f"{point.little.worst_gap * 100:.2g} %"
         place = f" ({point.little.place})" if point.little.place else ""
-        remarks.append(f"Little's law {state}: largest gap {gap}{place}.")
+        edges = f"jobs under way at the edges of the window part N from X R by {gap}{place}"
+        remarks.append(f"Little's law {state}; {edges}.")
     if point.warm_up and point.warm_up.is_steady and point.warm_up.note:
         remarks.append(f"Warm-up: {point.warm_up.note}.")
     head = "Fault" if point.estimates else "No figures"
