@@ -46,7 +46,7 @@ def lines(
     y = {"field": "value", "type": "quantitative", "title": title, **value_scale(rows, metric)}
     channels = channels_of(series)
     layers = [_band(x, y, channels), _line(x, y, channels), _dots(x, y, channels)]
-    return layered([*_knee_layers(knees, x), *layers], title)
+    return layered([*_knee_layers(knees, x, label_at=_free_place(rows, knees)), *layers], title)
 
 
 def _band(x: Spec, y: Spec, channels: Spec) -> Spec:
@@ -73,7 +73,18 @@ def _dots(x: Spec, y: Spec, channels: Spec) -> Spec:
     }
 
 
-def _knee_layers(knees: Sequence[Row], x: Spec) -> list[Spec]:
+def _free_place(rows: Sequence[Row], knees: Sequence[Row]) -> Spec:
+    """Return where the label of a knee lies off the curve: below a high one, above a low one."""
+    if not rows or not knees:
+        return {}
+    nearest = min(rows, key=lambda row: abs(float(row["level"]) - float(knees[0]["knee"])))
+    is_high = 2.0 * float(nearest["value"]) > max(float(row["value"]) for row in rows)
+    return (
+        {"baseline": "bottom", "y": "height", "dy": -4} if is_high else {"baseline": "top", "y": 2}
+    )
+
+
+def _knee_layers(knees: Sequence[Row], x: Spec, *, label_at: Spec) -> list[Spec]:
     if not knees:
         return []
     data = {"values": list(knees)}
@@ -89,7 +100,7 @@ def _knee_layers(knees: Sequence[Row], x: Spec) -> list[Spec]:
         "mark": {"type": "rule", "style": "guide", "clip": True},
         "encoding": {"x": at},
     }
-    place = {"align": "left", "baseline": "top", "dx": 4, "y": 2}
+    place = {"align": "left", "dx": 4, **label_at}
     text = {
         "data": data,
         "mark": {"type": "text", "style": "guide-text", "clip": True, **place},
