@@ -7,6 +7,7 @@ luck, decides whether it passes; everywhere else the examples are new in each ru
 """
 
 import os
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -30,6 +31,10 @@ hypothesis.settings.register_profile("continuous-integration", deadline=None, de
 hypothesis.settings.load_profile(
     "continuous-integration" if is_continuous_integration() else "house"
 )
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A shell starts its background jobs with SIGINT ignored, and every program that a test starts
+would inherit that: a test of Ctrl-C would wait for ever."""
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -220,6 +220,8 @@ CommandSystem.load(setup, base=Path("/")).run({{}}, seed=1)
         assert pipe.readline() == b"started\n"
         driver.send_signal(signal_number)
         readable, _, _ = select.select([pipe], [], [], 60)
+        if not readable:
+            driver.kill()
         assert readable
         assert pipe.read() == b""
     assert driver.returncode == -signal_number
