@@ -24,8 +24,6 @@ import numpy as np
 from headroom.experiment.run import FloatArray
 
 CONFIDENCE = 0.95
-SMALLEST_MEDIAN_SAMPLE = 6
-"""Fewest observations that allow a 95 % interval of the median: 2 * 0.5**n <= 0.05."""
 
 Centre: TypeAlias = Literal["mean", "median", "pooled"]
 Method: TypeAlias = Literal["student-t", "order statistics", "none"]

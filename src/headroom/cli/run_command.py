@@ -78,7 +78,7 @@ def run(
             interrupt=Interrupt(),
             stop_on_failure=stop_on_failure,
         )
-        _say_what_was_reused(outcome, quiet=quiet)
+        _say_notes(outcome, quiet=quiet)
         result = session.analysed(plan, journal)
     page = session.write_artefacts(plan, result)
     if as_json:
@@ -98,9 +98,12 @@ def _salvage(path: Path) -> None:
     )
 
 
-def _say_what_was_reused(outcome: Outcome, *, quiet: bool) -> None:
+def _say_notes(outcome: Outcome, *, quiet: bool) -> None:
     for line in outcome.notes:
         session.note(line, quiet=quiet)
+    if outcome.interrupted:
+        left = f"{outcome.remaining} replications are left"
+        session.note(f"stopped; {left}, the same command carries on", quiet=quiet)
 
 
 def _exit_code(outcome: Outcome, result: StudyResult, claims: Sequence[ClaimResult]) -> ExitCode:
