@@ -84,6 +84,46 @@ class Bottleneck(_Result, frozen=True, kw_only=True):
     utilization: float
     utilization_low: float | None
     utilization_high: float | None
+    wait_share: float | None = None
+    """Part of the mean response time that jobs wait at the limiting resource; above 1 where
+    several parts of one job wait there at once."""
+
+
+class Effect(_Result, frozen=True, kw_only=True):
+    """What a change does to one metric: paired replications of one seed, before and after.
+
+    `ratio` is the mean after over the mean before, with Fieller's 95 % interval for pairs.
+    """
+
+    metric: str
+    unit: str
+    better: Literal["high", "low", "none"]
+    before: float
+    after: float
+    ratio: float
+    low: float | None
+    high: float | None
+    pairs: int
+    variance_reduction: float | None
+    """Variance that independent replications would have given, over that of the pairs; None
+    where nothing varies or the pairs cancel all chance."""
+    note: str = ""
+
+
+class WhatIfResult(_Result, frozen=True, kw_only=True):
+    """What a change of stations or pools gives at one point."""
+
+    change: str
+    """As `headroom what-if --change` takes it."""
+    text: str
+    """In words, with the numbers before and after."""
+    done: int
+    failed: int
+    effects: list[Effect] = []
+    bottleneck: Bottleneck | None = None
+    """What limits after the change."""
+    note: str = ""
+    """Why there are no effects."""
 
 
 class WarmUpCut(_Result, frozen=True, kw_only=True):
@@ -145,6 +185,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     """Keyed by metric: what the system declares, then what else is known of its resources."""
     resources: list[Resource] = []
     bottleneck: Bottleneck | None = None
+    what_ifs: list[WhatIfResult] = []
+    """What changes of stations and pools give here, the most useful first."""
     warm_up: WarmUpCut | None = None
     distributions: list[Distribution] = []
     little: LittleCheck | None = None
@@ -200,6 +242,31 @@ class Knee(_Result, frozen=True, kw_only=True):
     note: str = ""
 
 
+class LimitCrossing(_Result, frozen=True, kw_only=True):
+    """Where a metric breaks its limit over one numeric factor, others held at `where`.
+
+    `state` is ``"breaks"`` where it breaks between two levels, ``"holds"`` where no level breaks
+    it, ``"broken"`` where the lowest one does, ``"unclear"`` where the intervals do not tell.
+    """
+
+    metric: str
+    unit: str
+    at_most: float | None
+    at_least: float | None
+    factor: str
+    where: dict[str, Value]
+    state: Literal["breaks", "holds", "broken", "unclear"]
+    level: float | None = None
+    level_low: float | None = None
+    level_high: float | None = None
+    current: float | None = None
+    headroom: float | None = None
+    """`level` over `current`: how many times the load of today."""
+    headroom_low: float | None = None
+    headroom_high: float | None = None
+    note: str = ""
+
+
 class ExperimentResult(_Result, frozen=True, kw_only=True):
     """One experiment."""
 
@@ -212,6 +279,9 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """Metrics to show first."""
     points: list[PointResult]
     knees: list[Knee] = []
+    limits: list[LimitCrossing] = []
+    what_if_replications: int = 0
+    """Replications of changed systems, besides those of the points."""
     parameters: list[ParameterUsed] = []
     facts: dict[str, float] = {}
     """What `System.prepare` measured, e.g. the launcher's overhead."""

@@ -5,7 +5,7 @@ and metrics, and turns one point and one seed into one `Run`. Systems register u
 point group ``headroom.systems``; nothing here imports one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkab
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
 
 Value: TypeAlias = bool | int | float | str
@@ -146,6 +147,21 @@ class DeclaresInStudy(Protocol):
 
     def how_to_declare(self, name: str) -> str:
         """Return what to write in the set-up, so that `name` is a parameter."""
+        ...
+
+
+@runtime_checkable
+class Changeable(Protocol):
+    """A system whose stations and pools can be changed; optional for a `System`."""
+
+    def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
+        """Raise `StudyError` where the system of `config` cannot be changed so."""
+        ...
+
+    def run_changed(
+        self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
+    ) -> Run:
+        """Run one replication of the changed system; see `System.run`."""
         ...
 
 

@@ -35,6 +35,7 @@ from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.extent import Extent, extents_of, is_whole
+from headroom.report.headroom_left import limits_table
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
 from headroom.report.tables import (
     Table,
@@ -44,6 +45,7 @@ from headroom.report.tables import (
     points_table,
     resources_table,
 )
+from headroom.report.what_if import what_if_table
 from headroom.report.words import count_noun, label_point
 
 Rows: TypeAlias = list[tuple[str, str]]
@@ -72,6 +74,8 @@ class ExperimentView:
     first_choice: str
     points: Table
     resources: Table | None
+    what_ifs: Table | None
+    limits: Table | None
     parameters: Table | None
     failures: list[tuple[str, list[str]]]
     failures_left_out: int
@@ -145,6 +149,8 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         first_choice=first_choice(experiment),
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
+        what_ifs=what_if_table(experiment, at_most=extent.rows),
+        limits=limits_table(experiment),
         parameters=parameters_table(experiment),
         failures=failures[: extent.rows],
         failures_left_out=len(failures[extent.rows :]),

@@ -25,6 +25,7 @@ from headroom.report.charts.detail import remarks_of
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
+from headroom.report.what_if import what_if_columns
 from headroom.report.words import (
     label_factor,
     label_point,
@@ -299,6 +300,7 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: _Scr
         screen.item("Remark", remark)
     _render_estimates(point, screen)
     _render_resources(point, screen)
+    _render_what_ifs(point, screen)
     if point.seeds:
         screen.item("Seeds", ", ".join(str(seed) for seed in point.seeds))
 
@@ -314,6 +316,14 @@ def _render_estimates(point: PointResult, screen: _Screen) -> None:
                 _Column("n", [str(estimate.count) for estimate in found], is_number=True),
             ]
         )
+
+
+def _render_what_ifs(point: PointResult, screen: _Screen) -> None:
+    if point.what_ifs:
+        screen.table([_Column(*column) for column in what_if_columns(point)])
+    for found in point.what_ifs:
+        if found.note:
+            screen.item("What if", f"{found.text}: {found.note}")
 
 
 def _render_resources(point: PointResult, screen: _Screen) -> None:
