@@ -169,19 +169,16 @@ def test_the_load_tells_closed_from_open_classes() -> None:
 
 def test_the_evidence_says_which_part_of_the_response_time_is_the_wait_at_the_limit() -> None:
     """By Little's law: 9 of the 12 jobs in the system wait there, so 75 % of the time is that."""
+    measured = {"utilization": 0.99, "queue_len_mean": 9.0}
     cpu = Part(
         kind="station",
         name="cpu",
         capacity=1.0,
         estimates={
-            name: Estimate(
-                metric=f"station.cpu.{name}", unit="1", better="none", count=5, value=value,
-                low=None, high=None, method="none", centre="mean", mean=value, median=value,
-                stdev=0.0, minimum=value, maximum=value,
-            )
-            for name, value in (("utilization", 0.99), ("queue_len_mean", 9.0))
+            name: estimate_of(Metric(name=name, unit="1"), Sample(values=np.array([value, value])))
+            for name, value in measured.items()
         },
-    )  # fmt: skip
+    )
     load = Load(population=20.0, jobs_mean=12.0, is_open=False, all_jobs_mean=12.0)
     verdict = find_bottleneck([cpu], Behind(), load)
     assert verdict is not None
