@@ -111,7 +111,8 @@ class Layout:
         corners = [Box(x, y, x, y) for line in self.lines.values() for x, y in line]
         boxes = [self.node_box(key) for key in self.shapes]
         labels = [label.box for label in self.labels.values()]
-        return around([*boxes, *corners, *labels, *self.hulls.values(), Box(0, 0, 1, 1)])
+        found = [*boxes, *corners, *labels, *self.hulls.values()]
+        return around(found or [Box(0.0, 0.0, 1.0, 1.0)])
 
 
 def lay_out(graph: Graph, marks: Marks) -> Layout:
