@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
+from headroom.analysis.drawn_model import drawn_model
 from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.knee import FEWEST_LEVELS, knee_over
@@ -191,6 +192,7 @@ def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> E
         parameters=[_parameter(use) for use in experiment.parameters],
         facts=_facts(experiment.spec.name, environments),
         replications=in_words(experiment.spec.replications),
+        model=drawn_model(experiment, analysed.points),
     )
 
 

@@ -267,6 +267,14 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
     note: str = ""
 
 
+class DrawnModel(_Result, frozen=True, kw_only=True):
+    """The model of one point as data, for its picture: no random streams, the rest as it ran."""
+
+    point: str
+    """Key of the point: the one that is looked at first."""
+    data: dict[str, Any]
+
+
 class ExperimentResult(_Result, frozen=True, kw_only=True):
     """One experiment."""
 
@@ -287,6 +295,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """What `System.prepare` measured, e.g. the launcher's overhead."""
     replications: str = ""
     """The stopping rule in words."""
+    model: DrawnModel | None = None
+    """None for systems without a model, and for models too large to be drawn."""
 
 
 class ClaimResult(_Result, frozen=True, kw_only=True):

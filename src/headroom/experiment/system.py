@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -162,6 +162,26 @@ class Changeable(Protocol):
         self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
     ) -> Run:
         """Run one replication of the changed system; see `System.run`."""
+        ...
+
+
+@runtime_checkable
+class HasModel(Protocol):
+    """A system that can show its model; optional for a `System`."""
+
+    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
+        """Return the model of `config` as data, in the model format of `headroom.simulation`."""
+        ...
+
+
+@runtime_checkable
+class Traceable(Protocol):
+    """A system that can write down every event of a run; optional for a `System`."""
+
+    def write_trace(
+        self, config: Mapping[str, Value], *, seed: int, event_count: int, path: Path
+    ) -> int:
+        """Write at most `event_count` events of one run; return how many there are in the file."""
         ...
 
 

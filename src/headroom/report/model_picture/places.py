@@ -1,9 +1,9 @@
 """Where each stop of a column stands: as straight as possible, never closer than asked for.
 
-The sum over all links of weight times bend is minimised, where a bend costs as much as it is high 
-but for the first pixels (pseudo-Huber, so that the best layout is unique and symmetric). The distances
-between neighbours are the variables: bounds on them keep the room that is asked for, and L-BFGS-B
-(Byrd, Lu, Nocedal and Zhu, 1995) never leaves its bounds.
+The sum over all links of weight times bend is minimised, where a bend costs as much as it is
+high, but for the first pixels (pseudo-Huber, so that the best layout is unique and symmetric).
+The distances between neighbours are the variables: bounds on them keep the room that is asked
+for, and L-BFGS-B (Byrd, Lu, Nocedal and Zhu, 1995) never leaves its bounds.
 """
 
 from collections import Counter

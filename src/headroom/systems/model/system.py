@@ -114,6 +114,13 @@ class ModelSystem:
         """Simulate the model of `config` with changed stations and pools once."""
         return self._simulated(changed_model(self._model(config), changes), seed)
 
+    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
+        """Return the model of `config` as data."""
+        data: dict[str, Any] = msgspec.json.decode(
+            model_as_data(self.function, self._model(config))
+        )
+        return data
+
     def _simulated(self, model: Model, seed: int) -> Run:
         time_s = self.setup.time_s
         time = None if time_s is None else time_s / SECONDS_PER_UNIT[model.time_unit]
