@@ -6,7 +6,7 @@ point group ``headroom.systems``; nothing here imports one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
@@ -162,6 +162,76 @@ class Changeable(Protocol):
         self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
     ) -> Run:
         """Run one replication of the changed system; see `System.run`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one class of jobs cannot exceed, whatever the laws of its times are.
+
+    Parameters
+    ----------
+    class_name
+        Name of the class.
+    throughput_low, throughput_high
+        Lowest and highest throughput (1/s).
+    response_s_low, response_s_high
+        Lowest and highest mean response time (s); infinite without a bound.
+    knee
+        Population at which the asymptotes cross; None for open loads and several classes.
+    resource
+        What sets the highest throughput, empty where nothing does.
+    kind
+        Kind of the bounds, in words.
+    """
+
+    class_name: str
+    throughput_low: float
+    throughput_high: float
+    response_s_low: float
+    response_s_high: float
+    knee: float | None
+    resource: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What formulas say of a point, without a run.
+
+    Parameters
+    ----------
+    values
+        Metric to its value in the base unit, as far as formulas go.
+    is_exact
+        True where theory gives exactly these values for exactly this system.
+    method
+        How they were found, in words.
+    highest
+        Metric to a value that it cannot exceed by the operational laws.
+    overload
+        Why there is no steady state; empty where nothing speaks against one.
+    reasons
+        Why the values are no exact ones, or why there are none; each with its place.
+    limits
+        Bounds of each class of jobs.
+    """
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    is_exact: bool = False
+    method: str = ""
+    highest: Mapping[str, float] = field(default_factory=dict)
+    overload: str = ""
+    reasons: tuple[str, ...] = ()
+    limits: tuple[Limits, ...] = ()
+
+
+@runtime_checkable
+class Forecasts(Protocol):
+    """A system of which formulas say something; optional for a `System`."""
+
+    def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
+        """Return what formulas say of the (changed) system of `config`."""
         ...
 
 

@@ -12,11 +12,12 @@ from headroom import _core
 from headroom.errors import StudyError
 from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Metric, Parameter, Value
+from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
 from headroom.simulation import Model, simulate
 from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
+from headroom.systems.model.forecast import forecast_of
 from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.source import (
@@ -113,6 +114,10 @@ class ModelSystem:
     ) -> Run:
         """Simulate the model of `config` with changed stations and pools once."""
         return self._simulated(changed_model(self._model(config), changes), seed)
+
+    def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
+        """Return what formulas say of the model of `config` with changed stations and pools."""
+        return forecast_of(changed_model(self._model(config), changes))
 
     def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
         """Return the model of `config` as data."""
