@@ -31,6 +31,7 @@ from headroom.analysis.results import (
     StudyResult,
 )
 from headroom.analysis.results_file import FORMAT
+from headroom.analysis.solver_answers import SOLVED_AT_MOST, with_solver_answer
 from headroom.analysis.stopping import in_words, is_precise
 from headroom.analysis.what_if import StoredWhatIfs, compared_metrics
 from headroom.experiment.journal import Journal, ReplicationRow
@@ -122,11 +123,14 @@ def _experiment(
     needed = frozenset(claimed.union(responses, limited))
     analysed = _Analysed(experiment, metrics, responses, needed)
     pictured = set(evenly(len(experiment.points), PICTURES_AT_MOST))
+    solved = set(evenly(len(experiment.points), SOLVED_AT_MOST))
     what_ifs = StoredWhatIfs(experiment, selection, journal)
     for place, point in enumerate(experiment.points):
         rows = selection.rows(experiment, point)
         _add_point(analysed, point, rows, is_pictured=place in pictured)
         _add_what_ifs(analysed, point, rows, what_ifs)
+        if place in solved:
+            analysed.points[-1] = with_solver_answer(analysed.points[-1], experiment, point)
     return analysed
 
 
