@@ -7,7 +7,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from headroom.cli import export_command, init_command, inspect_commands, run_command
+from headroom.cli import (
+    export_command,
+    init_command,
+    inspect_commands,
+    run_command,
+    size_command,
+)
 from headroom.cli.output import error_console
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 from headroom.version import version
@@ -110,6 +116,7 @@ app.command("status")(inspect_commands.status)
 app.command("show")(inspect_commands.show)
 app.command("report")(inspect_commands.report)
 app.command("list")(inspect_commands.list_studies)
+app.command("size")(size_command.size)
 app.command("init")(init_command.init)
 app.command("schema")(export_command.schema)
 app.command("export")(export_command.export)

@@ -69,7 +69,7 @@ def render_study(result: StudyResult, console: Console, *, point: str | None = N
     <BLANKLINE>
     Report: studies/empty/results/report.html
     """
-    screen = _Screen(console)
+    screen = Screen(console)
     if point is None:
         _render_whole(result, screen)
     else:
@@ -77,7 +77,7 @@ def render_study(result: StudyResult, console: Console, *, point: str | None = N
 
 
 @dataclass(frozen=True, slots=True)
-class _Screen:
+class Screen:
     """A console that takes plain text and writes out what it cannot show."""
 
     console: Console
@@ -89,6 +89,7 @@ class _Screen:
         return shown if is_unicode else to_ascii(shown)
 
     def line(self, text: str = "", style: str = "") -> None:
+        """Print one line."""
         self.print(Text(self.clean(text), style=style))
 
     def print(self, shown: RenderableType) -> None:
@@ -109,7 +110,7 @@ class _Screen:
         grid.add_row(self.clean(head), Text(self.clean(text), style=style))
         self.print(grid)
 
-    def table(self, columns: Sequence["_Column"]) -> None:
+    def table(self, columns: Sequence["Column"]) -> None:
         """Print a table; heads wrap at their words, numbers never."""
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
         for column in columns:
@@ -126,6 +127,7 @@ class _Screen:
         self.print(table)
 
     def text(self, text: str, style: str = "") -> Text:
+        """Return a text as the console can show it."""
         return Text(self.clean(text), style=style)
 
 
@@ -137,7 +139,7 @@ def _escaped(sign: str) -> str:
     return " " if sign == "\t" else sign.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def _render_whole(result: StudyResult, screen: _Screen) -> None:
+def _render_whole(result: StudyResult, screen: Screen) -> None:
     screen.line(result.title, "bold")
     if result.question:
         screen.line(result.question, "italic")
@@ -154,7 +156,7 @@ def _render_whole(result: StudyResult, screen: _Screen) -> None:
     screen.line(f"Report: {page.as_posix()}")
 
 
-def _render_experiment(experiment: ExperimentResult, screen: _Screen) -> None:
+def _render_experiment(experiment: ExperimentResult, screen: Screen) -> None:
     column = {"measure": "measured", "model": "simulated"}[experiment.column]
     screen.line(f"{experiment.title or experiment.name} ({column})", "bold")
     topic = ""
@@ -179,7 +181,7 @@ def _messages(point: PointResult) -> list[tuple[str, str]]:
     ]
 
 
-def _render_launcher(experiment: ExperimentResult, screen: _Screen) -> None:
+def _render_launcher(experiment: ExperimentResult, screen: Screen) -> None:
     median = experiment.facts.get("launcher_overhead_s_median")
     largest = experiment.facts.get("launcher_overhead_s_max")
     if median is not None and largest is not None:
@@ -190,7 +192,7 @@ def _render_launcher(experiment: ExperimentResult, screen: _Screen) -> None:
         )
 
 
-def _render_points(experiment: ExperimentResult, screen: _Screen) -> None:
+def _render_points(experiment: ExperimentResult, screen: Screen) -> None:
     levels, states = _level_columns(experiment), _state_columns(experiment)
     found = [_response_column(experiment, metric) for metric in experiment.responses]
     room = screen.console.width - sum(_width(column) + _GAP for column in (*levels, *states))
@@ -210,13 +212,15 @@ def _count_fitting(widths: Sequence[int], room: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Column:
+    """One column of a table: its head and its cells."""
+
     head: str
     cells: list[str]
     is_number: bool = False
 
 
-def _width(column: _Column) -> int:
+def _width(column: Column) -> int:
     """Return the least width of a column: numbers stay whole, words wrap once they are long."""
     words = [len(word) for text in (column.head, *column.cells) for word in text.split()]
     if column.is_number:
@@ -225,10 +229,10 @@ def _width(column: _Column) -> int:
     return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
 
 
-def _level_columns(experiment: ExperimentResult) -> list[_Column]:
+def _level_columns(experiment: ExperimentResult) -> list[Column]:
     points = experiment.points[:_ROWS_AT_MOST]
     return [
-        _Column(
+        Column(
             label_factor(factor),
             [format_level(point.levels.get(factor.name)) for point in points],
             is_number=factor.is_numeric,
@@ -237,20 +241,20 @@ def _level_columns(experiment: ExperimentResult) -> list[_Column]:
     ]
 
 
-def _response_column(experiment: ExperimentResult, metric: str) -> _Column:
+def _response_column(experiment: ExperimentResult, metric: str) -> Column:
     found = [point.estimates.get(metric) for point in experiment.points[:_ROWS_AT_MOST]]
     scale = column_scale(estimate for estimate in found if estimate)
     unit = f" ({scale.label})" if scale and scale.label else ""
     cells = [format_short(estimate, scale=scale) if estimate else "" for estimate in found]
-    return _Column(f"{title_metric(metric)}{unit}", cells, is_number=True)
+    return Column(f"{title_metric(metric)}{unit}", cells, is_number=True)
 
 
-def _state_columns(experiment: ExperimentResult) -> list[_Column]:
+def _state_columns(experiment: ExperimentResult) -> list[Column]:
     points = experiment.points[:_ROWS_AT_MOST]
-    columns = [_Column("n", [str(point.done) for point in points], is_number=True)]
+    columns = [Column("n", [str(point.done) for point in points], is_number=True)]
     if any(point.bottleneck or not point.estimates for point in points):
         head = "Limit" if any(point.bottleneck for point in points) else "State"
-        columns.append(_Column(head, [_limit(point) for point in points]))
+        columns.append(Column(head, [_limit(point) for point in points]))
     return columns
 
 
@@ -262,15 +266,15 @@ def _limit(point: PointResult) -> str:
     return point.bottleneck.name if point.bottleneck and point.bottleneck.limits else "-"
 
 
-def _render_claims(result: StudyResult, screen: _Screen) -> None:
+def _render_claims(result: StudyResult, screen: Screen) -> None:
     claims = result.claims
     screen.line(count_verdicts(claims), "bold")
     screen.table(
         [
-            _Column("Verdict", [claim.verdict for claim in claims]),
-            _Column("Claim", [claim.text for claim in claims]),
-            _Column("Published", [claim.published for claim in claims]),
-            _Column("Ours (95 % interval)", [claim.ours for claim in claims]),
+            Column("Verdict", [claim.verdict for claim in claims]),
+            Column("Claim", [claim.text for claim in claims]),
+            Column("Published", [claim.published for claim in claims]),
+            Column("Ours (95 % interval)", [claim.ours for claim in claims]),
         ]
     )
     for claim in claims:
@@ -290,7 +294,7 @@ def _find_point(result: StudyResult, key: str) -> tuple[ExperimentResult, PointR
     )
 
 
-def _render_point(experiment: ExperimentResult, point: PointResult, screen: _Screen) -> None:
+def _render_point(experiment: ExperimentResult, point: PointResult, screen: Screen) -> None:
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(label_point(point, experiment.factors), "bold")
     screen.line(f"{point.done} done, {point.failed} failed; key {point.key}", "dim")
@@ -305,35 +309,35 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: _Scr
         screen.item("Seeds", ", ".join(str(seed) for seed in point.seeds))
 
 
-def _render_estimates(point: PointResult, screen: _Screen) -> None:
+def _render_estimates(point: PointResult, screen: Screen) -> None:
     found = list(point.estimates.values())
     if found:
         screen.table(
             [
-                _Column("Metric", [estimate.metric for estimate in found]),
-                _Column("Value (95 % interval)", [format_estimate(e) for e in found]),
-                _Column("Centre", [estimate.centre for estimate in found]),
-                _Column("n", [str(estimate.count) for estimate in found], is_number=True),
+                Column("Metric", [estimate.metric for estimate in found]),
+                Column("Value (95 % interval)", [format_estimate(e) for e in found]),
+                Column("Centre", [estimate.centre for estimate in found]),
+                Column("n", [str(estimate.count) for estimate in found], is_number=True),
             ]
         )
 
 
-def _render_what_ifs(point: PointResult, screen: _Screen) -> None:
+def _render_what_ifs(point: PointResult, screen: Screen) -> None:
     if point.what_ifs:
-        screen.table([_Column(*column) for column in what_if_columns(point)])
+        screen.table([Column(*column) for column in what_if_columns(point)])
     for found in point.what_ifs:
         if found.note:
             screen.item("What if", f"{found.text}: {found.note}")
 
 
-def _render_resources(point: PointResult, screen: _Screen) -> None:
+def _render_resources(point: PointResult, screen: Screen) -> None:
     if point.resources:
         names = [f"{resource.name} ({resource.kind})" for resource in point.resources]
         metrics = ("utilization", "queue_len_mean", "wait_s_mean")
-        screen.table([_Column("Part", names), *(_resource_column(point, m) for m in metrics)])
+        screen.table([Column("Part", names), *(_resource_column(point, m) for m in metrics)])
 
 
-def _resource_column(point: PointResult, metric: str) -> _Column:
+def _resource_column(point: PointResult, metric: str) -> Column:
     found = [resource.estimates_among(point.estimates).get(metric) for resource in point.resources]
     cells = [format_short(estimate) if estimate else "" for estimate in found]
-    return _Column(title_metric(metric), cells, is_number=True)
+    return Column(title_metric(metric), cells, is_number=True)

@@ -5,11 +5,14 @@ a station cannot carry is found without any solver.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 from headroom.errors import HeadroomError
 from headroom.experiment.system import Forecast, Limits
 from headroom.simulation import Model
-from headroom.solvers import Bounds, Solution, solve
+
+if TYPE_CHECKING:
+    from headroom.solvers import Bounds, Solution
 
 
 def forecast_of(model: Model) -> Forecast:
@@ -33,13 +36,15 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {full} a load of {load:.3g}: no steady "
             "state"
         )
+    from headroom.solvers import solve  # noqa: PLC0415 - few commands need the solvers
+
     try:
         return _from(solve(model))
     except HeadroomError as error:
         return Forecast(reasons=(error.message,))
 
 
-def _from(solution: Solution) -> Forecast:
+def _from(solution: "Solution") -> Forecast:
     highest = math.fsum(one.throughput_per_s_high for one in solution.bounds)
     is_bounded = bool(solution.bounds) and math.isfinite(highest)
     return Forecast(
@@ -52,7 +57,7 @@ def _from(solution: Solution) -> Forecast:
     )
 
 
-def _limits(bounds: Bounds) -> Limits:
+def _limits(bounds: "Bounds") -> Limits:
     return Limits(
         class_name=bounds.class_name,
         throughput_low=bounds.throughput_per_s_low,
