@@ -36,6 +36,8 @@ from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.extent import Extent, extents_of, is_whole
 from headroom.report.headroom_left import limits_table
+from headroom.report.model_figure import ModelFigure, model_figure
+from headroom.report.model_picture.style import page_rules
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
 from headroom.report.tables import (
     Table,
@@ -66,6 +68,7 @@ class ExperimentView:
     facts: list[tuple[str, str]]
     subtitle: str
     findings: list[Finding]
+    model: ModelFigure | None
     figures: list[Figure]
     details: list[Figure]
     closer: list[PointResult]
@@ -114,7 +117,7 @@ def render_page(result: StudyResult) -> str:
             progress=describe_progress(result),
             environments=_distinct([_environment_view(facts) for facts in result.environments]),
             policy=_policy([*libraries, script]),
-            style=Markup(_template_text("page.css")),  # noqa: S704 - a file of this package
+            style=_style(views),
             libraries=[Markup(library) for library in libraries],  # noqa: S704
             script=Markup(script),  # noqa: S704
             licences=[_licence(name) for name in _LIBRARIES],
@@ -124,6 +127,11 @@ def render_page(result: StudyResult) -> str:
             has_figures=any(view.figures or view.details for view in views),
         )
     )
+
+
+def _style(views: Iterable[ExperimentView]) -> Markup:
+    rules = page_rules() if any(view.model for view in views) else ""
+    return Markup(_template_text("page.css") + rules)  # noqa: S704 - files of this package
 
 
 def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
@@ -138,6 +146,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         facts=flatten(experiment.facts),
         subtitle=_subtitle(experiment),
         findings=find(experiment),
+        model=model_figure(experiment),
         figures=[
             *tradeoff_figures(experiment, marks=extent.marks),
             *sweep_figures(experiment, marks=extent.marks),
@@ -180,6 +189,7 @@ def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResu
             points=[msgspec.structs.replace(p, estimates={}, seeds=[]) for p in view.closer],
             factors=[],
             knees=[],
+            model=None,
         )
         for experiment, view in zip(result.experiments, views, strict=True)
     ]

@@ -15,6 +15,8 @@ from headroom.report.model_picture.words import listed, shortened
 
 __all__ = ["Mark", "Marks", "draw_model"]
 
+_SMALLEST = 0.7
+"""Scale below which a picture is scrolled instead of shrunk further."""
 _CORNER = 7.0
 _TIP = 8.0
 _KEY_ROW = 18.0
@@ -64,7 +66,7 @@ def draw_model(
     parts = [
         f'<svg{space} class="mp" role="img" aria-labelledby="{escape(key)}-t {escape(key)}-d" '
         f'viewBox="{view.left:.1f} {view.top:.1f} {width:.1f} {height:.1f}" '
-        f'width="{width:.0f}" height="{height:.0f}">',
+        f'width="{width:.0f}" height="{height:.0f}" style="min-width:{_SMALLEST * width:.0f}px">',
         f'<title id="{escape(key)}-t">Model {escape(name)}</title>',
         f'<desc id="{escape(key)}-d">{escape(_description(graph, marks))}</desc>',
         rules,

@@ -215,6 +215,8 @@ def _station(node: Node, share: float | None, *, limits: bool) -> Symbol:
     step = 2 * radius + 3.0
     rows = [(place - (drawn - 1) / 2) * step for place in range(drawn)]
     parts = [_queue(-half_width, queue, style)] if queue else []
+    if drawn % 2 == 0:  # The way out leads between two servers.
+        parts.append(f'<path class="mp-thin" d="M{centre:.1f} 0H{half_width:.1f}"/>')
     parts += [_server(centre, row, radius, share, style) for row in rows]
     if not is_stacked:
         words = "\u221e" if is_infinite else _short_count(count)
