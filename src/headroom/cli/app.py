@@ -13,6 +13,7 @@ from headroom.cli import (
     inspect_commands,
     run_command,
     size_command,
+    solve_command,
 )
 from headroom.cli.output import error_console
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
@@ -117,6 +118,7 @@ app.command("show")(inspect_commands.show)
 app.command("report")(inspect_commands.report)
 app.command("list")(inspect_commands.list_studies)
 app.command("size")(size_command.size)
+app.command("solve")(solve_command.solve)
 app.command("init")(init_command.init)
 app.command("schema")(export_command.schema)
 app.command("export")(export_command.export)

@@ -100,15 +100,3 @@ def balanced_throughput(
     level = others * mean / (1.0 + think_s / total)
     low = population / (total + think_s + crowded)
     return low, min(population / (total + think_s + level), 1.0 / largest)
-
-
-def knee_of(demand_s: FloatArray, capacity: FloatArray, *, think_s: float) -> float | None:
-    """Return N* = (D + Z) / (largest D/c), None where no station saturates.
-
-    Examples
-    --------
-    >>> knee_of(np.array([0.05]), np.ones(1), think_s=1.0)
-    21.0
-    """
-    fastest = fastest_per_s(demand_s, capacity)
-    return None if math.isinf(fastest) else float((demand_s.sum() + think_s) * fastest)

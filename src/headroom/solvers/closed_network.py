@@ -18,6 +18,7 @@ from headroom.solvers.errors import assert_within
 from headroom.solvers.forks import walk_time_s
 from headroom.solvers.mva import mean_value_analysis, mva_work
 from headroom.solvers.network import PRIORITY, SHARED, Network
+from headroom.solvers.solution import ROUNDING
 
 WORK_LIMIT = 2e8
 """Multiplications up to which an exact solution is looked for: about a second."""
@@ -125,7 +126,8 @@ def station_waits(network: Network, throughput: FloatArray, jobs: FloatArray) ->
     """Return the mean wait of a visit by Little's law, shape (stations, classes)."""
     rates = network.visits * throughput
     response = np.divide(jobs, rates, out=np.zeros_like(jobs), where=rates > 0)
-    return np.maximum(np.where(rates > 0, response - network.service_s, 0.0), 0.0)
+    waits = np.where(rates > 0, response - network.service_s, 0.0)
+    return np.where(waits > ROUNDING * response, waits, 0.0)
 
 
 def solve_approximately(network: Network) -> Answer:

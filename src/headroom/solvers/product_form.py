@@ -28,9 +28,9 @@ def reasons_against(network: Network) -> list[str]:
     for one in network.classes:
         if one.arrivals.reason:
             found.append(f"class {one.name!r}: {one.arrivals.reason}")
-    for pool, tokens in network.pools.items():
+    for pool in network.pools:
         line = next(one.holds[pool].location for one in network.classes if pool in one.holds)
-        found.append(f"{line}: jobs hold and wait for the {tokens} token(s) of pool {pool!r}")
+        found.append(f"{line}: jobs hold and wait for tokens of pool {pool!r}")
     return found
 
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 from headroom.solvers.bounds import Bounds
 
+ROUNDING = 1e-11
+"""Share of the jobs at a station that the rounding of sums may leave."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSolution:
@@ -50,8 +53,9 @@ class StationSolution:
 
     @property
     def queue_len(self) -> float:
-        """Mean jobs that wait."""
-        return max(self.jobs - self.busy, 0.0)
+        """Mean jobs that wait; what only rounding leaves of them is nobody."""
+        waiting = self.jobs - self.busy
+        return waiting if waiting > ROUNDING * self.jobs else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

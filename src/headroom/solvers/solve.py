@@ -12,7 +12,6 @@ from headroom.solvers.bounds import (
     asymptotic_throughput,
     balanced_throughput,
     fastest_per_s,
-    knee_of,
 )
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.closed_network import (
@@ -207,23 +206,49 @@ def _station(
 
 
 def _bounds(network: Network) -> list[Bounds]:
-    rows = network.queues
-    demands = network.demand_s[rows]
+    names, demands, capacity = _limiters(network)
     offered = demands @ network.rate_per_s
-    servers = np.array([network.stations[row].servers for row in rows])
     found = []
     for column, one in enumerate(network.classes):
-        left = servers - offered + demands[:, column] * one.rate_per_s
+        left = capacity - offered + demands[:, column] * one.rate_per_s
         own = demands[:, column]
         slowest = own / left
-        place = int(slowest.argmax()) if slowest.max(initial=0.0) > 0 else None
-        name = "" if place is None else network.stations[rows[place]].name
-        found.append(
-            _open_bounds(one, own, left, name)
-            if one.is_open
-            else _closed_bounds(network, column, own, left, name)
-        )
+        name = names[int(slowest.argmax())] if slowest.max(initial=0.0) > 0 else ""
+        if one.is_open:
+            found.append(_open_bounds(one, own, left, name))
+        else:
+            found.append(_closed_bounds(network, column, own, left, name))
     return found
+
+
+def _limiters(network: Network) -> tuple[list[str], FloatArray, FloatArray]:
+    """Return what can limit: stations, then pools, with the time that a walk needs of each."""
+    rows = network.queues
+    names = [network.stations[row].name for row in rows]
+    demands = [network.demand_s[row] for row in rows]
+    capacity = [network.stations[row].servers for row in rows]
+    for pool, tokens in network.pools.items():
+        names.append(f"pool {pool}")
+        demands.append(np.array([_held_s(network, column, pool) for column in _columns(network)]))
+        capacity.append(float(tokens))
+    shape = (len(names), len(network.classes))
+    return names, np.array(demands).reshape(shape), np.array(capacity, dtype=np.float64)
+
+
+def _columns(network: Network) -> range:
+    return range(len(network.classes))
+
+
+def _held_s(network: Network, column: int, pool: str) -> float:
+    """Return the token-time (s) of a walk in which nobody waits."""
+    hold = network.classes[column].holds.get(pool)
+    if hold is None:
+        return 0.0
+    used = sum(
+        hold.visits.get(station.name, 0.0) * network.service_s[row, column]
+        for row, station in enumerate(network.stations)
+    )
+    return (hold.delay + float(used)) * hold.most_tokens
 
 
 def _open_bounds(one: JobClass, own: FloatArray, left: FloatArray, name: str) -> Bounds:
@@ -243,25 +268,27 @@ def _closed_bounds(
     network: Network, column: int, own: FloatArray, left: FloatArray, name: str
 ) -> Bounds:
     one = network.classes[column]
-    delays = [k for k, station in enumerate(network.stations) if station.is_delay]
-    think = one.think_s + one.delay_s + float(network.demand_s[delays, column].sum())
-    is_alone = len(network.classes) == 1
-    low, high = asymptotic_throughput(own, left, population=one.population, think_s=think)
+    total = float(network.demand_s[:, column].sum()) + one.think_s + one.delay_s
+    fastest = fastest_per_s(own, left)
+    is_alone = len(network.classes) == 1 and not one.joins
+    low, high = 0.0, min(fastest, one.population / total if total > 0 else math.inf)
     kind = "asymptotic"
     if one.joins:
-        low, high = 0.0, fastest_per_s(own, left)
-    elif network.pools or not is_alone:
-        low = 0.0
-    elif not reasons_against(network) and (left == 1).all():
-        low, high = balanced_throughput(own, population=one.population, think_s=think)
-        kind = "balanced jobs"
+        high = fastest
+    elif is_alone and not network.pools:
+        queues = network.demand_s[network.queues, column]
+        think = total - float(queues.sum())
+        low, high = asymptotic_throughput(queues, left, population=one.population, think_s=think)
+        if not reasons_against(network) and (left == 1).all():
+            low, high = balanced_throughput(queues, population=one.population, think_s=think)
+            kind = "balanced jobs"
     return Bounds(
         class_name=one.name,
         throughput_per_s_low=low,
         throughput_per_s_high=high,
         response_s_low=one.population / high - one.think_s if high > 0 else math.inf,
         response_s_high=one.population / low - one.think_s if low > 0 else math.inf,
-        knee=knee_of(own, left, think_s=think) if is_alone and not one.joins else None,
+        knee=total * fastest if is_alone and math.isfinite(fastest) else None,
         station=name,
         kind=kind,
     )
