@@ -108,6 +108,23 @@ def _used_up(
                 yield table.kind, name
 
 
+def all_doubled(
+    experiment: PlannedExperiment, point: Point, plan: Plan, journal: Journal
+) -> list[tuple[Change, ...]]:
+    """Return the doubling of every station and pool of a point that has run.
+
+    Parameters
+    ----------
+    experiment, point
+        The point.
+    plan, journal
+        The study and its replications.
+    """
+    rows = _done(Selection(plan, journal).rows(experiment, point))
+    found = _changes_at(experiment, point, rows, WhatIf(parts="all"))
+    return [(change,) for change in found]
+
+
 def _is_possible(experiment: PlannedExperiment, point: Point, change: Change) -> bool:
     system = experiment.system
     try:

@@ -14,6 +14,7 @@ from headroom.cli import (
     run_command,
     size_command,
     solve_command,
+    what_if_command,
 )
 from headroom.cli.output import error_console
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
@@ -117,6 +118,7 @@ app.command("status")(inspect_commands.status)
 app.command("show")(inspect_commands.show)
 app.command("report")(inspect_commands.report)
 app.command("list")(inspect_commands.list_studies)
+app.command("what-if")(what_if_command.what_if)
 app.command("size")(size_command.size)
 app.command("solve")(solve_command.solve)
 app.command("init")(init_command.init)

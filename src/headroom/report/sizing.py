@@ -6,8 +6,8 @@ Invariant: prints what `SizingResult` holds.
 from rich.console import Console
 
 from headroom.quantities import format_level
-from headroom.report.terminal import Column, Screen
-from headroom.report.words import count_noun
+from headroom.report.screen import Column, Screen
+from headroom.report.words import count_noun, title_metric
 from headroom.sizing.conclusion import cost_words, format_check
 from headroom.sizing.result import SizingResult, Trial
 
@@ -39,25 +39,40 @@ def effort_words(result: SizingResult) -> str:
 
 def _render_trail(result: SizingResult, screen: Screen) -> None:
     shown = result.trail
-    names = [axis.name for axis in result.axes]
     columns = [Column("#", [str(one.number) for one in shown], is_number=True)]
     columns += [
-        Column(name, [format_level(one.levels[name]) for one in shown], is_number=True)
-        for name in names
+        Column(axis.name, [format_level(one.levels[axis.name]) for one in shown], is_number=True)
+        for axis in result.axes
     ]
-    columns.append(Column("cost", [format_level(one.cost) for one in shown], is_number=True))
-    columns.append(Column("verdict", [one.verdict for one in shown]))
+    columns.append(Column("Cost", [format_level(one.cost) for one in shown], is_number=True))
+    columns.append(Column("Verdict", [one.verdict for one in shown]))
     columns += [
-        Column(target.metric, [_figure(one, target.metric) for one in shown])
+        Column(title_metric(target.metric), [_figure(one, target.metric) for one in shown])
         for target in result.targets
     ]
-    columns.append(Column("n", [str(one.replications or "-") for one in shown], is_number=True))
-    columns.append(Column("looked at because", [_why(one) for one in shown]))
+    columns.append(Column("n", [_effort(one) for one in shown]))
     screen.table(columns)
+    for why, numbers in _reasons(result).items():
+        screen.item(f"# {numbers}", why)
 
 
-def _why(trial: Trial) -> str:
-    return trial.note if trial.how != "simulation" else trial.why
+def _effort(trial: Trial) -> str:
+    return str(trial.replications) if trial.how == "simulation" else trial.how
+
+
+def _reasons(result: SizingResult) -> dict[str, str]:
+    """Return why places were looked at or excluded, with their numbers in the trail."""
+    numbers: dict[str, list[int]] = {}
+    for one in result.trail:
+        why = (
+            one.why
+            if one.how == "simulation"
+            else "a formula excluded it"
+            if one.how == "formula"
+            else "overload"
+        )
+        numbers.setdefault(f"{why}; {one.note}" if one.note else why, []).append(one.number)
+    return {why: ", ".join(map(str, found)) for why, found in numbers.items()}
 
 
 def _figure(trial: Trial, metric: str) -> str:

@@ -18,7 +18,7 @@ from headroom.quantities import (
     format_percent,
     format_scaled,
 )
-from headroom.report.terminal import Column, Screen
+from headroom.report.screen import Column, Screen
 from headroom.report.words import count_noun, title_metric
 
 _STATION_METRICS = {

@@ -6,26 +6,22 @@ written out. Texts of the study are never read as markup.
 Invariant: prints what `StudyResult` holds; the page holds more, never something else.
 """
 
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from rich import box
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.paths import PAGE_NAME, results_folder
-from headroom.quantities import format_level, format_quantity, to_ascii
+from headroom.quantities import format_level, format_quantity
 from headroom.report.charts.detail import remarks_of
 from headroom.report.numbers import format_estimate, format_short
+from headroom.report.screen import Column, Screen, width_of
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
-from headroom.report.what_if import what_if_columns
+from headroom.report.what_if import render_what_if_table
 from headroom.report.words import (
     label_factor,
     label_point,
@@ -34,10 +30,8 @@ from headroom.report.words import (
     why_no_figures,
 )
 
-_VERDICT_STYLES = {"holds": "green", "differs": "red", "undecided": "yellow"}
 _ROWS_AT_MOST = 60
 _GAP = 3
-_WORDS_AT_LEAST = 14
 
 
 def render_study(result: StudyResult, console: Console, *, point: str | None = None) -> None:
@@ -74,69 +68,6 @@ def render_study(result: StudyResult, console: Console, *, point: str | None = N
         _render_whole(result, screen)
     else:
         _render_point(*_find_point(result, point), screen)
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """A console that takes plain text and writes out what it cannot show."""
-
-    console: Console
-
-    def clean(self, text: str) -> str:
-        """Return `text` without signs that steer a terminal or that it cannot show."""
-        shown = "".join(sign if _is_shown(sign) else _escaped(sign) for sign in text)
-        is_unicode = self.console.encoding.lower().startswith("utf")
-        return shown if is_unicode else to_ascii(shown)
-
-    def line(self, text: str = "", style: str = "") -> None:
-        """Print one line."""
-        self.print(Text(self.clean(text), style=style))
-
-    def print(self, shown: RenderableType) -> None:
-        """Print to the console; into a file or a pipe without blanks at the ends of lines."""
-        if self.console.is_terminal:
-            self.console.print(shown, highlight=False)
-            return
-        with self.console.capture() as caught:
-            self.console.print(shown, highlight=False)
-        for line in caught.get().splitlines():
-            self.console.print(Text(line.rstrip()), highlight=False, soft_wrap=True)
-
-    def item(self, head: str, text: str, style: str = "") -> None:
-        """Print a heading and its text side by side, the text indented when it wraps."""
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(width=9, style="dim", no_wrap=True)
-        grid.add_column(ratio=1, overflow="fold")
-        grid.add_row(self.clean(head), Text(self.clean(text), style=style))
-        self.print(grid)
-
-    def table(self, columns: Sequence["Column"]) -> None:
-        """Print a table; heads wrap at their words, numbers never."""
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
-        for column in columns:
-            table.add_column(
-                self.text(column.head),
-                justify="right" if column.is_number else "left",
-                width=_width(column) if column.is_number else None,
-                min_width=_width(column),
-                overflow="fold",
-            )
-        for cells in zip(*(column.cells for column in columns), strict=True):
-            styles = (_VERDICT_STYLES.get(cell, "") for cell in cells)
-            table.add_row(*map(self.text, cells, styles))
-        self.print(table)
-
-    def text(self, text: str, style: str = "") -> Text:
-        """Return a text as the console can show it."""
-        return Text(self.clean(text), style=style)
-
-
-def _is_shown(sign: str) -> bool:
-    return sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs"}
-
-
-def _escaped(sign: str) -> str:
-    return " " if sign == "\t" else sign.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def _render_whole(result: StudyResult, screen: Screen) -> None:
@@ -195,8 +126,8 @@ def _render_launcher(experiment: ExperimentResult, screen: Screen) -> None:
 def _render_points(experiment: ExperimentResult, screen: Screen) -> None:
     levels, states = _level_columns(experiment), _state_columns(experiment)
     found = [_response_column(experiment, metric) for metric in experiment.responses]
-    room = screen.console.width - sum(_width(column) + _GAP for column in (*levels, *states))
-    fitting = max(1, _count_fitting([_width(column) + _GAP for column in found], room))
+    room = screen.console.width - sum(width_of(column) + _GAP for column in (*levels, *states))
+    fitting = max(1, _count_fitting([width_of(column) + _GAP for column in found], room))
     if experiment.points:
         screen.table([*levels, *found[:fitting], *states])
     if len(experiment.points) > _ROWS_AT_MOST:
@@ -209,24 +140,6 @@ def _render_points(experiment: ExperimentResult, screen: Screen) -> None:
 def _count_fitting(widths: Sequence[int], room: int) -> int:
     """Return how many of the first `widths` fit into `room`."""
     return sum(total <= room for total in accumulate(widths))
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table: its head and its cells."""
-
-    head: str
-    cells: list[str]
-    is_number: bool = False
-
-
-def _width(column: Column) -> int:
-    """Return the least width of a column: numbers stay whole, words wrap once they are long."""
-    words = [len(word) for text in (column.head, *column.cells) for word in text.split()]
-    if column.is_number:
-        return max([len(word) for word in column.head.split()] + [len(c) for c in column.cells])
-    natural = max(map(len, (column.head, *column.cells)))
-    return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
 
 
 def _level_columns(experiment: ExperimentResult) -> list[Column]:
@@ -303,8 +216,9 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: Scre
     for remark in remarks_of(point, with_faults=False):
         screen.item("Remark", remark)
     _render_estimates(point, screen)
+    _render_theory(point, screen)
     _render_resources(point, screen)
-    _render_what_ifs(point, screen)
+    render_what_if_table(point, screen)
     if point.seeds:
         screen.item("Seeds", ", ".join(str(seed) for seed in point.seeds))
 
@@ -322,12 +236,28 @@ def _render_estimates(point: PointResult, screen: Screen) -> None:
         )
 
 
-def _render_what_ifs(point: PointResult, screen: Screen) -> None:
-    if point.what_ifs:
-        screen.table([Column(*column) for column in what_if_columns(point)])
-    for found in point.what_ifs:
-        if found.note:
-            screen.item("What if", f"{found.text}: {found.note}")
+def _render_theory(point: PointResult, screen: Screen) -> None:
+    """Print what formulas say beside what was simulated."""
+    if point.solver is None:
+        return
+    screen.item("Theory", point.solver.method or "no formula applies")
+    for number, reason in enumerate(point.solver.reasons):
+        screen.item("" if number else "Because", reason)
+    pairs = pairs_of(point)
+    if pairs:
+        units = [(pair.estimate.unit, pair.estimate.metric) for pair in pairs]
+        theory = [
+            format_given(p.theory, u, metric=m) for p, (u, m) in zip(pairs, units, strict=True)
+        ]
+        screen.table(
+            [
+                Column("Metric", [pair.estimate.metric for pair in pairs]),
+                Column("Simulated", [format_short(pair.estimate) for pair in pairs]),
+                Column("Theory", theory),
+                Column("Difference", [p.difference_text for p in pairs], is_number=True),
+                Column("Interval", [pair.words for pair in pairs]),
+            ]
+        )
 
 
 def _render_resources(point: PointResult, screen: Screen) -> None:

@@ -5,8 +5,11 @@ Invariant: restates `WhatIfResult`; nothing is computed here.
 
 from collections.abc import Iterator
 
+from rich.console import Console
+
 from headroom.analysis.results import Effect, ExperimentResult, PointResult, WhatIfResult
 from headroom.quantities import format_given, format_ratio
+from headroom.report.screen import Column, Screen
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
@@ -136,6 +139,25 @@ def _limit_then(found: WhatIfResult) -> str:
     if found.bottleneck is None:
         return ""
     return found.bottleneck.name if found.bottleneck.limits else "nothing"
+
+
+def render_what_ifs(experiment: ExperimentResult, point: PointResult, console: Console) -> None:
+    """Print what changes give at one point."""
+    screen = Screen(console)
+    screen.line(experiment.title or experiment.name, "bold")
+    screen.line(label_point(point, experiment.factors), "bold")
+    if point.bottleneck is not None:
+        screen.item("Now", f"{_capital(point.bottleneck.evidence)}.")
+    render_what_if_table(point, screen)
+
+
+def render_what_if_table(point: PointResult, screen: Screen) -> None:
+    """Print the changes at a point as a table, and why some have no effects."""
+    if point.what_ifs:
+        screen.table([Column(*column) for column in what_if_columns(point)])
+    for found in point.what_ifs:
+        if found.note:
+            screen.item("What if", f"{found.text}: {found.note}")
 
 
 def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]:

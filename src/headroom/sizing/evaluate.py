@@ -109,7 +109,7 @@ class Evaluator:
         InterruptedSearchError
             The user stopped it.
         """
-        points = tuple(self._point(one) for one in configurations)
+        points = tuple(point_of(self._subject, one) for one in configurations)
         plan = self._plan(points)
         outcome = run_plan(
             plan,
@@ -143,56 +143,62 @@ class Evaluator:
         found = self._rule.judge(experiment, [row.run for row in rows if row.run is not None])
         return found, [row.seed for row in rows[: found.replications]]
 
-    def _point(self, one: Configuration) -> Point:
-        text = text_of(one.changes)
-        levels = {**one.config, **({CHANGE_LEVEL: text} if text else {})}
-        system = self._subject.system
-        content = [system.name, dict(one.config), system.fingerprint(one.config), text]
-        return Point(
-            experiment=EXPERIMENT,
-            key=point_key(EXPERIMENT, levels),
-            levels=levels,
-            config=one.config,
-            fingerprint=digest(content),
-            changes=one.changes,
-            seed_key=SEED_KEY,
-        )
-
     def _plan(self, points: tuple[Point, ...]) -> Plan:
-        spec = Experiment(
-            name=EXPERIMENT,
-            system={"name": self._subject.system.name},
-            replications=Replications(
-                metric=self._rule.targets[0].metric,
-                half_width=0.5,
-                minimum=self._rule.minimum,
-                maximum=self._rule.maximum,
-            ),
-            warm_up=self._subject.warm_up,
+        replications = Replications(
+            metric=self._rule.targets[0].metric,
+            half_width=0.5,
+            minimum=self._rule.minimum,
+            maximum=self._rule.maximum,
         )
-        study = Study(
-            schema=1, name=EXPERIMENT, title="Sizing", seed=self._seed, experiments=[spec]
-        )
-        experiment = PlannedExperiment(
-            spec=spec,
-            system=self._subject.system,
-            setup=self._subject.setup,
-            base=self._subject.base,
-            factors=(),
-            points=points,
-            parameters=(),
-        )
-        return Plan(
-            study=study,
-            folder=self._subject.base,
-            is_quick=False,
-            seed=self._seed,
-            experiments=(experiment,),
-        )
+        return _plan_of(self._subject, points, replications, seed=self._seed)
 
 
-def with_levels(
-    subject: Subject, levels: Mapping[str, Value], changes: Sequence[Change]
-) -> Configuration:
-    """Return the configuration of a subject with these levels of parameters and changes."""
-    return Configuration(config={**subject.config, **levels}, changes=tuple(changes))
+def point_of(subject: Subject, one: Configuration) -> Point:
+    """Return a configuration as a point; all of them share their seeds."""
+    text = text_of(one.changes)
+    levels = {**one.config, **({CHANGE_LEVEL: text} if text else {})}
+    system = subject.system
+    content = [system.name, dict(one.config), system.fingerprint(one.config), text]
+    return Point(
+        experiment=EXPERIMENT,
+        key=point_key(EXPERIMENT, levels),
+        levels=levels,
+        config=one.config,
+        fingerprint=digest(content),
+        changes=one.changes,
+        seed_key=SEED_KEY,
+    )
+
+
+def plan_of(
+    subject: Subject, configs: Sequence[Mapping[str, Value]], rule: Replications, *, seed: int
+) -> Plan:
+    """Return a plan of unchanged configurations of a subject."""
+    points = tuple(point_of(subject, Configuration(config=config)) for config in configs)
+    return _plan_of(subject, points, rule, seed=seed)
+
+
+def _plan_of(subject: Subject, points: tuple[Point, ...], rule: Replications, *, seed: int) -> Plan:
+    spec = Experiment(
+        name=EXPERIMENT,
+        title=subject.name,
+        system={"name": subject.system.name},
+        replications=rule,
+        warm_up=subject.warm_up,
+    )
+    experiment = PlannedExperiment(
+        spec=spec,
+        system=subject.system,
+        setup=subject.setup,
+        base=subject.base,
+        factors=(),
+        points=points,
+        parameters=(),
+    )
+    return Plan(
+        study=Study(schema=1, name=EXPERIMENT, title="Sizing", seed=seed, experiments=[spec]),
+        folder=subject.base,
+        is_quick=False,
+        seed=seed,
+        experiments=(experiment,),
+    )

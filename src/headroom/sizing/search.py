@@ -10,7 +10,8 @@ Invariants: pure and deterministic, no simulation and no clock; the answer was l
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -114,23 +115,36 @@ class Search:
         return [(less, more) for less in met for more in failed if _is_below(less, more)]
 
     def supports(self, is_counted: Callable[[Place], bool]) -> list[Place]:
-        """Return what the answer rests on: the answer and the failures that exclude the rest."""
-        failed = [
-            place
-            for place, verdict in self.looked.items()
-            if verdict != "meets" and is_counted(place)
-        ]
-        best = self.best
-        if best is not None:
-            cost = self._space.cost(best)
-            failed = [place for place in failed if self._reaches_below(place, cost)]
-        if self.is_trusted:
-            failed = _maximal(failed)
-        return ([best] if best is not None else []) + failed
+        """Return what the answer rests on: itself, and failures that exclude all that is cheaper.
 
-    def _reaches_below(self, place: Place, cost: float) -> bool:
-        """Return whether a failure excludes something that would have been cheaper."""
-        return float(self._space.costs[(0,) * len(place)]) < cost
+        Parameters
+        ----------
+        is_counted
+            Whether the verdict about a place can be wrong.
+        """
+        best = self.best
+        if best is None:
+            open_costs = np.ones(self._space.shape, dtype=bool)
+        else:
+            open_costs = self._space.costs < self._space.cost(best)
+        failed = [place for place, verdict in self.looked.items() if verdict != "meets"]
+        chosen = [] if best is None else [best]
+        for place in failed:
+            if not is_counted(place):
+                open_costs[self._excluded_by(place)] = False
+        while failed and open_costs.any():
+            place = max(failed, key=partial(self._count, open_costs))
+            if self._count(open_costs, place) == 0:
+                break
+            open_costs[self._excluded_by(place)] = False
+            chosen.append(place)
+        return chosen
+
+    def _excluded_by(self, place: Place) -> tuple[slice, ...] | Place:
+        return _up_to(place) if self.is_trusted else place
+
+    def _count(self, mask: npt.NDArray[np.bool_], place: Place) -> int:
+        return int(np.count_nonzero(mask[self._excluded_by(place)]))
 
     def _most_telling(self, mask: npt.NDArray[np.bool_]) -> Place:
         """Return the open place that is expected to exclude most."""
@@ -162,8 +176,3 @@ def _above(place: Place) -> tuple[slice, ...]:
 
 def _is_below(less: Place, more: Place) -> bool:
     return less != more and all(a <= b for a, b in zip(less, more, strict=True))
-
-
-def _maximal(places: Iterable[Place]) -> list[Place]:
-    found = list(places)
-    return sorted(one for one in found if not any(_is_below(one, other) for other in found))
