@@ -10,7 +10,10 @@ Invariant: an effect compares equal replications only, sound ones on both sides.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import msgspec
 
 from headroom.analysis.bottleneck import SATURATED
 from headroom.analysis.comparison import paired_ratio
@@ -22,7 +25,7 @@ from headroom.experiment.changes import Change, doubled
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.selection import Selection
-from headroom.experiment.study import WhatIf
+from headroom.experiment.study import WarmUp, WhatIf
 from headroom.experiment.system import Changeable, Column, Metric
 from headroom.experiment.what_if import (
     changed_experiment,
@@ -36,6 +39,8 @@ from headroom.quantities import format_level
 ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
 """Metrics whose change is shown besides the responses of the study."""
 FEWEST_PAIRS = 2
+_Values: TypeAlias = Mapping[int, Mapping[str, float]]
+"""Replication to its metrics."""
 
 
 def planned_what_ifs(plan: Plan, journal: Journal) -> Plan | None:
@@ -174,15 +179,14 @@ class StoredWhatIfs:
         texts = self._texts.get(point.key, [])
         if not texts:
             return []
-        base = _values_by_replication(self._experiment, rows)[0]
-        found = [self._one(point, text, base, result, metrics) for text in texts]
+        found = [self._one(point, text, rows, result, metrics) for text in texts]
         return sorted((one for one in found if one is not None), key=_rank)
 
     def _one(
         self,
         point: Point,
         text: str,
-        base: Mapping[int, Mapping[str, float]],
+        base: Sequence[ReplicationRow],
         result: PointResult,
         metrics: Sequence[str],
     ) -> WhatIfResult | None:
@@ -191,13 +195,14 @@ class StoredWhatIfs:
         rows = self._selection.rows(experiment, changed)
         if not rows:
             return None
-        values, summary = _values_by_replication(experiment, rows)
+        summary = _summary(experiment, rows)
+        before, after = _on_one_stretch(experiment, base, rows, result, summary)
         declared = {metric.name: metric for metric in experiment.system.metrics(point.config)}
         effects = [
             effect
             for metric in metrics
             if metric in declared
-            if (effect := _effect(declared[metric], base, values)) is not None
+            if (effect := _effect(declared[metric], before, after)) is not None
         ]
         return WhatIfResult(
             change=text,
@@ -221,22 +226,43 @@ def compared_metrics(responses: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*responses, *ALWAYS_SHOWN]))
 
 
+def _summary(experiment: PlannedExperiment, rows: Sequence[ReplicationRow]) -> PointSummary:
+    return summarise(experiment, [row.run for row in _done(rows) if row.run is not None])
+
+
+def _on_one_stretch(
+    experiment: PlannedExperiment,
+    base: Sequence[ReplicationRow],
+    changed: Sequence[ReplicationRow],
+    result: PointResult,
+    summary: PointSummary,
+) -> tuple[_Values, _Values]:
+    """Return the values of both systems after the later of their two warm-up cuts.
+
+    Windows that start at different times see different chance, and the pairing would be lost.
+    """
+    if not summary.samples or not result.estimates:
+        return {}, {}
+    cuts_s = [cut.cut_s for cut in (result.warm_up, summary.cut) if cut is not None]
+    warm_up = WarmUp(method="fixed", seconds=max(cuts_s)) if cuts_s else WarmUp(method="none")
+    spec = msgspec.structs.replace(experiment.spec, warm_up=warm_up)
+    cut = replace(experiment, spec=spec)
+    return _values_by_replication(cut, base), _values_by_replication(cut, changed)
+
+
 def _values_by_replication(
     experiment: PlannedExperiment, rows: Sequence[ReplicationRow]
-) -> tuple[dict[int, dict[str, float]], PointSummary]:
-    done = _done(rows)
-    summary = summarise(experiment, [row.run for row in done if row.run is not None])
-    if not summary.samples:
-        return {}, summary
-    numbers = {id(row.run): row.replication for row in done}
+) -> _Values:
+    summary = _summary(experiment, rows)
+    numbers = {id(row.run): row.replication for row in rows}
     pairs = zip(summary.windows, summary.values, strict=True)
-    return {numbers[id(window.run)]: values for window, values in pairs}, summary
+    return {numbers[id(window.run)]: values for window, values in pairs}
 
 
 def _effect(
     metric: Metric,
-    before: Mapping[int, Mapping[str, float]],
-    after: Mapping[int, Mapping[str, float]],
+    before: _Values,
+    after: _Values,
 ) -> Effect | None:
     both = [
         number

@@ -67,7 +67,7 @@ def changed_point(point: Point, changes: Sequence[Change]) -> Point:
         levels=levels,
         fingerprint=digest([point.fingerprint, _MEANING, text]),
         changes=tuple(changes),
-        seed_key=point.key,
+        seed_key=point.seed_key or point.key,
     )
 
 
