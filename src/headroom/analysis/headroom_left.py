@@ -85,7 +85,7 @@ def limit_crossing(
     >>> import numpy as np
     >>> curve = {level: Sample(values=np.array([level - 0.01, level + 0.01]))
     ...          for level in (10.0, 20.0)}
-    >>> limit_crossing(curve, at_most=15.0).level
+    >>> round(limit_crossing(curve, at_most=15.0).level, 6)
     15.0
     >>> limit_crossing(curve, at_most=25.0).note
     'not broken up to 20'

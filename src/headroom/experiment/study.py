@@ -80,14 +80,15 @@ class Replications(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class WarmUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the warm-up is cut: MSER-5, a fixed share of the run, or not at all."""
+    """How the warm-up is cut: found in the runs, a fixed time, or not at all."""
 
     method: Annotated[
-        Literal["mser5", "fixed", "none"],
+        Literal["automatic", "mser5", "fixed", "none"],
         Meta(
-            description="`mser5` finds the cut, `fixed` removes `seconds`, `none` removes nothing."
+            description="`automatic` finds the cut by correlation times, `mser5` by MSER-5 alone; "
+            "`fixed` removes `seconds`, `none` removes nothing."
         ),
-    ] = "mser5"
+    ] = "automatic"
     seconds: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="Simulated or measured time (s) that method `fixed` removes."),

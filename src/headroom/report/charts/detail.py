@@ -104,6 +104,8 @@ def remarks_of(point: PointResult, *, with_faults: bool = True) -> list[str]:
         remarks.append(f"Little's law {state}; {edges}.")
     if point.warm_up and point.warm_up.is_steady and point.warm_up.note:
         remarks.append(f"Warm-up: {point.warm_up.note}.")
+    if point.run_length and point.run_length.note:
+        remarks.append(f"Run length: {point.run_length.note}.")
     head = "Fault" if point.estimates else "No figures"
     return [*remarks, *(f"{head}: {fault}" for fault in point.faults if with_faults)]
 
