@@ -24,6 +24,7 @@ from markupsafe import Markup
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.quantities import format_level
+from headroom.report.beside import theory_table
 from headroom.report.charts.detail import (
     closer_points,
     detail_figures,
@@ -77,6 +78,7 @@ class ExperimentView:
     first_choice: str
     points: Table
     resources: Table | None
+    theory: Table | None
     what_ifs: Table | None
     limits: Table | None
     parameters: Table | None
@@ -158,6 +160,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         first_choice=first_choice(experiment),
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
+        theory=theory_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
         limits=limits_table(experiment),
         parameters=parameters_table(experiment),

@@ -19,6 +19,7 @@ from headroom.analysis.results import (
     StudyResult,
 )
 from headroom.quantities import format_level, format_plain, is_share
+from headroom.report.beside import theory_sentences
 from headroom.report.dimensions import dimensions_of, hold_label
 from headroom.report.headroom_left import headroom_sentences
 from headroom.report.numbers import format_estimate, format_knee
@@ -32,7 +33,9 @@ from headroom.report.words import (
     why_no_figures,
 )
 
-Topic: TypeAlias = Literal["Limit", "What if", "Headroom", "Knee", "Best", "How sure", "Caution"]
+Topic: TypeAlias = Literal[
+    "Limit", "What if", "Headroom", "Knee", "Best", "How sure", "Theory", "Caution"
+]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
 _KNEES_AT_MOST = 4
@@ -58,6 +61,7 @@ def find(experiment: ExperimentResult) -> list[Finding]:
         ("Knee", _knees(experiment)),
         ("Best", _bests(experiment)),
         ("How sure", _sureness(experiment)),
+        ("Theory", theory_sentences(experiment)),
         ("Caution", _cautions(experiment)),
     ]
     return [Finding(topic, text) for topic, texts in groups for text in texts]

@@ -16,6 +16,7 @@ from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.paths import PAGE_NAME, results_folder
 from headroom.quantities import format_level, format_quantity
+from headroom.report.beside import pairs_of
 from headroom.report.charts.detail import remarks_of
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.screen import Column, Screen, width_of
@@ -243,21 +244,22 @@ def _render_theory(point: PointResult, screen: Screen) -> None:
     screen.item("Theory", point.solver.method or "no formula applies")
     for number, reason in enumerate(point.solver.reasons):
         screen.item("" if number else "Because", reason)
-    pairs = pairs_of(point)
+    pairs = [pair for pair in pairs_of(point) if not _is_repeated(pair.estimate.metric, point)]
     if pairs:
-        units = [(pair.estimate.unit, pair.estimate.metric) for pair in pairs]
-        theory = [
-            format_given(p.theory, u, metric=m) for p, (u, m) in zip(pairs, units, strict=True)
-        ]
         screen.table(
             [
                 Column("Metric", [pair.estimate.metric for pair in pairs]),
-                Column("Simulated", [format_short(pair.estimate) for pair in pairs]),
-                Column("Theory", theory),
-                Column("Difference", [p.difference_text for p in pairs], is_number=True),
+                Column("Theory", [pair.theory_text for pair in pairs]),
+                Column("Simulated", [pair.difference_text for pair in pairs], is_number=True),
                 Column("Interval", [pair.words for pair in pairs]),
             ]
         )
+
+
+def _is_repeated(metric: str, point: PointResult) -> bool:
+    """Return whether a metric is that of the only class, which the point's own one repeats."""
+    kind, _, rest = metric.partition(".")
+    return kind == "class" and rest.rpartition(".")[2] in point.estimates
 
 
 def _render_resources(point: PointResult, screen: Screen) -> None:
