@@ -135,7 +135,8 @@ def share_below(counts: FloatArray, histogram: Histogram, values: Sequence[float
     """
     widths = histogram.bin_high - histogram.bin_low
     parts = (np.asarray(values) - histogram.bin_low[:, None]) / widths[:, None]
-    below: FloatArray = counts @ np.clip(parts, 0.0, 1.0)
+    # Not a matrix product: the bits of that depend on the library and on its threads.
+    below: FloatArray = np.add.reduce(counts[:, :, None] * np.clip(parts, 0.0, 1.0), axis=1)
     return below
 
 
