@@ -27,16 +27,21 @@ pub mod holdings;
 pub mod invariants;
 pub mod jobs;
 pub mod line;
+pub mod mmpp;
 pub mod model;
 pub mod occupancy;
 pub mod pools;
 pub mod program;
+pub mod quantile;
+pub mod rate_curve;
 pub mod recorder;
 pub mod result;
+pub mod sampler;
 pub mod series;
 mod service;
 pub mod sharing;
 pub mod snapshots;
+pub mod special;
 pub mod stack_depth;
 mod station_plans;
 pub mod stations;
@@ -44,6 +49,7 @@ pub mod stream;
 pub mod tally;
 pub mod time;
 mod walk;
+pub mod zipf;
 
 #[cfg(test)]
 mod random_models;
@@ -96,7 +102,7 @@ pub fn simulate(
 /// Fails where the data are no valid distribution.
 pub fn draw(json: &[u8], seed: u64, key: u64, count: usize) -> Result<Vec<f64>, SimulationError> {
     let law: distribution::Distribution = serde_json::from_slice(json)?;
-    let sampler = law.compile(time::TICKS_PER_UNIT)?;
+    let mut sampler = law.compile(time::TICKS_PER_UNIT)?;
     let mut stream = stream::open(seed, key);
     Ok((0..count)
         .map(|_| sampler.draw(&mut stream) as f64 / time::TICKS_PER_UNIT)

@@ -29,6 +29,7 @@ impl Engine<'_> {
 
     /// Let `job`, which walks, come to the special `station`.
     pub(super) fn enter(&mut self, job: u32, station: u32) -> Result<(), Failure> {
+        self.state.jobs[job].phase = Phase::Walking;
         let is_kept = self.take_reservation(job, station);
         let is_its_own = self.leaving.is_some_and(|old| old.station == station);
         if !is_kept && !is_its_own && self.station(station).is_full() {
