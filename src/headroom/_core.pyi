@@ -13,7 +13,13 @@ class KernelError(Exception):
     """A model that cannot be run, or a run that had to stop: message and cure."""
 
 def simulate(
-    *, model: bytes, seed: int, completions: int | None = None, time: float | None = None
+    *,
+    model: bytes,
+    seed: int,
+    completions: int | None = None,
+    time: float | None = None,
+    sample_every: float | None = None,
+    trace_limit: int = 0,
 ) -> dict[str, Any]:
     """Run a model once; see `headroom.simulation.simulate`."""
 

@@ -131,6 +131,24 @@ impl Scene<'_> {
         held
     }
 
+    /// Return how much of `thing` nobody holds; a broken server will be repaired.
+    fn free(&self, thing: Thing) -> u32 {
+        match thing {
+            Thing::Pool(index) => self.state.pools[index as usize].free(),
+            Thing::Place(index) => {
+                let station = &self.state.stations[index as usize];
+                let kept = station.special.as_ref().map_or(0, |s| s.reserved);
+                let places = self.plan.stations[index as usize].places;
+                places.saturating_sub(station.present).saturating_sub(kept)
+            }
+            Thing::Server(index) => {
+                let station = &self.state.stations[index as usize];
+                let held = station.special.as_ref().map_or(0, |s| s.held);
+                station.servers.saturating_sub(station.busy).saturating_sub(held)
+            }
+        }
+    }
+
     /// Return those who wait for `thing`, the next one first.
     fn line(&self, thing: Thing) -> Vec<u32> {
         let jobs = &self.state.jobs;
@@ -186,8 +204,8 @@ impl<'run> Reduction<'run> {
             is_stuck: vec![false; slot_count],
             served: Vec::new(),
         };
-        for (index, pool) in state.pools.iter().enumerate() {
-            reduction.available[index] = pool.free();
+        for (index, &thing) in things.iter().enumerate() {
+            reduction.available[index] = scene.free(thing);
         }
         for (index, job) in state.jobs.working() {
             reduction.is_stuck[index as usize] = true;
@@ -200,6 +218,9 @@ impl<'run> Reduction<'run> {
             if !scene.is_waiting(index) {
                 reduction.serve(index);
             }
+        }
+        for index in 0..things.len() {
+            reduction.serve_line(index);
         }
         reduction
     }

@@ -256,8 +256,12 @@ impl Engine<'_> {
             return Ok(());
         }
         let leader = members.remove(0);
-        let finish = self.state.jobs.extra(job).finish;
-        self.state.jobs.extra_mut(leader).finish = finish;
+        let (finish, server) = {
+            let extra = self.state.jobs.extra(job);
+            (extra.finish, extra.server)
+        };
+        let extra = self.state.jobs.extra_mut(leader);
+        (extra.finish, extra.server) = (finish, server);
         let special = self.station(station).special();
         special.batches.insert(leader, members);
         for one in &mut special.serving {

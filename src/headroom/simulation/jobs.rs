@@ -138,6 +138,14 @@ impl Extra {
             prev_sibling: NO_JOB,
         }
     }
+
+    /// Return whether nothing is left of what must not pass to the next job in the slot.
+    const fn is_clean(&self) -> bool {
+        self.occupies == NO_STATION
+            && self.reserved == NO_STATION
+            && self.guard == NO_JOB
+            && self.first_child == NO_JOB
+    }
 }
 
 /// All jobs, their stacks and their attributes.
@@ -186,7 +194,9 @@ impl Jobs {
         if reused != NO_JOB {
             self.first_vacant = self[reused].next;
             self[reused] = job;
-            self.extras[reused as usize] = Extra::new(priority);
+            let extra = &mut self.extras[reused as usize];
+            debug_assert!(extra.is_clean(), "a job ended with {extra:?}");
+            extra.priority = priority;
             if !self.initial.is_empty() {
                 let range = self.attribute_range(reused);
                 self.attributes[range].copy_from_slice(&self.initial);

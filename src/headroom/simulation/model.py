@@ -17,7 +17,7 @@ TimeUnit: TypeAlias = Literal["ps", "ns", "us", "ms", "s", "min", "h"]
 # Numbers, unlike addresses, are never used twice: parts of a dead model stay strangers.
 _MODEL_IDS = itertools.count(1)
 
-FORMAT = 1
+FORMAT = 2
 DEFAULT_COMPLETIONS = 20_000
 SECONDS_PER_UNIT: Mapping[str, float] = {
     "ps": 1e-12,

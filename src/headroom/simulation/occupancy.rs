@@ -10,7 +10,7 @@ const SEGMENT_LIMIT: usize = 16;
 /// Completions of the first segments, before any are joined.
 const FIRST_WIDTH: u64 = 32;
 /// Numbers with a bin of their own.
-const EXACT: u32 = 128;
+pub const EXACT: u32 = 128;
 /// Bins for each factor of two beyond.
 const BINS_PER_OCTAVE: u32 = EXACT / 2;
 

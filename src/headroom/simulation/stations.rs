@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::jobs::{Fifo, Jobs, Phase};
 use super::line::Line;
-use super::occupancy::{Times, bin_of};
+use super::occupancy::{EXACT, Times, bin_of};
 use super::program::{Order, StationPlan};
 use super::sharing::Sharing;
 use super::stream;
@@ -218,39 +218,56 @@ impl Station {
 
     /// Return the totals as they stand at `now`.
     pub fn totals_at(&self, now: SimTime) -> StationTotals {
-        let mut totals = self.totals;
-        self.add_areas(&mut totals, now.since(self.changed));
-        totals
+        let mut station = self.clone();
+        station.advance(now);
+        station.settle();
+        station.totals
     }
 
     /// Bring the areas up to `now`.
+    ///
+    /// At a plain station the numbers of jobs and of busy servers follow from the number present,
+    /// so that the time spent at it says all; see [`Self::settle`].
     #[inline]
     pub fn advance(&mut self, now: SimTime) {
         let ticks = now.since(self.changed);
         self.changed = now;
+        if self.present < EXACT && self.special.is_none() {
+            self.occupancy[self.present as usize] += ticks;
+        } else {
+            self.add_areas(ticks);
+        }
+    }
+
+    fn add_areas(&mut self, ticks: u64) {
         self.occupancy[bin_of(self.present)] += ticks;
+        let queue_len = self.line.len();
         self.totals.busy_area += area(self.busy, ticks);
         self.totals.jobs_area += area(self.present, ticks);
-        self.totals.queue_area += area(self.line.len(), ticks);
+        self.totals.queue_area += area(queue_len, ticks);
         if let Some(special) = &self.special {
             self.totals.blocked_area += area(special.held, ticks);
             self.totals.down_area += area(special.down, ticks);
         }
     }
 
-    fn add_areas(&self, totals: &mut StationTotals, ticks: u64) {
-        totals.busy_area += area(self.busy, ticks);
-        totals.jobs_area += area(self.present, ticks);
-        totals.queue_area += area(self.line.len(), ticks);
-        if let Some(special) = &self.special {
-            totals.blocked_area += area(special.held, ticks);
-            totals.down_area += area(special.down, ticks);
+    /// Move what the occupancy of a plain station says about its areas to the totals.
+    fn settle(&mut self) {
+        if self.special.is_some() {
+            return;
+        }
+        for (present, &ticks) in (0..EXACT).zip(&self.occupancy) {
+            let busy = present.min(self.servers);
+            self.totals.busy_area += area(busy, ticks);
+            self.totals.jobs_area += area(present, ticks);
+            self.totals.queue_area += area(present - busy, ticks);
         }
     }
 
     /// Return the time for each number of jobs present in the segment that ends at `now`.
     pub fn take_occupancy(&mut self, now: SimTime) -> Times {
         self.advance(now);
+        self.settle();
         let empty = vec![0; self.occupancy.len()];
         std::mem::replace(&mut self.occupancy, empty)
     }
