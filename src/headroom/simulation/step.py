@@ -1,0 +1,23 @@
+"""One step of a program, as it is kept: the kernel's data, the line, and its amounts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from headroom.simulation.amounts import Amount
+
+_NOTHING: Mapping[str, Amount] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what the kernel reads, where it was written, and its amounts by their key."""
+
+    data: dict[str, object]
+    location: str
+    amounts: Mapping[str, Amount] = field(default=_NOTHING)
+
+    @property
+    def op(self) -> str:
+        """Name of the step."""
+        return str(self.data["op"])
