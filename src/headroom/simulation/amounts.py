@@ -3,7 +3,9 @@
 An amount is a number, a distribution (drawn each time) or an expression (computed each time).
 """
 
-from collections.abc import Mapping
+import math
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -153,49 +155,41 @@ def _combined(operation: str, left: _Part, right: _Part) -> _Part:
 def _mean_after(
     operation: str, left: _Part, right: _Part, mean: float, other: float
 ) -> float | None:
-    match operation:
-        case "negate":
-            return -mean
-        case "add":
-            return mean + other
-        case "subtract":
-            return mean - other
-        case "multiply" if not (left.has_attributes and right.has_attributes):
-            return mean * other
-        case "divide" if right.is_constant and other != 0:
-            return mean / other
-    if left.is_constant and right.is_constant:
-        return _computed(operation, mean, other)
-    return None
+    is_divisor = right.is_constant and other != 0
+    is_independent = not (left.has_attributes and right.has_attributes)
+    result: float | None = None
+    if operation == "negate":
+        result = -mean
+    elif operation in {"add", "subtract"}:
+        result = mean + other if operation == "add" else mean - other
+    elif operation == "multiply" and is_independent:
+        result = mean * other
+    elif operation == "divide" and is_divisor:
+        result = mean / other
+    elif operation in _ON_NUMBERS and left.is_constant and right.is_constant:
+        result = _computed(operation, mean, other)
+    return result
 
 
 def _computed(operation: str, left: float, right: float) -> float | None:
     """Return the value of an operation on two known numbers."""
-    match operation:
-        case "minimum":
-            return min(left, right)
-        case "maximum":
-            return max(left, right)
-        case "floor":
-            return float(left // 1)
-        case "modulo" if right != 0:
-            return left % right
-        case "less":
-            return float(left < right)
-        case "less_equal":
-            return float(left <= right)
-        case "greater":
-            return float(left > right)
-        case "greater_equal":
-            return float(left >= right)
-        case "equal":
-            return float(left == right)
-        case "not_equal":
-            return float(left != right)
-        case "and":
-            return float(bool(left) and bool(right))
-        case "or":
-            return float(bool(left) or bool(right))
-        case "not":
-            return float(not left)
-    return None
+    if operation == "modulo" and right == 0:
+        return None
+    return float(_ON_NUMBERS[operation](left, right))
+
+
+_ON_NUMBERS: Mapping[str, Callable[[float, float], float]] = {
+    "minimum": min,
+    "maximum": max,
+    "floor": lambda value, _: math.floor(value),
+    "modulo": operator.mod,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "and": lambda left, right: bool(left) and bool(right),
+    "or": lambda left, right: bool(left) or bool(right),
+    "not": lambda value, _: not value,
+}

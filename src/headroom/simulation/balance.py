@@ -62,10 +62,10 @@ def _replies(name: str, body: Body, *, has_replied: bool) -> Task[bool]:
                 )
             has_replied = True
         elif isinstance(node, BranchBlock):
-            answers = []
+            before = has_replied
             for case in node.cases:
-                answers.append((yield _replies(name, case.body, has_replied=has_replied)))
-            has_replied = any(answers) or has_replied
+                answers: bool = yield _replies(name, case.body, has_replied=before)
+                has_replied = has_replied or answers
         elif parts(node):
             _refuse_reply_inside(name, node)
     return has_replied
@@ -171,7 +171,7 @@ class _Balance:
                 self.fail(arm.location, f"ends an arm while the arm holds {_amounts(after)}")
 
     def _attempt(self, node: AttemptBlock, held: Held, kept: Held) -> Task[Held]:
-        after = yield self.sequence(node.work, held, held)
+        after: Held = yield self.sequence(node.work, held, held)
         failed: Held = held
         if node.failed is not None:
             failed = yield self.sequence(node.failed, held, kept)

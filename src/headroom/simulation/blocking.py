@@ -64,7 +64,7 @@ def _smallest_circle(
     following: dict[str, list[str]] = {name: [] for name in places}
     for origin, target in routes:
         following[origin].append(target)
-    waiting = [(places[start], (start,))]
+    waiting: list[tuple[float, tuple[str, ...]]] = [(places[start], (start,))]
     seen: set[str] = set()
     while waiting:
         room, path = heapq.heappop(waiting)

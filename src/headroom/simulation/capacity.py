@@ -1,5 +1,6 @@
 """What open classes offer to stations and pools, against what these can do."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ Shares = Mapping[str, Mapping[str, float]]
 def loads(model: "Model") -> dict[str, float]:
     """Return the load that open classes offer to each station, per server (1 is full)."""
     shares = _station_shares(model, expected_visits(model), list(model.classes.values()))
-    return {name: sum(share.values()) for name, share in shares.items()}
+    return {name: math.fsum(share.values()) for name, share in shares.items()}
 
 
 def refuse_overload(model: "Model") -> None:

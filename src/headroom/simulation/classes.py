@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, choose
@@ -154,7 +154,7 @@ def opened(
         name=name,
         program=program,
         law=law,
-        process=interarrival if is_process else None,  # type: ignore[arg-type]  # seen above
+        process=cast("ArrivalProcess", interarrival) if is_process else None,
         priority=priority,
         batch=None if batch is None else _batch(name, batch),
         initial=initial,

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.holding import Hold, moments
@@ -137,12 +138,19 @@ def _level(node: Node, held: Mapping[str, Hold], pool: str, peaks: Mapping[str, 
 
 
 def _refuse_upgrade(pool: str, examples: list[Edge], jobs: _Jobs, tokens: int) -> None:
-    """Refuse where jobs that hold some tokens of a pool wait for more, and none are left."""
-    kinds = {(edge.held, edge.wanted) for edge in examples}
+    """Refuse where jobs that hold some tokens of a pool wait for more, and none are left.
+
+    With one way to hold and want, as many jobs as fit hold their first part. With several ways,
+    any number of tokens may be held.
+    """
+    ways = {(edge.held, edge.wanted) for edge in examples}
+    largest = max(held for held, _ in ways)
     for edge in examples:
-        step = edge.held if len(kinds) == 1 else 1
-        holders = min(jobs.count * max(held for held, _ in kinds) // step, tokens // step)
-        if tokens - holders * step < edge.wanted:
+        if len(ways) == 1:
+            taken = edge.held * min(jobs.count, tokens // edge.held)
+        else:
+            taken = min(jobs.count * largest, tokens)
+        if tokens - taken < edge.wanted:
             raise SimulationError(
                 f"{edge.wanted_at}: program {edge.program!r} waits for {edge.wanted} token(s) of "
                 f"pool {pool!r} while it holds {edge.held} of it (acquired at {edge.held_at}): "
@@ -161,7 +169,7 @@ def _refuse_opposite_orders(edges: dict[tuple[str, str], Edge], scarce: set[str]
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         circle = list(reversed(error.args[1]))
-        pairs = list(zip(circle, circle[1:], strict=False))
+        pairs = list(pairwise(circle))
         found = [edges[pair] for pair in pairs]
         ways = "; ".join(
             f"{edge.wanted_at}: program {edge.program!r} waits for pool {wanted!r} while it holds "

@@ -184,7 +184,8 @@ class Network:
             as_condition(condition, word, self._program.model_id).to_code(f"{source}, route {n}")
             for n, condition in enumerate(first, start=1)
         ]
-        return [*({"condition": code} for code in codes), {}]
+        cases: list[dict[str, object]] = [{"condition": code} for code in codes]
+        return [*cases, {}]
 
     def _queue(self, name: str, weight: Weight) -> dict[str, str]:
         if not isinstance(weight, (Station, Pool)):

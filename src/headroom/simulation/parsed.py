@@ -17,6 +17,8 @@ class Parsed:
 
     model: "Model"
     trees: dict[str, Body]
+    leads_to: dict[str, frozenset[str]]
+    """Program -> those that it calls or starts itself."""
 
     def started(self) -> frozenset[str]:
         """Return the programs that jobs start beside themselves."""
@@ -34,8 +36,7 @@ class Parsed:
             name = waiting.pop()
             if name not in found:
                 found.add(name)
-                nodes = walk(self.trees[name])
-                waiting += [node.program for node in nodes if isinstance(node, (Call, StartJob))]
+                waiting += sorted(self.leads_to[name])
         return frozenset(found)
 
     def _named(self, kind: type[Call] | type[StartJob]) -> frozenset[str]:
@@ -54,7 +55,8 @@ def parse_model(model: "Model") -> Parsed:
                 cure="write blocks with `with`, and build the model before using it",
             )
         trees[name] = parse(program)
-    return Parsed(model, {name: trees[name] for name in _call_order(trees)})
+    ordered = {name: trees[name] for name in _call_order(trees)}
+    return Parsed(model, ordered, {name: _leads_to(tree) for name, tree in ordered.items()})
 
 
 def until_reply(tree: Body) -> Body:
@@ -63,6 +65,11 @@ def until_reply(tree: Body) -> Body:
         if isinstance(node, Reply):
             return tree[:index]
     return tree
+
+
+def _leads_to(tree: Body) -> frozenset[str]:
+    nodes = walk(tree)
+    return frozenset(node.program for node in nodes if isinstance(node, (Call, StartJob)))
 
 
 def _call_order(trees: dict[str, Body]) -> list[str]:

@@ -20,6 +20,7 @@ from headroom.simulation.structure import (
     Node,
     Task,
     Use,
+    each,
     run_deep,
 )
 
@@ -74,7 +75,7 @@ class _Routes:
             way = self._joined(way, following)
         return way
 
-    def _way(self, node: Node) -> Task[_Way]:
+    def _way(self, node: Node) -> Task[_Way]:  # noqa: PLR0911 - a case for each kind of node
         match node:
             case Use():
                 return _Way(((node.station, node.location),), (node.station,), is_passed=False)
@@ -88,18 +89,18 @@ class _Routes:
                 is_passed = body.is_passed or _may_be_zero(node.count)
                 return _Way(body.first, body.last, is_passed=is_passed)
             case BranchBlock():
-                ways = []
-                for case in node.cases:
-                    ways.append((yield self.sequence(case.body)))
+                ways: list[_Way] = yield each(self.sequence(case.body) for case in node.cases)
                 return _either(ways)
             case NetworkBlock():
-                return (yield self._network(node))
+                network: _Way = yield self._network(node)
+                return network
             case ForkBlock():
                 for arm in node.arms:
                     yield self.sequence(arm.body)
                 return self._pause
             case AttemptBlock():
-                return (yield self._attempt(node))
+                attempt: _Way = yield self._attempt(node)
+                return attempt
         return _Way()
 
     def _attempt(self, node: AttemptBlock) -> Task[_Way]:

@@ -183,7 +183,7 @@ def as_batch(batch: int | tuple[int, int] | None) -> tuple[int, int] | None:
         return None
     if isinstance(batch, tuple) and len(batch) == 2:  # noqa: PLR2004 - least and most
         return batch
-    return (batch, batch)  # type: ignore[return-value]  # checked with the station
+    return (batch, batch)
 
 
 def _check_speeds(name: str, station: Station) -> None:

@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from headroom.simulation.amounts import Amount
-
-_NOTHING: Mapping[str, Amount] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +12,7 @@ class Step:
 
     data: dict[str, object]
     location: str
-    amounts: Mapping[str, Amount] = field(default=_NOTHING)
+    amounts: Mapping[str, Amount] = field(default_factory=dict)
 
     @property
     def op(self) -> str:

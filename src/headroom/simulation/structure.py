@@ -16,7 +16,7 @@ and need what the inner ones gave are written as generators that yield their inn
 run by `run_deep`: programs may be nested deeper than Python's own stack.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -294,7 +294,16 @@ def run_deep(task: Task[T]) -> T:
     return cast("T", result)
 
 
-def _leaf(step: Step) -> Node:
+def each(tasks: Iterable[Task[T]]) -> Task[list[T]]:
+    """Run several recursive functions one after the other; return what each gave."""
+    results: list[T] = []
+    for task in tasks:
+        result: T = yield task
+        results.append(result)
+    return results
+
+
+def _leaf(step: Step) -> Node:  # noqa: PLR0911 - a line for each kind of step
     data, at = step.data, step.location
     match step.op:
         case "use":
@@ -319,7 +328,7 @@ def _leaf(step: Step) -> Node:
     raise AssertionError(step.op)
 
 
-def _block(step: Step, inside: list[Any]) -> Any:  # noqa: ANN401 - a node, or a part of one
+def _block(step: Step, inside: list[Any]) -> Any:  # noqa: ANN401, PLR0911 - any kind of node or part
     data, at, body = step.data, step.location, tuple(inside)
     match step.op:
         case "loop":

@@ -34,6 +34,7 @@ from headroom.simulation.structure import (
     StartJob,
     Task,
     Use,
+    each,
     run_deep,
     walk,
 )
@@ -148,6 +149,9 @@ class _Counter:
         self.programs: dict[str, _Tally] = {}
         self.groups: list[frozenset[str]] = []
         self.constants = _constants(parsed)
+        self._assigned_by: dict[str, set[str]] = {}
+        for name, tree in parsed.trees.items():
+            self._assigned_by[name] = self._assigned(tree)
 
     def sequence(self, body: Body, known: Attributes) -> Task[_Tally]:
         """Return the tally of a list of steps."""
@@ -177,40 +181,50 @@ class _Counter:
             known[node.attribute] = value
 
     def _assigned(self, body: Body) -> set[str]:
-        """Return the attributes that some step of `body` may change."""
-        found = set()
+        """Return the attributes that some step of `body`, or what it calls, may change."""
+        if not self._model.attributes:
+            return set()
+        found: set[str] = set()
         for node in walk(body):
             if isinstance(node, Assign):
                 found.add(node.attribute)
             elif isinstance(node, Call):
-                found |= self._assigned(self._parsed.trees[node.program])
+                found |= self._assigned_by[node.program]
         return found
 
     def _node(self, node: Node, known: Attributes) -> Task[_Tally]:
+        """Return the tally of one node."""
+        result: _Tally
+        match node:
+            case LoopBlock():
+                result = yield self._loop(node, known)
+            case BranchBlock():
+                result = yield self._branch(node, known)
+            case NetworkBlock():
+                result = yield self._network(node, known)
+            case ForkBlock():
+                result = yield self._fork(node, known)
+            case AttemptBlock():
+                result = yield self._attempt(node, known)
+            case _:
+                result = self._leaf(node, known)
+        return result
+
+    def _leaf(self, node: Node, known: Attributes) -> _Tally:
+        """Return the tally of a step that is no block."""
         match node:
             case Use():
                 return self._use(node, known)
+            case Call():
+                return self._call(node)
             case Delay():
                 mean = mean_of(node.time, known)
                 return _Tally(time=max(mean or 0.0, 0.0), is_exact=mean is not None)
-            case Acquire():
-                return _Tally(held={node.pool: node.tokens})
-            case Release():
-                return _Tally(held={node.pool: -node.tokens})
-            case Call():
-                return self._call(node)
+            case Acquire() | Release():
+                sign = 1 if isinstance(node, Acquire) else -1
+                return _Tally(held={node.pool: sign * node.tokens})
             case StartJob():
                 return _Tally(starts={node.program: 1.0})
-            case LoopBlock():
-                return (yield self._loop(node, known))
-            case BranchBlock():
-                return (yield self._branch(node, known))
-            case NetworkBlock():
-                return (yield self._network(node, known))
-            case ForkBlock():
-                return (yield self._fork(node, known))
-            case AttemptBlock():
-                return (yield self._attempt(node, known))
         return _Tally()
 
     def _use(self, node: Use, known: Attributes) -> _Tally:
@@ -254,9 +268,7 @@ class _Counter:
         is_unknown = node.kind in _UNKNOWN
         bodies = tuple(inner for case in node.cases for inner in case.body)
         inside = self._inside(known, bodies, is_chosen=True) if is_unknown else known
-        tallies = []
-        for case in node.cases:
-            tallies.append((yield self.sequence(case.body, inside)))
+        tallies: list[_Tally] = yield each(self.sequence(c.body, inside) for c in node.cases)
         if is_unknown:
             tally = _least(tallies)
         else:
@@ -280,9 +292,7 @@ class _Counter:
         bodies = tuple(step for inner in node.nodes for step in inner.body)
         is_chosen = any(inner.kind in _UNKNOWN for inner in node.nodes)
         inside = self._inside(known, bodies, is_chosen=is_chosen)
-        tallies = []
-        for inner in node.nodes:
-            tallies.append((yield self.sequence(inner.body, inside)))
+        tallies: list[_Tally] = yield each(self.sequence(n.body, inside) for n in node.nodes)
         is_by_queue = any(inner.kind in _BY_QUEUE for inner in node.nodes)
         tally = _Tally(is_exact=not is_chosen and not is_by_queue)
         if any(part.may_fail for part in tallies):
@@ -320,7 +330,9 @@ class _Counter:
         return tally
 
     def _attempt(self, node: AttemptBlock, known: Attributes) -> Task[_Tally]:
-        work = yield self.sequence(node.work, self._inside(known, node.work, is_chosen=False))
+        work: _Tally = yield self.sequence(
+            node.work, self._inside(known, node.work, is_chosen=False)
+        )
         if node.timeout is None and not work.may_fail:
             return work
         tally = _Tally(is_exact=False)
