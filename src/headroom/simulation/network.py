@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from headroom.simulation.program import Program
 
 
-class Leave:
-    """Where a route leaves its network; there is one, `Network.leave`."""
+class Leave(str):
+    """Where a route leaves its network; there is one, `Network.leave`.
+
+    It is an empty text, which no node may be named, so that it can stand among names.
+    """
 
     __slots__ = ()
 
@@ -34,9 +37,8 @@ class Leave:
 
 LEAVE: Final = Leave()
 
-Target: TypeAlias = str | Leave
 Weight: TypeAlias = float | Expression | Station | Pool | None
-Routes: TypeAlias = Target | Sequence[Target] | Mapping[str, Weight] | Mapping[Target, Weight]
+Routes: TypeAlias = str | Sequence[str] | Mapping[str, Weight]
 
 
 class Network:
@@ -54,7 +56,7 @@ class Network:
         self._program = program
         self._number = number
         self._location = caller_location()
-        self._targets: dict[str, tuple[tuple[Target, ...], str]] = {}
+        self._targets: dict[str, tuple[tuple[str, ...], str]] = {}
 
     @contextmanager
     def node(
@@ -117,17 +119,18 @@ class Network:
                 cure="give each node of a network its own name",
             )
 
-    def _weights(self, name: str, to: Routes, policy: Policy) -> dict[Target, Weight]:
+    def _weights(self, name: str, to: Routes, policy: Policy) -> dict[str, Weight]:
         """Return target -> weight, whichever way the routes were written."""
+        weights: dict[str, Weight]
         if isinstance(to, Mapping):
-            weights: dict[Target, Weight] = dict(to.items())
-        elif isinstance(to, (str, Leave)):
+            weights = dict(to.items())
+        elif isinstance(to, str):
             weights = {to: 1.0 if policy == "probability" else None}
         elif isinstance(to, Sequence):
             weights = dict.fromkeys(to, 1 / len(to) if policy == "probability" and to else None)
         else:
             weights = {}
-        if not weights or not all(isinstance(target, (str, Leave)) for target in weights):
+        if not weights or not all(isinstance(target, str) for target in weights):
             raise self._program.error(
                 f"gives node {name!r} the routes {to!r}",
                 cure="name a node, net.leave, or several of them: to={'disk': 0.5, net.leave: 0.5}",
@@ -135,7 +138,7 @@ class Network:
         return weights
 
     def _routes(
-        self, name: str, weights: dict[Target, Weight], policy: Policy, source: str
+        self, name: str, weights: dict[str, Weight], policy: Policy, source: str
     ) -> tuple[str, list[dict[str, object]]]:
         """Return how a route is chosen, and the routes as the kernel reads them."""
         kind: str = policy
@@ -153,9 +156,7 @@ class Network:
         nodes = [None if target is LEAVE else target for target in weights]
         return kind, [{"node": node, **case} for node, case in zip(nodes, cases, strict=True)]
 
-    def _probabilities(
-        self, name: str, weights: Mapping[Target, Weight]
-    ) -> list[dict[str, object]]:
+    def _probabilities(self, name: str, weights: Mapping[str, Weight]) -> list[dict[str, object]]:
         shares = [float(w) if is_number(w) else math.nan for w in weights.values()]  # type: ignore[arg-type]
         if not all(0 <= share <= 1 for share in shares):
             raise self._program.error(
@@ -171,7 +172,7 @@ class Network:
         return [{"probability": share} for share in shares]
 
     def _conditions(
-        self, name: str, weights: Mapping[Target, Weight], source: str
+        self, name: str, weights: Mapping[str, Weight], source: str
     ) -> list[dict[str, object]]:
         *first, last = weights.values()
         if last is not None:
