@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -86,7 +86,7 @@ LEAVES: st.SearchStrategy[Pair] = st.one_of(
 def applied(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
     def apply(name: str, left: Pair, right: Pair) -> Pair:
         operands = [left] if name in UNARY else [left, right]
-        build = BUILT.get(name, MEANING[name])
+        build = cast("Callable[..., Expression]", BUILT.get(name, MEANING[name]))
         value = float(MEANING[name](*(value for _, value in operands)))
         return build(*(expression for expression, _ in operands)), value
 
