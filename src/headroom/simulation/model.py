@@ -156,7 +156,8 @@ class Model:
             One factor (> 0) a server: a service takes its drawn time divided by the speed of its
             server. A job takes the fastest free server.
         buffer
-            Waiting places beside those in service (>= 0); None is unlimited.
+            Places beside one for each server (>= 0), so that there is room for servers + buffer
+            jobs in all; None is room for everybody.
         when_full
             ``"block"``: who wants to enter stays where it is and holds its server there (blocking
             after service). ``"reject"``: its innermost attempt fails; a job without one is lost.

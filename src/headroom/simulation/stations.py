@@ -44,12 +44,8 @@ class Station:
 
     @property
     def capacity(self) -> float:
-        """Jobs that find room, in service or waiting; infinite without a buffer limit."""
-        if self.buffer is None:
-            return float("inf")
-        most = self.batch[1] if self.batch else 1
-        served = self.limit if self.discipline == "ps" and self.limit else self.servers * most
-        return float(served + self.buffer)
+        """Jobs that find room, in service or waiting; infinite without a buffer."""
+        return float("inf") if self.buffer is None else float(self.servers + self.buffer)
 
     @property
     def blocks(self) -> bool:
@@ -222,11 +218,6 @@ def _check_discipline(name: str, station: Station) -> None:
             f"{name} has infinitely many servers, so nobody waits",
             cure="leave servers and buffer out, or choose another discipline",
         )
-    if station.discipline == "ps" and station.buffer is not None and station.limit is None:
-        raise refused(
-            f"{name} has a buffer, but all of its jobs are served at once and none waits",
-            cure="give limit=, the jobs that share the servers; the buffer is for the others",
-        )
 
 
 def _check_batch(name: str, station: Station, batch: tuple[int, int]) -> None:
@@ -238,5 +229,5 @@ def _check_batch(name: str, station: Station, batch: tuple[int, int]) -> None:
             f"{name} takes jobs in batches, but its discipline is {station.discipline}",
             cure="choose fcfs, lcfs, priority or random for batch service",
         )
-    if station.buffer is not None and station.buffer + station.servers * most < least:
+    if station.capacity < least:
         raise refused(f"{name} has no room for a batch of {least}", cure="give a larger buffer")
