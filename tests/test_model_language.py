@@ -90,7 +90,9 @@ def _computing(model: Model, request: Program, size: Attribute) -> None:
     request.prioritize(-size % 3)
     request.use(model.stations["cloud"], 2 + size * 0.1)
     with request.loop(floor(size)):
-        request.use(model.stations["stack"], 0.1, reserve=True)
+        request.use(model.stations["stack"], 0.1)
+    request.use(model.stations["stack"], 0.1, reserve=True)
+    request.use(model.stations["bus"], exponential(1))
     with request.loop(discrete([1, 3], weights=[2, 1])):
         request.use(model.stations["desk"], 0.1)
 

@@ -1,8 +1,9 @@
 """What is checked in a model before it runs.
 
 The builder refuses single wrong steps as they are written; here whole programs are looked at, each
-topic in its own module: what is held (`balance`), what is reached (`reachability`), who could wait
-for whom (`deadlocks`, `blocking`), which load is offered (`capacity`). Messages name the line on
+topic in its own module: what is held (`balance`), what is reached (`reachability`), which place is
+reserved (`reservations`), who could wait for whom (`deadlocks`, `blocking`), which load is offered
+(`capacity`). Messages name the line on
 which the step was written.
 """
 
@@ -18,6 +19,7 @@ from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import parse_model
 from headroom.simulation.reachability import check_reachability
+from headroom.simulation.reservations import check_reservations
 
 if TYPE_CHECKING:
     from headroom.simulation.model import Model
@@ -48,6 +50,7 @@ def check_model(model: "Model") -> None:
     check_balance(parsed)
     check_replies(parsed)
     check_reachability(parsed)
+    check_reservations(parsed)
     check_token_cycles(parsed)
     check_blocking_cycles(parsed)
     _refuse_unknown_attributes(model)

@@ -60,7 +60,7 @@ class Program:
         """Queue for a server of `station` and occupy it for `service`.
 
         The time is divided by the server's speed. With `reserve` the service starts only when a
-        place at the next station is free (blocking before service).
+        place is free at the next station, which must follow directly (blocking before service).
         """
         self._check_own(station, Station, "station")
         source = self._source(f"use {station.name}")

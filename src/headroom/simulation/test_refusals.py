@@ -455,6 +455,24 @@ def coarse_expression(model: Model, program: Program) -> None:
     program.use(model.stations["cpu"], floor(1) * 1e-9 * exponential(1))  # wrong
 
 
+def reserve_for_a_pause(model: Model, program: Program) -> None:
+    program.use(model.stations["cpu"], 1, reserve=True)  # wrong
+    program.delay(1)
+    program.use(model.station("narrow", buffer=1), 1)
+
+
+def reserve_where_there_is_room(model: Model, program: Program) -> None:
+    program.use(model.stations["cpu"], 1, reserve=True)  # wrong
+    program.use(model.stations["disk"], 1)
+
+
+def reserve_before_a_choice(model: Model, program: Program) -> None:
+    narrow = model.station("narrow", buffer=1)
+    program.use(model.stations["cpu"], 1, reserve=True)  # wrong
+    with program.branch("round_robin") as branch, branch.case():
+        program.use(narrow, 1)
+
+
 CASES: dict[Write, str] = {
     network_to_nowhere: "node 'a' leads to 'b', which is no node of its network",
     network_without_way_out: "never leaves its network from node 'b'",
@@ -537,6 +555,9 @@ CASES: dict[Write, str] = {
     fewer_than_none: "has -1 jobs at time 0",
     no_interarrival: "class 'users' has no time between arrivals",
     computed_interarrival: "is the expression now, but no job computes it",
+    reserve_for_a_pause: "reserves a place before its service at station 'cpu', but uses no",
+    reserve_where_there_is_room: "reserves a place before its service at station 'cpu'",
+    reserve_before_a_choice: "reserves a place before its service at station 'cpu'",
     coarse_expression: "its draws would be distorted",
 }
 
@@ -563,6 +584,21 @@ def test_a_case_may_have_a_computed_probability_of_nothing_or_all(probability: f
                 program.delay(1)
             with net.node("b", to=net.leave):
                 program.delay(1)
+
+    assert model_with(write).to_json()
+
+
+def test_a_place_may_be_reserved_out_of_a_case() -> None:
+    def write(model: Model, program: Program) -> None:
+        narrow, pool = model.station("narrow", buffer=1), model.pools["memory"]
+        with program.branch() as branch:
+            with branch.case(0.5):
+                program.acquire(pool)
+                program.use(model.stations["cpu"], 1, reserve=True)
+                program.release(pool)
+            with branch.otherwise():
+                pass
+        program.use(narrow, 1)
 
     assert model_with(write).to_json()
 
