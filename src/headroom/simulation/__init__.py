@@ -4,6 +4,7 @@ Build a `Model` of stations, pools, programs and job classes, then `simulate` it
 docs/background/simulation-kernel.md for how the kernel works and what it promises.
 """
 
+from headroom.simulation.blocks import Attempt, Branch, Fork
 from headroom.simulation.distribution import (
     Distribution,
     bounded_pareto,
@@ -22,33 +23,46 @@ from headroom.simulation.distribution import (
     weibull,
 )
 from headroom.simulation.errors import SimulationError
+from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
 from headroom.simulation.model import Model
-from headroom.simulation.program import Branch, Fork, Pool, Program, Station
+from headroom.simulation.network import Network
+from headroom.simulation.program import Program
 from headroom.simulation.result import ClassHistogram, ClassSeries, SimulationResult, Table
 from headroom.simulation.run import simulate
+from headroom.simulation.stations import Pool, Station
+from headroom.simulation.visits import Visits
 
 __all__ = [
+    "Attempt",
+    "Attribute",
     "Branch",
     "ClassHistogram",
     "ClassSeries",
     "Distribution",
+    "Expression",
     "Fork",
     "Model",
+    "Network",
     "Pool",
     "Program",
     "SimulationError",
     "SimulationResult",
     "Station",
     "Table",
+    "Visits",
     "bounded_pareto",
     "constant",
     "discrete",
+    "draw",
     "empirical",
     "erlang",
     "exponential",
+    "floor",
     "gamma",
     "hyperexponential",
     "lognormal",
+    "maximum",
+    "minimum",
     "normal",
     "pareto",
     "simulate",
