@@ -4,12 +4,27 @@ Build a `Model` of stations, pools, programs and job classes, then `simulate` it
 docs/background/simulation-kernel.md for how the kernel works and what it promises.
 """
 
+from headroom.simulation.arrivals import (
+    ArrivalProcess,
+    bursty,
+    changing_rate,
+    mmpp,
+    on_off,
+    trace,
+)
+from headroom.simulation.compound_laws import coxian, from_moments, hypoexponential, mixture
+from headroom.simulation.discrete_laws import (
+    discrete,
+    empirical,
+    geometric,
+    nurand,
+    replay,
+    zipf,
+)
 from headroom.simulation.distribution import (
     Distribution,
     bounded_pareto,
     constant,
-    discrete,
-    empirical,
     erlang,
     exponential,
     gamma,
@@ -22,16 +37,19 @@ from headroom.simulation.distribution import (
     weibull,
 )
 from headroom.simulation.errors import SimulationError
+from headroom.simulation.fitting import Fit, from_samples
 from headroom.simulation.model import Model
 from headroom.simulation.program import Branch, Fork, Pool, Program, Station
 from headroom.simulation.result import ClassHistogram, ClassSeries, SimulationResult, Table
 from headroom.simulation.run import simulate
 
 __all__ = [
+    "ArrivalProcess",
     "Branch",
     "ClassHistogram",
     "ClassSeries",
     "Distribution",
+    "Fit",
     "Fork",
     "Model",
     "Pool",
@@ -41,18 +59,32 @@ __all__ = [
     "Station",
     "Table",
     "bounded_pareto",
+    "bursty",
+    "changing_rate",
     "constant",
+    "coxian",
     "discrete",
     "empirical",
     "erlang",
     "exponential",
+    "from_moments",
+    "from_samples",
     "gamma",
+    "geometric",
     "hyperexponential",
+    "hypoexponential",
     "lognormal",
+    "mixture",
+    "mmpp",
     "normal",
+    "nurand",
+    "on_off",
     "pareto",
+    "replay",
     "simulate",
+    "trace",
     "triangular",
     "uniform",
     "weibull",
+    "zipf",
 ]
