@@ -147,6 +147,7 @@ class Distribution:
 
 _COMPOUND = ("sum", "mixture", "scaled")
 _LONGEST_LIST = 8
+_LONGEST_NUMBER = 9
 
 
 def _as_tuple(value: Parameter) -> tuple[Any, ...]:
@@ -160,6 +161,8 @@ def _data_of(value: Parameter) -> object:
 
 
 def _text_of(name: str, value: Parameter) -> str:
+    if isinstance(value, float) and len(str(value)) > _LONGEST_NUMBER:
+        return f"{name}={value:.6g}"
     if not isinstance(value, tuple):
         return f"{name}={value}"
     if len(value) > _LONGEST_LIST:

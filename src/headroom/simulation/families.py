@@ -33,6 +33,8 @@ from headroom.simulation.distribution import (
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 100
+# So many deviations away, nothing that counts in 64 bits is cut off.
+_FAR_FROM_ZERO = 9.0
 
 
 class Reference(Protocol):
@@ -219,6 +221,8 @@ def _normal(sample: Floats) -> Distribution:
     """Fit by mean and variance, which are all that the likelihood asks of the sample."""
     mean, variance = float(sample.mean()), float(sample.var())
     unit = math.sqrt(variance)
+    if mean > _FAR_FROM_ZERO * unit:
+        return normal(mean, unit)
 
     def loss(point: Floats) -> float:
         centre, deviation = point[0], math.exp(point[1])
