@@ -79,18 +79,36 @@ mod _core {
 
     /// Draw values of a distribution; see `headroom.simulation.Distribution.draw`.
     #[pyfunction]
-    #[pyo3(signature = (*, distribution, seed, key, count))]
+    #[pyo3(signature = (*, distribution, seed, key, count, sampling = "fast"))]
     fn draw<'py>(
         py: Python<'py>,
         distribution: &[u8],
         seed: u64,
         key: u64,
         count: usize,
+        sampling: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let sampling = sampling.parse().map_err(|error| raise(&error))?;
         let values = py
-            .detach(|| kernel::draw(distribution, seed, key, count))
+            .detach(|| kernel::draw(distribution, seed, key, count, sampling))
             .map_err(|error| raise(&error))?;
         floats(py, &values)
+    }
+
+    /// Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`.
+    #[pyfunction]
+    #[pyo3(signature = (*, process, seed, key, count))]
+    fn draw_arrivals<'py>(
+        py: Python<'py>,
+        process: &[u8],
+        seed: u64,
+        key: u64,
+        count: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let times = py
+            .detach(|| kernel::arrivals::draw(process, seed, key, count))
+            .map_err(|error| raise(&error))?;
+        floats(py, &times)
     }
 
     fn raise(error: &kernel::SimulationError) -> PyErr {

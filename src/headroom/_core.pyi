@@ -23,5 +23,10 @@ def simulate(
 ) -> dict[str, Any]:
     """Run a model once; see `headroom.simulation.simulate`."""
 
-def draw(*, distribution: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
+def draw(
+    *, distribution: bytes, seed: int, key: int, count: int, sampling: str = "fast"
+) -> npt.NDArray[np.float64]:
     """Draw values of a distribution; see `headroom.simulation.Distribution.draw`."""
+
+def draw_arrivals(*, process: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
+    """Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`."""

@@ -4,13 +4,27 @@ Build a `Model` of stations, pools, programs and job classes, then `simulate` it
 docs/background/simulation-kernel.md for how the kernel works and what it promises.
 """
 
-from headroom.simulation.blocks import Attempt, Branch, Fork
+from headroom.simulation.arrivals import (
+    ArrivalProcess,
+    bursty,
+    changing_rate,
+    mmpp,
+    on_off,
+    trace,
+)
+from headroom.simulation.compound_laws import coxian, from_moments, hypoexponential, mixture
+from headroom.simulation.discrete_laws import (
+    discrete,
+    empirical,
+    geometric,
+    nurand,
+    replay,
+    zipf,
+)
 from headroom.simulation.distribution import (
     Distribution,
     bounded_pareto,
     constant,
-    discrete,
-    empirical,
     erlang,
     exponential,
     gamma,
@@ -23,7 +37,7 @@ from headroom.simulation.distribution import (
     weibull,
 )
 from headroom.simulation.errors import SimulationError
-from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
+from headroom.simulation.fitting import Fit, from_samples
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
@@ -33,13 +47,12 @@ from headroom.simulation.stations import Pool, Station
 from headroom.simulation.visits import Visits
 
 __all__ = [
-    "Attempt",
-    "Attribute",
+    "ArrivalProcess",
     "Branch",
     "ClassHistogram",
     "ClassSeries",
     "Distribution",
-    "Expression",
+    "Fit",
     "Fork",
     "Model",
     "Network",
@@ -51,22 +64,33 @@ __all__ = [
     "Table",
     "Visits",
     "bounded_pareto",
+    "bursty",
+    "changing_rate",
     "constant",
+    "coxian",
     "discrete",
     "draw",
     "empirical",
     "erlang",
     "exponential",
-    "floor",
+    "from_moments",
+    "from_samples",
     "gamma",
+    "geometric",
     "hyperexponential",
+    "hypoexponential",
     "lognormal",
-    "maximum",
-    "minimum",
+    "mixture",
+    "mmpp",
     "normal",
+    "nurand",
+    "on_off",
     "pareto",
+    "replay",
     "simulate",
+    "trace",
     "triangular",
     "uniform",
     "weibull",
+    "zipf",
 ]

@@ -108,8 +108,6 @@ fn the_moments_of_the_draws_are_those_of_the_law() {
 type Known = (&'static str, fn(f64) -> f64);
 
 fn known_laws() -> Vec<Known> {
-    let normal = |x: f64| 1.0 - normal_upper(x);
-    let _ = normal;
     vec![
         (r#"{"kind":"uniform","low":1,"high":3}"#, |x| {
             (x - 1.0) / 2.0
@@ -182,7 +180,7 @@ fn one_number_laws() -> impl Iterator<Item = &'static str> {
     let composed = ["constant", "nurand", "coxian", "sum", "mixture"];
     let is_plain = move |json: &&str| {
         let is_kind = |kind: &&str| json.starts_with(&format!(r#"{{"kind":"{kind}""#));
-        !composed.iter().any(|kind| is_kind(kind))
+        !composed.iter().any(is_kind)
     };
     MOMENTS.into_iter().map(|entry| entry.0).filter(is_plain)
 }

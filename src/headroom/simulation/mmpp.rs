@@ -131,11 +131,11 @@ fn stationary(switch_rates: &[Vec<f64>]) -> Vec<f64> {
     }
     let mut shares = vec![1.0];
     for state in 1..count {
-        shares.push(
-            (0..state)
-                .map(|from| shares[from] * rates[from][state])
-                .sum(),
-        );
+        let inflow = shares
+            .iter()
+            .zip(&rates)
+            .map(|(share, row)| share * row[state]);
+        shares.push(inflow.sum());
     }
     let total: f64 = shares.iter().sum();
     shares.iter().map(|share| share / total).collect()
@@ -169,22 +169,16 @@ mod tests {
 
     #[test]
     fn a_process_without_arrivals_or_with_a_dead_end_is_refused() {
-        let cases: [(&[f64], &[&[f64]], &str); 6] = [
-            (&[], &[], "a row and a column"),
-            (&[1.0, 2.0], &[&[0.0, 1.0]], "a row and a column"),
-            (&[1.0, -2.0], &[&[0.0, 1.0], &[1.0, 0.0]], "negative"),
-            (&[1.0, 2.0], &[&[1.0, 1.0], &[1.0, 0.0]], "to itself"),
-            (
-                &[0.0, 0.0],
-                &[&[0.0, 1.0], &[1.0, 0.0]],
-                "nothing ever arrives",
-            ),
-            (&[1.0, 2.0], &[&[0.0, 1.0], &[0.0, 0.0]], "not be left"),
-        ];
-        for (rates, rows, reason) in cases {
+        let refuse = |rates: &[f64], rows: &[&[f64]], reason: &str| {
             let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
             let error = MmppPlan::new(rates, &rows, 1.0).expect_err(reason);
             assert!(error.contains(reason), "{error}");
-        }
+        };
+        refuse(&[], &[], "a row and a column");
+        refuse(&[1.0, 2.0], &[&[0.0, 1.0]], "a row and a column");
+        refuse(&[1.0, -2.0], &[&[0.0, 1.0], &[1.0, 0.0]], "negative");
+        refuse(&[1.0, 2.0], &[&[1.0, 1.0], &[1.0, 0.0]], "to itself");
+        refuse(&[0.0, 0.0], &[&[0.0, 1.0], &[1.0, 0.0]], "nothing ever");
+        refuse(&[1.0, 2.0], &[&[0.0, 1.0], &[0.0, 0.0]], "not be left");
     }
 }

@@ -8,7 +8,6 @@
 //! ([`invariants`]). `docs/background/simulation-kernel.md` tells the whole story.
 
 pub mod alias;
-mod amounts;
 pub mod arrivals;
 mod blocks;
 pub mod choice;
@@ -26,7 +25,6 @@ pub mod histogram;
 pub mod holdings;
 pub mod invariants;
 pub mod jobs;
-pub mod line;
 pub mod mmpp;
 pub mod model;
 pub mod occupancy;
@@ -34,7 +32,7 @@ pub mod pools;
 pub mod program;
 pub mod quantile;
 pub mod rate_curve;
-pub mod recorder;
+pub mod resources;
 pub mod result;
 pub mod sampler;
 pub mod series;
@@ -94,17 +92,25 @@ pub fn simulate(
 
 /// Draw `count` values from the distribution in `json` with the stream `key` of a run with `seed`.
 ///
-/// The values are in the distribution's own unit. For looking at distributions; a run draws by
-/// itself.
+/// The values are in the distribution's own unit; fewer come back where it ends before. For
+/// looking at distributions; a run draws by itself.
 ///
 /// # Errors
 ///
 /// Fails where the data are no valid distribution.
-pub fn draw(json: &[u8], seed: u64, key: u64, count: usize) -> Result<Vec<f64>, SimulationError> {
+pub fn draw(
+    json: &[u8],
+    seed: u64,
+    key: u64,
+    count: usize,
+    sampling: distribution::Sampling,
+) -> Result<Vec<f64>, SimulationError> {
     let law: distribution::Distribution = serde_json::from_slice(json)?;
-    let mut sampler = law.compile(time::TICKS_PER_UNIT)?;
+    let mut sampler = law.compile_as(time::TICKS_PER_UNIT, sampling)?;
     let mut stream = stream::open(seed, key);
-    Ok((0..count)
-        .map(|_| sampler.draw(&mut stream) as f64 / time::TICKS_PER_UNIT)
-        .collect())
+    let values = (0..count).map_while(|_| match sampler.draw(&mut stream) {
+        distribution::Sampler::NO_VALUE if sampler.is_exhausted() => None,
+        ticks => Some(ticks as f64 / time::TICKS_PER_UNIT),
+    });
+    Ok(values.collect())
 }

@@ -201,19 +201,17 @@ mod tests {
 
     #[test]
     fn curves_that_bring_nothing_or_go_back_are_refused() {
-        let cases: [(&[f64], &[f64], Option<f64>, &str); 7] = [
-            (&[], &[], None, "as many rates as times"),
-            (&[0.0, 1.0], &[1.0], None, "as many rates as times"),
-            (&[0.0], &[f64::NAN], None, "no number"),
-            (&[1.0], &[1.0], None, "first time is not 0"),
-            (&[0.0], &[0.0], None, "nothing ever arrives"),
-            (&[0.0, 2.0, 1.0], &[1.0, 1.0, 1.0], None, "do not rise"),
-            (&[0.0, 2.0], &[1.0, 1.0], Some(1.5), "do not rise"),
-        ];
-        for (times, rates, period, reason) in cases {
+        let refuse = |times: &[f64], rates: &[f64], period: Option<f64>, reason: &str| {
             let error = RateCurve::new(times, rates, period, 1000.0).expect_err(reason);
             assert!(error.contains(reason), "{error}");
-        }
+        };
+        refuse(&[], &[], None, "as many rates as times");
+        refuse(&[0.0, 1.0], &[1.0], None, "as many rates as times");
+        refuse(&[0.0], &[f64::NAN], None, "no number");
+        refuse(&[1.0], &[1.0], None, "first time is not 0");
+        refuse(&[0.0], &[0.0], None, "nothing ever arrives");
+        refuse(&[0.0, 2.0, 1.0], &[1.0, 1.0, 1.0], None, "do not rise");
+        refuse(&[0.0, 2.0], &[1.0, 1.0], Some(1.5), "do not rise");
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 //! Invariant: one tick of rounding and no more; a draw never fails and never allocates.
 //!
 //! Sources: Marsaglia & Tsang (2000), *The ziggurat method* and *A simple method for generating
-//! gamma variables*; TPC Benchmark C, revision 5.11, clause 2.1.6 (NURand).
+//! gamma variables*; TPC Benchmark C, revision 5.11, clause 2.1.6 (`NURand`).
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! has the same bits on every machine.
 //!
 //! Sources: Wichura (1988), *Algorithm AS 241: the percentage points of the normal distribution*
-//! (relative error about 1e-16); DiDonato & Morris (1986), *Computation of the incomplete gamma
+//! (relative error about 1e-16); Di Donato & Morris (1986), *Computation of the incomplete gamma
 //! function ratios and their inverse* (series below the mean, continued fraction above it, Newton
 //! steps from the approximation of Wilson & Hilferty 1931).
 
@@ -138,28 +138,27 @@ fn gamma_series(shape: f64, x: f64) -> f64 {
 
 /// The continued fraction of the upper tail by the method of Lentz, for `x` above the mean.
 fn gamma_fraction(shape: f64, x: f64) -> f64 {
-    let mut b = x + 1.0 - shape;
-    let mut c = 1e300;
-    let mut d = 1.0 / b;
-    let mut fraction = d;
-    let mut index = 0.0;
-    loop {
-        index += 1.0;
-        let a = -index * (index - shape);
-        b += 2.0;
-        d = 1.0 / away_from_zero(a * d + b);
-        c = away_from_zero(b + a / c);
-        let step = c * d;
+    let mut base = x + 1.0 - shape;
+    let mut over = 1e300;
+    let mut under = 1.0 / base;
+    let mut fraction = under;
+    for index in 1..=LONGEST_FRACTION {
+        let index = f64::from(index);
+        let part = -index * (index - shape);
+        base += 2.0;
+        under = 1.0 / away_from_zero(part * under + base);
+        over = away_from_zero(base + part / over);
+        let step = over * under;
         fraction *= step;
-        // A step that is no number ends the loop too.
-        if !((step - 1.0).abs() > f64::EPSILON) || index > LONGEST_FRACTION {
-            return fraction;
+        if (step - 1.0).abs() <= f64::EPSILON {
+            break;
         }
     }
+    fraction
 }
 
-/// Terms of a continued fraction after which its value no longer moves (shapes up to 1e8).
-const LONGEST_FRACTION: f64 = 100_000.0;
+/// Terms of a continued fraction after which its value no longer moves, for shapes up to 1e8.
+const LONGEST_FRACTION: u32 = 100_000;
 
 fn away_from_zero(value: f64) -> f64 {
     if value.abs() < 1e-300 { 1e-300 } else { value }
