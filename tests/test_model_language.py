@@ -22,6 +22,7 @@ from headroom.simulation import (
     floor,
     maximum,
     minimum,
+    simulate,
     uniform,
 )
 
@@ -89,7 +90,7 @@ def _computing(model: Model, request: Program, size: Attribute) -> None:
     request.set(size, maximum(minimum(size * 2 + 1, 64), draw(exponential(1)) / 2 - 1))
     request.prioritize(-size % 3)
     request.use(model.stations["cloud"], 2 + size * 0.1)
-    with request.loop(floor(size)):
+    with request.loop(floor(maximum(size, 0))):
         request.use(model.stations["stack"], 0.1)
     request.use(model.stations["stack"], 0.1, reserve=True)
     request.use(model.stations["bus"], exponential(1))
@@ -184,6 +185,11 @@ def nested_values(data: object) -> Iterator[tuple[str, Any]]:
 
 def test_the_data_of_every_feature_is_that_of_the_snapshot() -> None:
     assert json.loads(every_feature().to_json()) == json.loads(SNAPSHOT.read_text("utf-8"))
+
+
+def test_every_feature_runs_together() -> None:
+    result = simulate(every_feature(), seed=1, completions=1000)
+    assert result.classes.columns["completion_count"][-1].sum() == 1000
 
 
 def test_every_source_of_randomness_has_a_stream_of_its_own() -> None:

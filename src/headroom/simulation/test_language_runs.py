@@ -7,10 +7,13 @@ Buzen (1973) for the central server. Chains of a few states were solved by hand 
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headroom.simulation import (
     Model,
     Program,
+    SimulationError,
     SimulationResult,
     constant,
     discrete,
@@ -22,6 +25,7 @@ from headroom.simulation import (
     simulate,
     uniform,
 )
+from headroom.simulation.fake_programs import Outline, empty_model, outlines, write
 
 LOAD = 0.8
 COMPLETIONS = 400_000
@@ -489,3 +493,26 @@ def test_placed_jobs_are_at_their_station_at_the_start() -> None:
     program.use(second, 2)
     model.closed_class("jobs", program, population=3, think=1000, placed={second: 2})
     assert simulate(model, seed=1, completions=2).snapshot_times_s[-1] == pytest.approx(4.0)
+
+
+@settings(deadline=None)
+@given(outlines(), st.sampled_from(["open", "closed"]))
+def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
+    """No crash and no hang; jobs that wait for each other are told as such."""
+    built = empty_model()
+    built.program.use(built.model.stations["s0"], exponential(1))
+    write(built, outline)
+    if kind == "open":
+        built.model.open_class("c", built.program, interarrival=exponential(1))
+    else:
+        built.model.closed_class("c", built.program, population=3)
+    assert outcome(built.model) in {"ended", "deadlock"}
+
+
+def outcome(model: Model) -> str:
+    """Run a model for 100 units of its time; return how that ended."""
+    try:
+        result = simulate(model, seed=1, time=100)
+    except SimulationError as error:
+        return "deadlock" if "deadlock" in error.message else error.message
+    return "ended" if result.snapshot_times_s[-1] == 0.1 else "cut short"
