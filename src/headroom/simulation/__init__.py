@@ -12,6 +12,7 @@ from headroom.simulation.arrivals import (
     on_off,
     trace,
 )
+from headroom.simulation.blocks import Attempt, Branch, Fork
 from headroom.simulation.compound_laws import coxian, from_moments, hypoexponential, mixture
 from headroom.simulation.discrete_laws import (
     discrete,
@@ -37,27 +38,42 @@ from headroom.simulation.distribution import (
     weibull,
 )
 from headroom.simulation.errors import SimulationError
+from headroom.simulation.event_trace import EventTrace
+from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
 from headroom.simulation.fitting import Fit, from_samples
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
-from headroom.simulation.result import ClassHistogram, ClassSeries, SimulationResult, Table
+from headroom.simulation.result import (
+    ClassHistogram,
+    ClassSeries,
+    Occupancy,
+    Samples,
+    SimulationResult,
+    Table,
+)
 from headroom.simulation.run import simulate
 from headroom.simulation.stations import Pool, Station
 from headroom.simulation.visits import Visits
 
 __all__ = [
     "ArrivalProcess",
+    "Attempt",
+    "Attribute",
     "Branch",
     "ClassHistogram",
     "ClassSeries",
     "Distribution",
+    "EventTrace",
+    "Expression",
     "Fit",
     "Fork",
     "Model",
     "Network",
+    "Occupancy",
     "Pool",
     "Program",
+    "Samples",
     "SimulationError",
     "SimulationResult",
     "Station",
@@ -73,6 +89,7 @@ __all__ = [
     "empirical",
     "erlang",
     "exponential",
+    "floor",
     "from_moments",
     "from_samples",
     "gamma",
@@ -80,6 +97,8 @@ __all__ = [
     "hyperexponential",
     "hypoexponential",
     "lognormal",
+    "maximum",
+    "minimum",
     "mixture",
     "mmpp",
     "normal",

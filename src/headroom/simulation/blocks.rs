@@ -377,9 +377,7 @@ impl Compiler {
             Choice::SampledQueue { sample: 0 } => {
                 return self.refuse_here("a choice looks at no queue");
             }
-            Choice::SampledQueue { sample } => {
-                Rule::SampledQueue(targets(self)?, *sample as usize)
-            }
+            Choice::SampledQueue { sample } => Rule::SampledQueue(targets(self)?, *sample as usize),
             Choice::Hash { by } => Rule::Hash(self.code(by)?),
         })
     }
@@ -456,7 +454,10 @@ impl Compiler {
     fn close_fork(&mut self, fork: OpenFork) -> Result<(), SimulationError> {
         let count = position(fork.arms.len());
         let quorum = fork.quorum.unwrap_or(count);
-        if count == 0 || quorum == 0 || quorum > count {
+        if count == 0 {
+            return self.refuse_here("a fork has no arm");
+        }
+        if quorum == 0 || quorum > count {
             return self.refuse_here(&format!("a fork waits for {quorum} of {count} arms"));
         }
         let index = position(self.plan.forks.len());
@@ -513,7 +514,8 @@ impl Compiler {
         if plan.failed == UNKNOWN {
             plan.failed = position(self.plan.instructions.len());
             if held != open.before.held {
-                return self.refuse_here("the work of an attempt without a failed part keeps tokens");
+                return self
+                    .refuse_here("the work of an attempt without a failed part keeps tokens");
             }
         }
         self.land(&open.jumps);

@@ -70,9 +70,7 @@ impl Choice {
     #[inline]
     pub fn draw(&mut self) -> Option<u32> {
         match &self.rule {
-            Rule::Probability(table) => {
-                Some(self.targets[table.draw(&mut self.stream) as usize])
-            }
+            Rule::Probability(table) => Some(self.targets[table.draw(&mut self.stream) as usize]),
             _ => None,
         }
     }
@@ -173,7 +171,10 @@ mod tests {
         for _ in 0..3000 {
             counts[one.shortest(|_| (1, 1)) as usize - 10] += 1;
         }
-        assert!(counts.iter().all(|count| (900..1100).contains(count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| (900..1100).contains(count)),
+            "{counts:?}"
+        );
     }
 
     #[test]
@@ -190,7 +191,9 @@ mod tests {
     fn turns_go_round_and_a_hash_stays() {
         let mut one = choice(Rule::RoundRobin);
         assert_eq!([0; 4].map(|_| one.next_turn()), [10, 11, 12, 10]);
-        assert!((0..100).all(|value| one.by_hash(f64::from(value)) == one.by_hash(f64::from(value))));
+        assert!(
+            (0..100).all(|value| one.by_hash(f64::from(value)) == one.by_hash(f64::from(value)))
+        );
         assert_eq!(one.by_hash(0.0), one.by_hash(-0.0));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::histogram::SegmentedHistogram;
 use super::jobs::age;
-use super::stations::area;
 use super::series::Series;
+use super::stations::area;
 use super::time::SimTime;
 
 /// One class of jobs.

@@ -13,9 +13,7 @@ use super::error::SimulationError;
 use super::expression::{self, Code, Op, Term};
 use super::frames;
 use super::model::{Amount, Class, Expression, FORMAT, Model, QueueOf, Step, Stop};
-use super::program::{
-    COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan,
-};
+use super::program::{COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan};
 use super::stack_depth;
 use super::station_plans;
 use super::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
@@ -200,9 +198,7 @@ impl Compiler {
         for term in terms {
             code.push(match term {
                 Term::Number(value) => Op::Number(*value),
-                Term::Attribute(name) => {
-                    Op::Attribute(self.attribute(name)?)
-                }
+                Term::Attribute(name) => Op::Attribute(self.attribute(name)?),
                 Term::Draw { law, stream } => Op::Draw(self.source(law, *stream)?),
                 Term::Jobs(name) => Op::Jobs(self.station(name)?),
                 Term::Free(name) => Op::Free(self.pool(name)?),
@@ -408,7 +404,9 @@ impl Compiler {
     /// Find the station that follows each use that needs a place there first.
     fn resolve_reservations(&mut self) -> Result<(), SimulationError> {
         for at in 0..self.plan.instructions.len() {
-            let Instruction::UseReserving { station, amount, .. } = self.plan.instructions[at]
+            let Instruction::UseReserving {
+                station, amount, ..
+            } = self.plan.instructions[at]
             else {
                 continue;
             };

@@ -144,7 +144,10 @@ impl Scene<'_> {
             Thing::Server(index) => {
                 let station = &self.state.stations[index as usize];
                 let held = station.special.as_ref().map_or(0, |s| s.held);
-                station.servers.saturating_sub(station.busy).saturating_sub(held)
+                station
+                    .servers
+                    .saturating_sub(station.busy)
+                    .saturating_sub(held)
             }
         }
     }
@@ -338,7 +341,7 @@ impl Scene<'_> {
         };
         let waits = match self.wish(job) {
             Some((thing, amount)) => self.amount(thing, amount),
-            None => "the jobs that it waits for".to_owned(),
+            None => self.awaited(at).to_owned(),
         };
         format!(
             "job {job} of class '{class}' in program '{program}' holds {holds} and waits for \
@@ -346,19 +349,36 @@ impl Scene<'_> {
         )
     }
 
+    /// Tell for whom a job waits that stands at the join at position `at`.
+    fn awaited(&self, at: usize) -> &'static str {
+        match self.plan.instructions[at - 1] {
+            Instruction::Fork { .. } => "the arms of its fork",
+            _ => "the reply to its call",
+        }
+    }
+
     fn amount(&self, thing: Thing, amount: u32) -> String {
         match thing {
             Thing::Pool(index) => {
                 let pool = &self.plan.pools[index as usize];
-                format!("{amount} of {} token(s) of pool '{}'", pool.tokens, pool.name)
+                format!(
+                    "{amount} of {} token(s) of pool '{}'",
+                    pool.tokens, pool.name
+                )
             }
             Thing::Place(index) => {
                 let station = &self.plan.stations[index as usize];
-                format!("one of {} place(s) at station '{}'", station.places, station.name)
+                format!(
+                    "one of {} place(s) at station '{}'",
+                    station.places, station.name
+                )
             }
             Thing::Server(index) => {
                 let station = &self.plan.stations[index as usize];
-                format!("one of {} server(s) of station '{}'", station.servers, station.name)
+                format!(
+                    "one of {} server(s) of station '{}'",
+                    station.servers, station.name
+                )
             }
         }
     }

@@ -144,7 +144,11 @@ impl<'plan> Engine<'plan> {
             state: State {
                 now: SimTime::ZERO,
                 jobs: Jobs::new(plan.stack_slots, plan.attributes.clone()),
-                stations: plan.stations.iter().map(|s| Station::new(s, seed)).collect(),
+                stations: plan
+                    .stations
+                    .iter()
+                    .map(|s| Station::new(s, seed))
+                    .collect(),
                 visits: Grid::new(plan.stations.len(), class_count),
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
@@ -262,7 +266,10 @@ impl<'plan> Engine<'plan> {
 
     fn close_segment(&mut self) {
         let State { stations, now, .. } = &mut self.state;
-        let times = stations.iter_mut().map(|s| s.take_occupancy(*now)).collect();
+        let times = stations
+            .iter_mut()
+            .map(|s| s.take_occupancy(*now))
+            .collect();
         self.segments
             .close(*now, self.state.completion_count, times);
     }
@@ -301,7 +308,8 @@ impl<'plan> Engine<'plan> {
                 if self.state.stations[station as usize].special.is_some() {
                     return self.end_special_service(slot, station, at);
                 }
-                self.recorder.note(&self.state, Kind::EndService, slot, station);
+                self.recorder
+                    .note(&self.state, Kind::EndService, slot, station);
                 let State {
                     stations,
                     jobs,
@@ -349,7 +357,8 @@ impl<'plan> Engine<'plan> {
     #[inline]
     fn serve(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         let at = self.state.jobs[job].at;
-        self.recorder.note(&self.state, Kind::BeginService, job, station);
+        self.recorder
+            .note(&self.state, Kind::BeginService, job, station);
         match self.instructions[at as usize] {
             Instruction::Use { amount, .. } => self.schedule(job, amount),
             other => unreachable!("job {job} waits at a station but stands at {other:?}"),
@@ -519,7 +528,10 @@ pub(super) const fn used_station(instruction: Instruction) -> Option<u32> {
 fn describe(plan: &Plan, at: u32) -> String {
     match plan.instructions[at as usize] {
         Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
-            format!("the service time at station '{}'", plan.stations[station as usize].name)
+            format!(
+                "the service time at station '{}'",
+                plan.stations[station as usize].name
+            )
         }
         Instruction::Delay { .. } => "a delay".to_owned(),
         Instruction::LoopEnter { .. } => "the rounds of a loop".to_owned(),

@@ -50,7 +50,9 @@ pub enum SimulationError {
         limit: u64,
     },
     /// Jobs wait for a batch that will never be full.
-    #[error("at {at_s} s nothing happens any more, and jobs wait at station '{station}' for a batch")]
+    #[error(
+        "at {at_s} s nothing happens any more, and jobs wait at station '{station}' for a batch"
+    )]
     Starved {
         /// Name of the station.
         station: String,

@@ -181,7 +181,12 @@ mod tests {
         for (operator, result) in expected {
             assert!((two(operator) - result).abs() < 1e-15, "{operator:?}");
         }
-        let floor = value(&[Op::Jobs(0), Op::Number(0.5), Op::Apply(Operator::Add), Op::Apply(Operator::Floor)]);
+        let floor = value(&[
+            Op::Jobs(0),
+            Op::Number(0.5),
+            Op::Apply(Operator::Add),
+            Op::Apply(Operator::Floor),
+        ]);
         assert!((floor - 7.0).abs() < 1e-15);
     }
 

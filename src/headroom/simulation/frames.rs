@@ -217,7 +217,11 @@ fn add_breakdown(
     };
     let entry = pause(compiler, &breakdown.time_to_failure, breakdown.stream)?;
     compiler.emit(Instruction::Break { station, servers });
-    pause(compiler, &breakdown.repair, breakdown.stream.rotate_left(32))?;
+    pause(
+        compiler,
+        &breakdown.repair,
+        breakdown.stream.rotate_left(32),
+    )?;
     compiler.emit(Instruction::Repair { station, servers });
     compiler.emit(Instruction::Jump { to: entry });
     Ok(BreakdownPlan { entry, count })

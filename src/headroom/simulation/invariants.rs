@@ -69,9 +69,17 @@ fn check_stations(state: &State, plan: &Plan) {
         let cells = state.visits.of(index);
         for ((cell, here), line) in cells.iter().zip(present.of(index)).zip(waiting.of(index)) {
             let counted = (cell.present, cell.age(state.now));
-            assert_eq!(counted, (here.count, here.residual), "station '{name}': who is present");
+            assert_eq!(
+                counted,
+                (here.count, here.residual),
+                "station '{name}': who is present"
+            );
             let counted = (cell.waiting, cell.queue_age(state.now));
-            assert_eq!(counted, (line.count, line.residual), "station '{name}': who waits");
+            assert_eq!(
+                counted,
+                (line.count, line.residual),
+                "station '{name}': who waits"
+            );
             assert_eq!(
                 cell.arrival_count,
                 cell.completion_count + cell.abandon_count + u64::from(here.count),
@@ -127,7 +135,11 @@ fn check_pools(state: &State, plan: &Plan) {
         let name = &plan.name;
         for (cell, line) in state.requests.of(index).iter().zip(waiting.of(index)) {
             let counted = (cell.waiting, cell.queue_age(state.now));
-            assert_eq!(counted, (line.count, line.residual), "pool '{name}': who waits");
+            assert_eq!(
+                counted,
+                (line.count, line.residual),
+                "pool '{name}': who waits"
+            );
         }
         assert_eq!(
             u64::from(pool.held()),

@@ -8,6 +8,7 @@
 //! ([`invariants`]). `docs/background/simulation-kernel.md` tells the whole story.
 
 pub mod alias;
+mod amounts;
 pub mod arrivals;
 mod blocks;
 pub mod choice;
@@ -25,6 +26,7 @@ pub mod histogram;
 pub mod holdings;
 pub mod invariants;
 pub mod jobs;
+pub mod line;
 pub mod mmpp;
 pub mod model;
 pub mod occupancy;
@@ -32,7 +34,8 @@ pub mod pools;
 pub mod program;
 pub mod quantile;
 pub mod rate_curve;
-pub mod resources;
+
+pub mod recorder;
 pub mod result;
 pub mod sampler;
 pub mod series;

@@ -117,7 +117,10 @@ pub const fn bin_of(jobs: u32) -> usize {
 
 /// Return the lowest number of jobs in `bin`.
 const fn low_of(bin: usize) -> u32 {
-    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^11 bins")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 2^11 bins"
+    )]
     let bin = bin as u32;
     if bin < EXACT {
         return bin;
@@ -147,7 +150,11 @@ mod tests {
         let mut completion_count = 0;
         for segment in 1..=100_u64 {
             completion_count = segments.next();
-            segments.close(SimTime::from_ticks(segment), completion_count, vec![vec![1, segment]]);
+            segments.close(
+                SimTime::from_ticks(segment),
+                completion_count,
+                vec![vec![1, segment]],
+            );
         }
         let bins = segments.bins(0);
         assert_eq!(bins.low, [0, 1]);

@@ -88,11 +88,17 @@ fn branch(
             1 => ("condition", [json!({"condition": size}), json!({})]),
             2 => (
                 "shortest_queue",
-                [json!({"of": {"station": "s0"}}), json!({"of": {"pool": "k0"}})],
+                [
+                    json!({"of": {"station": "s0"}}),
+                    json!({"of": {"pool": "k0"}}),
+                ],
             ),
             _ => (
                 "probability",
-                [json!({"probability": share}), json!({"probability": 1.0 - share})],
+                [
+                    json!({"probability": share}),
+                    json!({"probability": 1.0 - share}),
+                ],
             ),
         };
         let choice = match kind {
@@ -160,14 +166,13 @@ fn network(
     body: impl Strategy<Value = Vec<Value>> + Clone,
 ) -> impl Strategy<Value = Vec<Value>> + Clone {
     (body.clone(), body, any::<[u64; 2]>()).prop_map(|(one, two, keys)| {
-        let nodes = [("a", one, "b", keys[0]), ("b", two, "a", keys[1])].map(
-            |(name, body, other, key)| {
+        let nodes =
+            [("a", one, "b", keys[0]), ("b", two, "a", keys[1])].map(|(name, body, other, key)| {
                 let to = json!([{"node": other, "probability": 0.4},
                                 {"node": null, "probability": 0.6}]);
                 let open = json!({"op": "node", "name": name, "to": to, "stream": key});
                 block(open, &[body])
-            },
-        );
+            });
         block(json!({"op": "network"}), &nodes)
     })
 }
@@ -242,9 +247,8 @@ fn station(name: u32) -> impl Strategy<Value = Value> {
 }
 
 fn breakdowns(stations: &[Value], unit: Option<&str>, key: u64) -> Vec<Value> {
-    let can_break = |station: &&Value| {
-        station["discipline"] != "infinite" && station.get("batch").is_none()
-    };
+    let can_break =
+        |station: &&Value| station["discipline"] != "infinite" && station.get("batch").is_none();
     let broken = stations.iter().find(can_break);
     broken
         .zip(unit)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from headroom.simulation.trace import EventTrace
+from headroom.simulation.event_trace import EventTrace
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 

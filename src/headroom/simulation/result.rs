@@ -112,11 +112,7 @@ pub fn row(state: &State) -> Row {
     row
 }
 
-fn station_cells(
-    state: &State,
-    index: usize,
-    station: &Station,
-) -> [u128; STATION_COLUMNS.len()] {
+fn station_cells(state: &State, index: usize, station: &Station) -> [u128; STATION_COLUMNS.len()] {
     let (totals, sum) = (station.totals_at(state.now), state.visits.total(index));
     let reject_count = station.special.as_ref().map_or(0, |s| s.reject_count);
     [
@@ -345,7 +341,10 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
         let mut pairs = Vec::new();
         if plan.classes.len() > 1 {
             for (resource, &capacity) in table.names.iter().zip(&table.capacity) {
-                let names = plan.classes.iter().map(|c| format!("{resource}.class.{}", c.name));
+                let names = plan
+                    .classes
+                    .iter()
+                    .map(|c| format!("{resource}.class.{}", c.name));
                 pairs.extend(names.map(|name| (name, capacity)));
             }
         }

@@ -51,7 +51,10 @@ impl Engine<'_> {
         self.recorder.note(&self.state, Kind::Block, job, station);
         let left = self.leaving.take();
         let State {
-            jobs, stations, now, ..
+            jobs,
+            stations,
+            now,
+            ..
         } = &mut self.state;
         jobs[job].phase = Phase::Blocked;
         jobs[job].since = *now;
@@ -86,7 +89,11 @@ impl Engine<'_> {
         jobs.extra_mut(job).remaining = NO_WORK;
         let special = own.special();
         if special.batch.is_none() {
-            if special.sharing.as_ref().is_some_and(super::sharing::Sharing::has_room) {
+            if special
+                .sharing
+                .as_ref()
+                .is_some_and(super::sharing::Sharing::has_room)
+            {
                 return self.share(job, station);
             }
             let is_exclusive = special.sharing.is_none();
@@ -164,7 +171,10 @@ impl Engine<'_> {
     /// Take `job`, which is served, from its server.
     pub(super) fn free_server(&mut self, job: u32, station: u32) {
         let State {
-            stations, jobs, now, ..
+            stations,
+            jobs,
+            now,
+            ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
         own.advance(*now);
@@ -182,7 +192,10 @@ impl Engine<'_> {
         }
         let ticks = self.work(job, at)?;
         let State {
-            stations, jobs, now, ..
+            stations,
+            jobs,
+            now,
+            ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
         own.advance(*now);
@@ -221,7 +234,10 @@ impl Engine<'_> {
             return true;
         };
         let State {
-            stations, jobs, now, ..
+            stations,
+            jobs,
+            now,
+            ..
         } = &mut self.state;
         if jobs.extra(job).reserved != NO_STATION {
             return true;
@@ -466,7 +482,10 @@ impl Engine<'_> {
         let at = self.state.jobs[job].at;
         let ticks = self.work(job, at)?;
         let State {
-            stations, jobs, now, ..
+            stations,
+            jobs,
+            now,
+            ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
         own.advance(*now);

@@ -18,7 +18,10 @@ pub fn compile(model: &Model) -> Result<Vec<StationPlan>, SimulationError> {
         .any(|station| station.buffer.is_some() && station.when_full == WhenFull::Block);
     let plans = model.stations.iter().map(|station| {
         check(station)?;
-        let can_break = model.breakdowns.iter().any(|one| one.station == station.name);
+        let can_break = model
+            .breakdowns
+            .iter()
+            .any(|one| one.station == station.name);
         Ok(plan(station, can_break, blocks))
     });
     plans.collect()
@@ -46,13 +49,17 @@ fn plan(station: &Station, can_break: bool, blocks: bool) -> StationPlan {
     let has_seats = !is_infinite && order != Order::Sharing && station.batch.is_none();
     StationPlan {
         name: station.name.clone(),
-        servers: if is_infinite { u32::MAX } else { station.servers },
+        servers: if is_infinite {
+            u32::MAX
+        } else {
+            station.servers
+        },
         order,
         sharing_limit: station.limit.unwrap_or(u32::MAX),
         speeds: station.speeds.clone().unwrap_or_default(),
-        places: station.buffer.map_or(u32::MAX, |buffer| {
-            station.servers.saturating_add(buffer)
-        }),
+        places: station
+            .buffer
+            .map_or(u32::MAX, |buffer| station.servers.saturating_add(buffer)),
         is_rejecting: station.when_full == WhenFull::Reject,
         holds_when_blocked: blocks && has_seats,
         batch: station.batch.map(|batch| (batch.least, batch.most)),
@@ -75,7 +82,9 @@ fn flaw(station: &Station) -> Option<&'static str> {
     let is_shared = station.discipline == Discipline::Ps;
     let speeds = station.speeds.as_deref().unwrap_or(&[1.0]);
     let are_positive = speeds.iter().all(|speed| speed.is_finite() && *speed > 0.0);
-    let are_equal = speeds.iter().all(|speed| speed.to_bits() == speeds[0].to_bits());
+    let are_equal = speeds
+        .iter()
+        .all(|speed| speed.to_bits() == speeds[0].to_bits());
     if station.servers == 0 {
         Some("has no servers")
     } else if station.limit == Some(0) || (station.limit.is_some() && !is_shared) {
@@ -88,7 +97,10 @@ fn flaw(station: &Station) -> Option<&'static str> {
         Some("shares servers of different speed")
     } else if is_infinite && station.buffer.is_some() {
         Some("has a server for everybody and yet a limited buffer")
-    } else if station.batch.is_some_and(|batch| batch.least == 0 || batch.most < batch.least) {
+    } else if station
+        .batch
+        .is_some_and(|batch| batch.least == 0 || batch.most < batch.least)
+    {
         Some("takes a batch of no size")
     } else if station.batch.is_some() && !takes_batches(station.discipline) {
         Some("takes batches in an order that interrupts or shares")

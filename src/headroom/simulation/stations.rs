@@ -284,9 +284,8 @@ impl Station {
 
 impl Special {
     fn new(plan: &StationPlan) -> Self {
-        let has_own_servers = !plan.speeds.is_empty()
-            && plan.servers != u32::MAX
-            && plan.order != Order::Sharing;
+        let has_own_servers =
+            !plan.speeds.is_empty() && plan.servers != u32::MAX && plan.order != Order::Sharing;
         let server_count = if has_own_servers { plan.servers } else { 0 };
         let mut idle: Vec<u32> = (0..server_count).collect();
         idle.sort_by(|&a, &b| plan.speeds[b as usize].total_cmp(&plan.speeds[a as usize]));
@@ -331,9 +330,7 @@ impl Special {
             return;
         }
         let rank = |one: u32| (-self.speeds[one as usize], one);
-        let place = self
-            .idle
-            .partition_point(|&one| rank(one) < rank(server));
+        let place = self.idle.partition_point(|&one| rank(one) < rank(server));
         self.idle.insert(place, server);
     }
 }

@@ -81,7 +81,8 @@ impl Engine<'_> {
         } = &mut self.state;
         let cell = visits.cell(station, jobs[job].class);
         if stations[station as usize].arrive(*now, job, jobs, cell) {
-            self.recorder.note(&self.state, Kind::BeginService, job, station);
+            self.recorder
+                .note(&self.state, Kind::BeginService, job, station);
             self.schedule(job, amount)?;
         }
         Ok(())
@@ -151,7 +152,9 @@ impl Engine<'_> {
                 true
             }
             Instruction::Attempt { attempt } => {
-                self.state.jobs.push(job, self.plan.attempts[attempt as usize].tries);
+                self.state
+                    .jobs
+                    .push(job, self.plan.attempts[attempt as usize].tries);
                 self.begin_try(job, at, attempt)?;
                 true
             }
