@@ -12,6 +12,7 @@ from rich.text import Text
 
 from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.cli import options, session
+from headroom.cli.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.paths import JOURNAL_NAME
@@ -168,6 +169,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
     studies: list[StudyListing]
     systems: list[str]
+    models: list[str]
 
 
 def list_studies(
@@ -176,13 +178,17 @@ def list_studies(
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """List the studies below a folder, and the systems that studies can use."""
+    """List the studies below a folder, and the systems and models that studies can use."""
     if not folder.is_dir():
         raise StudyError(f"{folder} is not a folder", cure="name a folder that holds studies")
     files = sorted(
         {path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}study.toml")}
     )
-    listing = Listing(studies=[_listed(path) for path in files], systems=list(system_names()))
+    listing = Listing(
+        studies=[_listed(path) for path in files],
+        systems=list(system_names()),
+        models=list(model_names()),
+    )
     if as_json:
         write_json("listing", listing)
         return
@@ -193,6 +199,7 @@ def list_studies(
     console = result_console(color)
     console.print(table)
     console.print(f"systems: {', '.join(listing.systems)}", markup=False)
+    console.print(f"models: {', '.join(listing.models)}", markup=False)
 
 
 def _listed(path: Path) -> StudyListing:

@@ -13,10 +13,11 @@ from headroom.cli.output import ColorMode, error_console, result_console, write_
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal import Journal
-from headroom.experiment.paths import JOURNAL_NAME
+from headroom.experiment.paths import JOURNAL_NAME, PAGE_NAME
 from headroom.experiment.progress import Progress
 from headroom.experiment.system import Parameter
 from headroom.report.sizing import render_sizing
+from headroom.report.sizing_page import render_sizing_page
 from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, InterruptedSearchError, Subject
 from headroom.sizing.size import Sizing, check_axes
@@ -130,10 +131,14 @@ def size(
         sizing = Sizing(chosen, space, targets, evaluator, most=most)
         _run(sizing, quiet=quiet)
     result = conclude(question, sizing)
+    page = place.parent / PAGE_NAME
+    page.write_text(render_sizing_page(result), encoding="utf-8")
     if as_json:
         write_json("sizing-result", result)
+        session.note(f"report: {page.as_posix()}", quiet=quiet)
     else:
         render_sizing(result, result_console(color))
+        typer.echo(f"Report: {page.as_posix()}")
     raise typer.Exit(ExitCode.DONE if result.is_found else ExitCode.CLAIMS_DIFFER)
 
 
