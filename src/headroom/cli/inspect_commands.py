@@ -12,6 +12,7 @@ from rich.text import Text
 
 from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.cli import options, session
+from headroom.cli.limit_option import with_limits
 from headroom.cli.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
@@ -116,11 +117,27 @@ def show(
             help="Everything about one point: its key, or its levels, e.g. users=40,disk_ms=6.0.",
         ),
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            help='Tell at which load this breaks: "response_s_p95<=200ms"; repeatable.',
+        ),
+    ] = None,
+    load: Annotated[
+        str, typer.Option("--load", help="Factor that is the load [the first numeric one].")
+    ] = "",
+    current: Annotated[
+        float | None,
+        typer.Option("--current", help="Level of the load today: the headroom counts from it."),
+    ] = None,
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Print the essentials of a study's results in the terminal."""
     plan = session.open_plan(study, quick=quick, seed=seed)
+    if limit:
+        plan = with_limits(plan, limit, load=load, current=current)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
     key = None if point is None else session.point_key(result, point)

@@ -14,7 +14,7 @@ from headroom.report.words import title_metric
 from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import SizingResult, Trial
 
-_MARKS = {"meets": "good", "fails": "bad", "undecided": "warn"}
+_MARKS = {"meets": "verdict holds", "fails": "bad", "undecided": "warn"}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
