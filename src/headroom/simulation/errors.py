@@ -24,6 +24,11 @@ class SimulationError(HeadroomError):
     """
 
 
+def refused(what: str, *, cure: str) -> SimulationError:
+    """Return an error about what the nearest caller outside this part wrote, with its line."""
+    return SimulationError(f"{caller_location()}: {what}", cure=cure)
+
+
 def caller_location() -> str:
     """Return ``file:line`` of the nearest caller outside this part."""
     frame = sys._getframe(1)

@@ -1,23 +1,45 @@
 """The model builder: stations, pools, programs and job classes, kept as data."""
 
+import copy
 import itertools
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
-from headroom.simulation import check
-from headroom.simulation.distribution import Distribution, as_distribution
-from headroom.simulation.errors import SimulationError, caller_location
-from headroom.simulation.program import Pool, Program, Station
-from headroom.simulation.streams import stream_key
+from headroom.simulation import capacity, check, classes, holding
+from headroom.simulation.amounts import as_law
+from headroom.simulation.arguments import check_count, check_name, choose, is_number
+from headroom.simulation.classes import JobClass, Start
+from headroom.simulation.distribution import Distribution
+from headroom.simulation.errors import SimulationError, caller_location, refused
+from headroom.simulation.expression import Attribute, Expression, Token
+from headroom.simulation.program import Program
+from headroom.simulation.stations import (
+    Breakdown,
+    BreakdownUnit,
+    Discipline,
+    Pool,
+    PoolOrder,
+    Station,
+    WhenFull,
+    as_batch,
+    as_speeds,
+    check_station,
+)
+from headroom.simulation.visits import Visits, expected_visits
+
+if TYPE_CHECKING:
+    from headroom.simulation.arrivals import ArrivalProcess
 
 TimeUnit: TypeAlias = Literal["ps", "ns", "us", "ms", "s", "min", "h"]
+Part = TypeVar("Part", Station, Pool)
 
 # Numbers, unlike addresses, are never used twice: parts of a dead model stay strangers.
 _MODEL_IDS = itertools.count(1)
 
-FORMAT = 1
+FORMAT = 2
 DEFAULT_COMPLETIONS = 20_000
 SECONDS_PER_UNIT: Mapping[str, float] = {
     "ps": 1e-12,
@@ -30,32 +52,6 @@ SECONDS_PER_UNIT: Mapping[str, float] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class JobClass:
-    """A class of jobs: closed where it has a population, else open."""
-
-    name: str
-    program: str
-    population: int | None
-    law: Distribution | None
-    location: str
-
-    def to_data(self) -> dict[str, object]:
-        """Return the class as the kernel reads it."""
-        data: dict[str, object] = {"name": self.name, "program": self.program}
-        law = None if self.law is None else self.law.to_data()
-        if self.population is None:
-            stream = stream_key(f"class {self.name}: arrivals")
-            return data | {"kind": "open", "interarrival": law, "stream": stream}
-        stream = stream_key(f"class {self.name}: think")
-        return data | {
-            "kind": "closed",
-            "population": self.population,
-            "think": law,
-            "stream": stream,
-        }
-
-
 class Model:
     """A model of a system, built line by line and kept as data.
 
@@ -66,21 +62,25 @@ class Model:
     time_unit
         Unit of every duration given to the model: ps, ns, us, ms, s, min or h. The kernel counts
         in steps of 1e-9 of it, for at most 1.8e10 of it.
+    may_deadlock
+        Whether the model may run although its jobs could wait for each other for ever. A deadlock
+        that happens still ends the run with an error that names the cycle.
 
     Examples
     --------
-    >>> from headroom.simulation import Model, exponential, simulate
+    >>> from headroom.simulation import Model, exponential
     >>> model = Model("shop", time_unit="ms")
     >>> web = model.station("web", servers=4)
     >>> request = model.program("request")
     >>> request.use(web, exponential(5))
     >>> model.closed_class("users", request, population=10, think=exponential(100))
-    >>> result = simulate(model, seed=1, completions=100)
-    >>> result.stations.names
-    ('web',)
+    >>> model.visits().demands["users"]
+    {'web': 5.0}
     """
 
-    def __init__(self, name: str, time_unit: TimeUnit = "ms") -> None:
+    def __init__(
+        self, name: str, time_unit: TimeUnit = "ms", *, may_deadlock: bool = False
+    ) -> None:
         if time_unit not in get_args(TimeUnit):
             raise SimulationError(
                 f"time_unit is {time_unit!r}, which is not known",
@@ -89,32 +89,186 @@ class Model:
         self.name = name
         self.model_id = next(_MODEL_IDS)
         self.time_unit: TimeUnit = time_unit
+        self.may_deadlock = may_deadlock
         self.stations: dict[str, Station] = {}
         self.pools: dict[str, Pool] = {}
+        self.attributes: dict[str, Attribute] = {}
+        self.breakdowns_of: dict[str, Breakdown] = {}
         self.programs: dict[str, Program] = {}
         self.classes: dict[str, JobClass] = {}
         self.stop_completions: int | None = DEFAULT_COMPLETIONS
         self.stop_time: float | None = None
+        self._prefix = ""
 
-    def station(self, name: str, *, servers: int = 1) -> Station:
-        """Add `servers` (>= 1) equal servers with one first-come-first-served queue."""
-        _check_name("station", name, self.stations)
-        _check_count(f"station {name!r}", "servers", servers)
-        self.stations[name] = Station(name, servers, self.model_id)
-        return self.stations[name]
+    @contextmanager
+    def inside(self, prefix: str) -> Iterator[None]:
+        """Put `prefix` and a slash before the names of all that is made in the block.
 
-    def pool(self, name: str, *, tokens: int) -> Pool:
-        """Add a pool of `tokens` (>= 1), granted first come first served."""
-        _check_name("pool", name, self.pools)
-        _check_count(f"pool {name!r}", "tokens", tokens)
-        self.pools[name] = Pool(name, tokens, self.model_id)
-        return self.pools[name]
+        Examples
+        --------
+        >>> from headroom.simulation import Model
+        >>> model = Model("cluster")
+        >>> for number in (1, 2):
+        ...     with model.inside(f"node {number}"):
+        ...         cpu = model.station("cpu")
+        >>> list(model.stations)
+        ['node 1/cpu', 'node 2/cpu']
+        """
+        if not isinstance(prefix, str) or not prefix.strip():
+            raise refused(f"names are put inside {prefix!r}", cure="give a name")
+        outer = self._prefix
+        self._prefix = f"{outer}{prefix}/"
+        try:
+            yield
+        finally:
+            self._prefix = outer
+
+    def station(
+        self,
+        name: str,
+        *,
+        servers: int = 1,
+        discipline: Discipline = "fcfs",
+        limit: int | None = None,
+        speeds: Sequence[float] | None = None,
+        buffer: int | None = None,
+        when_full: WhenFull | None = None,
+        batch: int | tuple[int, int] | None = None,
+    ) -> Station:
+        """Add servers with one queue.
+
+        Parameters
+        ----------
+        name
+            Name, its own among the stations.
+        servers
+            Number of servers (>= 1).
+        discipline
+            Who is served next: ``"fcfs"`` (first come first served), ``"lcfs"`` (last come),
+            ``"random"``, ``"priority"`` (the largest first, of equals the first come); or with
+            preemption, the interrupted job resuming later: ``"lcfs_preempt"``,
+            ``"priority_preempt"``; or ``"ps"`` (processor sharing: all are served at once, each by
+            an equal share) and ``"infinite"`` (a server for each).
+        limit
+            For ps: at most so many jobs share the servers, the others wait first come first
+            served. None is no limit.
+        speeds
+            One factor (> 0) a server: a service takes its drawn time divided by the speed of its
+            server. A job takes the fastest free server.
+        buffer
+            Places beside one for each server (>= 0), so that there is room for servers + buffer
+            jobs in all; None is room for everybody.
+        when_full
+            ``"block"``: who wants to enter stays where it is and holds its server there (blocking
+            after service). ``"reject"``: its innermost attempt fails; a job without one is lost.
+        batch
+            A server serves so many jobs together, in one draw of the service time: a number, or
+            (least, most) to start with what is there.
+        """
+        full = self._name("station", name, self.stations)
+        station = Station(
+            name=full,
+            servers=servers,
+            model_id=self.model_id,
+            discipline=discipline,
+            limit=limit,
+            speeds=as_speeds(full, speeds),
+            buffer=buffer,
+            when_full=when_full or "block",
+            batch=as_batch(batch),
+            location=caller_location(),
+        )
+        check_station(station, when_full=when_full)
+        self.stations[full] = station
+        return station
+
+    def breakdowns(
+        self,
+        station: Station,
+        *,
+        time_to_failure: Distribution | float,
+        repair: Distribution | float,
+        unit: BreakdownUnit = "all",
+    ) -> None:
+        """Let the servers of `station` fail and be repaired; a job in service waits meanwhile.
+
+        Parameters
+        ----------
+        station
+            Station whose servers fail.
+        time_to_failure
+            Time from a repair to the next failure, its mean above 0.
+        repair
+            Time from a failure to its repair.
+        unit
+            ``"all"``: all servers fail together. ``"each"``: each by itself.
+        """
+        name = f"station {getattr(station, 'name', station)!r}"
+        if not isinstance(station, Station) or station.model_id != self.model_id:
+            raise refused(f"{name} is none of this model", cure="pass what model.station() gave")
+        choose(name, "unit of breakdowns", unit, get_args(BreakdownUnit))
+        if station.name in self.breakdowns_of or station.discipline == "infinite":
+            why = "breaks down already" if station.name in self.breakdowns_of else "is infinite"
+            raise refused(
+                f"{name} {why}", cure="write breakdowns once, for a station with servers to count"
+            )
+        failure = as_law(time_to_failure, f"the time to failure of {name}")
+        if failure.mean <= 0:
+            raise refused(f"{name} fails at once, always", cure="give a mean above 0")
+        repaired = as_law(repair, f"the repair time of {name}")
+        location = caller_location()
+        self.breakdowns_of[station.name] = Breakdown(
+            station.name, unit, failure, repaired, location
+        )
+
+    def pool(self, name: str, *, tokens: int, order: PoolOrder = "fcfs") -> Pool:
+        """Add a pool of `tokens` (>= 1).
+
+        They are granted first come first served, or, with the order ``"priority"``, to the most
+        urgent job that waits; a large request is never overtaken by a small one behind it.
+        """
+        full = self._name("pool", name, self.pools)
+        check_count(f"pool {full!r}", "tokens", tokens)
+        choose(f"pool {full!r}", "order", order, get_args(PoolOrder))
+        self.pools[full] = Pool(full, tokens, self.model_id, order, caller_location())
+        return self.pools[full]
+
+    def attribute(self, name: str, *, initial: float = 0.0) -> Attribute:
+        """Add a number that each job carries, `initial` until `Program.set` changes it."""
+        full = self._name("attribute", name, self.attributes)
+        if not is_number(initial):
+            raise refused(f"attribute {full!r} starts as {initial!r}", cure="give a finite number")
+        self.attributes[full] = Attribute(full, float(initial), self.model_id)
+        return self.attributes[full]
+
+    def jobs(self, station: Station) -> Expression:
+        """Return the number of jobs at `station`, waiting or in service, as an expression."""
+        if not isinstance(station, Station) or station.model_id != self.model_id:
+            raise refused(
+                f"jobs are counted at {station!r}, which is no station of this model",
+                cure="pass what model.station() gave",
+            )
+        return Expression((Token("jobs", station.name),), self.model_id)
+
+    def free(self, pool: Pool) -> Expression:
+        """Return the number of tokens of `pool` that nobody holds, as an expression."""
+        if not isinstance(pool, Pool) or pool.model_id != self.model_id:
+            raise refused(
+                f"tokens are counted in {pool!r}, which is no pool of this model",
+                cure="pass what model.pool() gave",
+            )
+        return Expression((Token("free", pool.name),), self.model_id)
+
+    @property
+    def now(self) -> Expression:
+        """The simulated time since the start, in the model's time unit, as an expression."""
+        return Expression((Token("now"),), self.model_id)
 
     def program(self, name: str) -> Program:
         """Add an empty program; write its steps on what is returned."""
-        _check_name("program", name, self.programs)
-        self.programs[name] = Program(name, self.model_id)
-        return self.programs[name]
+        full = self._name("program", name, self.programs)
+        self.programs[full] = Program(full, self.model_id)
+        return self.programs[full]
 
     def closed_class(
         self,
@@ -123,30 +277,79 @@ class Model:
         *,
         population: int,
         think: Distribution | float | None = None,
+        priority: int = 0,
+        start: Start = "thinking",
+        placed: Mapping[Station, int] | None = None,
     ) -> None:
         """Add `population` (>= 1) jobs that think, walk `program`, and think again.
 
-        `think` is in the model's time unit; None is no think time. The response time of a job
-        runs from the end of its think time to the end of the program.
+        The response time of a job runs from the end of its think time to the end of the program.
+
+        Parameters
+        ----------
+        name, program
+            Its name, and what its jobs walk.
+        population
+            Number of jobs.
+        think
+            Time between the end of a walk and the next; None is none.
+        priority
+            The larger, the more urgent.
+        start
+            Where the jobs are at time 0: ``"thinking"``, or ``"ready"`` to walk at once.
+        placed
+            Jobs that are at a station at time 0, for a warm start; the others start as `start`
+            says.
         """
-        _check_count(f"class {name!r}", "population", population)
-        law = None if think is None else as_distribution(think)
-        self._add_class(name, program, population, law)
+        self._add_class(name, program)
+        full = self._prefix + name
+        self.classes[full] = classes.closed(
+            full,
+            program.name,
+            population=population,
+            think=think,
+            priority=priority,
+            start=start,
+            placed=placed,
+            model_id=self.model_id,
+        )
 
     def open_class(
-        self, name: str, program: Program, *, interarrival: Distribution | float
+        self,
+        name: str,
+        program: Program,
+        *,
+        interarrival: "Distribution | float | ArrivalProcess",
+        priority: int = 0,
+        batch: int | Distribution | None = None,
+        initial: int = 0,
     ) -> None:
         """Add jobs that arrive from outside, walk `program` once and leave.
 
-        `interarrival`, with a mean above 0, is in the model's time unit.
+        Parameters
+        ----------
+        name, program
+            Its name, and what its jobs walk.
+        interarrival
+            Time between arrivals, with a mean above 0; or an arrival process: bursts, a rate that
+            changes with time, a trace.
+        priority
+            The larger, the more urgent.
+        batch
+            Jobs that arrive at once: an int, or a discrete distribution of ints; None is one.
+        initial
+            Jobs that are there at time 0, for a warm start.
         """
-        law = as_distribution(interarrival)
-        if law.mean <= 0:
-            raise SimulationError(
-                f"{caller_location()}: class {name!r} has no time between arrivals",
-                cure="give an interarrival time with a mean above 0",
-            )
-        self._add_class(name, program, None, law)
+        self._add_class(name, program)
+        full = self._prefix + name
+        self.classes[full] = classes.opened(
+            full,
+            program.name,
+            interarrival=interarrival,
+            priority=priority,
+            batch=batch,
+            initial=initial,
+        )
 
     def stop(self, *, completions: int | None = None, time: float | None = None) -> None:
         """End runs after `completions` (all classes together) or at `time`, whichever is first."""
@@ -154,16 +357,62 @@ class Model:
         self.stop_completions = completions
         self.stop_time = time
 
+    def copy(self) -> "Model":
+        """Return an equal model; what is changed or added in one leaves the other as it is.
+
+        Both know the same stations, pools and programs, so that code which builds on one may
+        build on the other.
+        """
+        twin = copy.copy(self)
+        twin.stations = dict(self.stations)
+        twin.pools = dict(self.pools)
+        twin.attributes = dict(self.attributes)
+        twin.breakdowns_of = dict(self.breakdowns_of)
+        twin.programs = {name: program.copy() for name, program in self.programs.items()}
+        twin.classes = dict(self.classes)
+        return twin
+
+    def with_servers(self, station: str, servers: int) -> "Model":
+        """Return a copy in which `station` has another number of servers.
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model
+        >>> model = Model("shop")
+        >>> cpu = model.station("cpu")
+        >>> model.with_servers("cpu", 4).stations["cpu"].servers
+        4
+        """
+        twin = self.copy()
+        twin.stations[station] = _found("station", station, self.stations).with_servers(servers)
+        return twin
+
+    def with_speed(self, station: str, factor: float) -> "Model":
+        """Return a copy in which the servers of `station` are `factor` (> 0) times as fast."""
+        twin = self.copy()
+        twin.stations[station] = _found("station", station, self.stations).with_speed(factor)
+        return twin
+
+    def with_tokens(self, pool: str, tokens: int) -> "Model":
+        """Return a copy in which `pool` has another number of tokens."""
+        twin = self.copy()
+        check_count(f"pool {pool!r}", "tokens", tokens)
+        twin.pools[pool] = replace(_found("pool", pool, self.pools), tokens=tokens)
+        return twin
+
     def to_data(self) -> dict[str, object]:
         """Return the model as data, after checking it."""
         check.check_model(self)
         stop = {"completions": self.stop_completions, "time": self.stop_time}
+        attributes = self.attributes.values()
         return {
             "format": FORMAT,
             "name": self.name,
             "time_unit": self.time_unit,
-            "stations": [{"name": s.name, "servers": s.servers} for s in self.stations.values()],
-            "pools": [{"name": p.name, "tokens": p.tokens} for p in self.pools.values()],
+            "attributes": [{"name": one.name, "initial": one.initial} for one in attributes],
+            "stations": [station.to_data() for station in self.stations.values()],
+            "breakdowns": [breakdown.to_data() for breakdown in self.breakdowns_of.values()],
+            "pools": [pool.to_data() for pool in self.pools.values()],
             "programs": [
                 {"name": p.name, "steps": [step.data for step in p.steps]}
                 for p in self.programs.values()
@@ -184,15 +433,26 @@ class Model:
         return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
     def holds(self) -> dict[str, tuple[str, ...]]:
-        """Return for each pool the stations that jobs use while they hold its tokens."""
-        return check.holds(self)
+        """Return for each pool the stations that jobs may use while they hold its tokens."""
+        return holding.holds(self)
 
     def nested(self) -> dict[str, tuple[str, ...]]:
-        """Return for each pool the other pools that jobs acquire while they hold its tokens."""
-        return check.nested(self)
+        """Return for each pool the other pools that jobs may acquire while they hold its tokens."""
+        return holding.nested(self)
+
+    def visits(self) -> Visits:
+        """Return how often a job of each class uses each station, and for how long, on average.
+
+        What only a run can tell (conditions, times out, rejection) is counted as little as it may
+        be; `Visits.is_exact` says for which classes nothing was left out.
+        """
+        return expected_visits(self)
 
     def loads(self) -> dict[str, float]:
         """Return the load that open classes offer to each station, per server (1 is full).
+
+        Speeds, breakdowns and batches are taken into account; a station of infinite servers has
+        the load 0. What only a run can tell is counted as little as it may be, as in `visits`.
 
         Examples
         --------
@@ -204,53 +464,39 @@ class Model:
         >>> model.loads()
         {'server': 0.8}
         """
-        return check.loads(self)
+        return capacity.loads(self)
 
-    def _add_class(
-        self, name: str, program: Program, population: int | None, law: Distribution | None
-    ) -> None:
-        _check_name("class", name, self.classes)
+    def _name(self, kind: str, name: str, taken: Mapping[str, object]) -> str:
+        """Return the full name of a new part."""
+        full = self._prefix + name if isinstance(name, str) and name.strip() else name
+        check_name(kind, full, taken)
+        return full
+
+    def _add_class(self, name: str, program: Program) -> None:
+        self._name("class", name, self.classes)
         if not isinstance(program, Program) or program.model_id != self.model_id:
-            raise SimulationError(
-                f"{caller_location()}: class {name!r} does not walk a program of this model",
+            raise refused(
+                f"class {name!r} does not walk a program of this model",
                 cure="make the program with model.program() of the same model",
             )
-        self.classes[name] = JobClass(name, program.name, population, law, caller_location())
+
+
+def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:
+    """Return a part by its name."""
+    if name not in among:
+        known = ", ".join(map(repr, among)) or "none"
+        raise refused(f"no {kind} is named {name!r}", cure=f"the model has {known}")
+    return among[name]
 
 
 def check_stop(completions: int | None, time: float | None) -> None:
     """Refuse limits that end a run never or before it starts."""
     if completions is None and time is None:
-        raise SimulationError(
-            f"{caller_location()}: the run never stops", cure="give completions or a time"
-        )
+        raise refused("the run never stops", cure="give completions or a time")
     if completions is not None and (not isinstance(completions, int) or completions < 1):
-        raise SimulationError(
-            f"{caller_location()}: the run stops after {completions!r} completions",
+        raise refused(
+            f"the run stops after {completions!r} completions",
             cure="give a whole number of 1 or more",
         )
     if time is not None and not 0 < time < float("inf"):
-        raise SimulationError(
-            f"{caller_location()}: the run stops at time {time!r}", cure="give a time above 0"
-        )
-
-
-def _check_name(kind: str, name: str, taken: Mapping[str, object]) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise SimulationError(
-            f"{caller_location()}: a {kind} has the name {name!r}", cure="give it a name"
-        )
-    if name in taken:
-        raise SimulationError(
-            f"{caller_location()}: the model has a {kind} named {name!r} already",
-            cure="give each one its own name",
-        )
-
-
-def _check_count(what: str, word: str, count: int) -> None:
-    limit = 2**24 - 1
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= limit:
-        raise SimulationError(
-            f"{caller_location()}: {what} has {count!r} {word}",
-            cure=f"give a whole number from 1 to {limit}",
-        )
+        raise refused(f"the run stops at time {time!r}", cure="give a time above 0")

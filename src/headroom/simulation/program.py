@@ -2,56 +2,38 @@
 
 A program is kept as the flat list that the kernel reads: blocks open with their own step and
 close with ``end``. Each step remembers the line on which the user wrote it, for messages; the
-line is no part of the model's data.
+line is no part of the model's data. `headroom.simulation.structure` reads the list as a tree.
 """
 
-import math
+import copy
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
-from headroom.simulation.distribution import Distribution, as_distribution
+from headroom.simulation.amounts import Amount, amount_data, as_amount
+from headroom.simulation.blocks import Attempt, Branch, Fork, Policy
+from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError, caller_location
+from headroom.simulation.expression import Attribute, Operand
+from headroom.simulation.network import Network
+from headroom.simulation.stations import Pool, Station
+from headroom.simulation.step import Step
 from headroom.simulation.streams import stream_key
 
-PROBABILITY_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Station:
-    """Servers with one first-come-first-served queue; made by `Model.station`."""
-
-    name: str
-    servers: int
-    model_id: int = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Counted tokens, granted first come first served; made by `Model.pool`."""
-
-    name: str
-    tokens: int
-    model_id: int = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step: what the kernel reads, where it was written, and its distribution if any."""
-
-    data: dict[str, object]
-    location: str
-    law: Distribution | None = None
-
-    @property
-    def op(self) -> str:
-        """Name of the step."""
-        return str(self.data["op"])
+# What may stand directly inside blocks that hold parts.
+_PARTS = {
+    "branch": "cases",
+    "fork": "arms",
+    "attempt": "parts (work, failed)",
+    "network": "nodes",
+}
 
 
 class Program:
     """The steps of a job; made by `Model.program`.
+
+    Where a step asks how long or how often, it takes a number, a distribution (drawn each time)
+    or an expression (computed by the job each time). Times are in the model's time unit.
 
     Examples
     --------
@@ -74,41 +56,80 @@ class Program:
         self._open: list[str] = []
         self._counts: Counter[str] = Counter()
 
-    def use(self, station: Station, service: Distribution | float) -> None:
-        """Queue for a server of `station` and occupy it for a time drawn from `service`."""
-        self._check_own(station, Station, "station")
-        law = as_distribution(service)
-        self._add(
-            "use",
-            law,
-            station=station.name,
-            service=law.to_data(),
-            stream=self._stream(f"use {station.name}"),
-        )
+    def use(self, station: Station, service: Operand, *, reserve: bool = False) -> None:
+        """Queue for a server of `station` and occupy it for `service`.
 
-    def delay(self, time: Distribution | float) -> None:
-        """Let a time drawn from `time` pass without occupying anything."""
-        law = as_distribution(time)
-        self._add("delay", law, time=law.to_data(), stream=self._stream("delay"))
+        The time is divided by the server's speed. With `reserve` the service starts only when a
+        place is free at the next station, which must follow directly (blocking before service).
+        """
+        self._check_own(station, Station, "station")
+        source = self._source(f"use {station.name}")
+        amount = as_amount(service, f"the service time at station {station.name!r}", self.model_id)
+        data: dict[str, object] = {"station": station.name}
+        if reserve:
+            data["reserve"] = True
+        self._add("use", data, source, service=amount)
+
+    def use_one_of(
+        self,
+        stations: Sequence[Station],
+        service: Operand,
+        *,
+        policy: Policy = "shortest_queue",
+        by: Operand | None = None,
+    ) -> None:
+        """Use the station among `stations` that `policy` chooses, as `branch` does.
+
+        With the policy ``"probability"`` each is chosen equally often.
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model, exponential
+        >>> model = Model("farm", time_unit="ms")
+        >>> servers = [model.station(f"server {number}") for number in range(3)]
+        >>> request = model.program("request")
+        >>> request.use_one_of(servers, exponential(5), policy="two_choices")
+        >>> model.open_class("visitors", request, interarrival=exponential(2))
+        >>> {name: round(load, 3) for name, load in model.loads().items()}
+        {'server 0': 0.833, 'server 1': 0.833, 'server 2': 0.833}
+        """
+        if not isinstance(stations, Sequence) or not stations:
+            raise self.error(
+                f"uses one of {stations!r}", cure="give a list of one or more stations"
+            )
+        with self.branch(policy, by=by) as branch:
+            for station in stations:
+                self._check_own(station, Station, "station")
+                with branch.equal_case(station, len(stations)):
+                    self.use(station, service)
+
+    def delay(self, time: Operand) -> None:
+        """Let `time` pass without occupying anything."""
+        amount = as_amount(time, "the time of a delay", self.model_id)
+        self._add("delay", {}, self._source("delay"), time=amount)
 
     def acquire(self, pool: Pool, tokens: int = 1) -> None:
         """Wait for `tokens` (1 to the size of the pool) and hold them until released."""
         self._check_own(pool, Pool, "pool")
-        if not isinstance(tokens, int) or not 1 <= tokens <= pool.tokens:
-            raise self._error(
+        if (
+            isinstance(tokens, bool)
+            or not isinstance(tokens, int)
+            or not 1 <= tokens <= pool.tokens
+        ):
+            raise self.error(
                 f"acquires {tokens} tokens of pool {pool.name!r}, which has {pool.tokens}",
                 cure=f"acquire 1 to {pool.tokens} tokens, or make the pool larger",
             )
-        self._add("acquire", pool=pool.name, tokens=tokens)
+        self._add("acquire", {"pool": pool.name, "tokens": tokens})
 
     def release(self, pool: Pool, tokens: int = 1) -> None:
         """Give `tokens` back."""
         self._check_own(pool, Pool, "pool")
-        if not isinstance(tokens, int) or tokens < 1:
-            raise self._error(
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+            raise self.error(
                 f"releases {tokens} tokens of pool {pool.name!r}", cure="release 1 or more tokens"
             )
-        self._add("release", pool=pool.name, tokens=tokens)
+        self._add("release", {"pool": pool.name, "tokens": tokens})
 
     @contextmanager
     def holding(self, pool: Pool, tokens: int = 1) -> Iterator[None]:
@@ -117,46 +138,204 @@ class Program:
         yield
         self.release(pool, tokens)
 
+    def set(self, attribute: Attribute, value: Operand) -> None:
+        """Give the job's `attribute` a new value: a number, a draw, or an expression.
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model, exponential
+        >>> model = Model("files", time_unit="ms")
+        >>> disk, size = model.station("disk"), model.attribute("size")
+        >>> read = model.program("read")
+        >>> read.set(size, exponential(8))
+        >>> read.use(disk, 2 + size * 0.5)
+        >>> [step.op for step in read.steps]
+        ['set', 'use']
+        """
+        self._check_own(attribute, Attribute, "attribute")
+        word = f"the value of attribute {attribute.name!r}"
+        amount = as_amount(value, word, self.model_id, may_be_negative=True)
+        source = self._source(f"set {attribute.name}")
+        self._add("set", {"attribute": attribute.name}, source, value=amount)
+
+    def prioritize(self, value: Operand) -> None:
+        """Give the job another priority for all that follows; the larger, the more urgent."""
+        amount = as_amount(value, "a priority", self.model_id, may_be_negative=True)
+        self._add("prioritize", {}, self._source("prioritize"), value=amount)
+
     @contextmanager
-    def loop(self, count: int | Distribution) -> Iterator[None]:
-        """Repeat the steps of the block `count` times; a distribution is drawn on entry."""
-        law = as_distribution(count)
-        if not law.is_whole:
-            raise self._error(
-                f"repeats a loop {law} times",
+    def loop(self, count: Operand) -> Iterator[None]:
+        """Repeat the steps of the block `count` times, drawn or computed on entry."""
+        if isinstance(count, bool):
+            raise self.error(f"repeats a loop {count} times", cure="give an int of 0 or more")
+        amount = as_amount(count, "the count of a loop", self.model_id)
+        if isinstance(amount, Distribution) and not amount.is_whole:
+            raise self.error(
+                f"repeats a loop {amount} times",
                 cure="give an int, or a discrete distribution of ints",
             )
-        self._add("loop", law, count=law.to_data(), stream=self._stream("loop"))
+        self._add("loop", {}, self._source("loop"), count=amount)
         with self._block("loop"):
             yield
 
     @contextmanager
-    def branch(self) -> Iterator["Branch"]:
-        """Take one of the cases of the block, by probability."""
-        self._add("branch", stream=self._stream("branch"))
-        branch = Branch(self)
+    def branch(
+        self, policy: Policy = "probability", *, by: Operand | None = None
+    ) -> Iterator[Branch]:
+        """Take one of the cases of the block.
+
+        Parameters
+        ----------
+        policy
+            ``"probability"``: cases are `Branch.case` with a probability, or `Branch.when` with a
+            condition of the job. ``"round_robin"``: one after the other. ``"shortest_queue"``:
+            the one whose station or pool (`Branch.case` with `of`) has the fewest jobs.
+            ``"two_choices"``: the shorter of two drawn at random (Mitzenmacher 2001).
+            ``"hash"``: equal values of `by` take the same case.
+        by
+            Expression that is hashed.
+        """
+        builder = Branch(self, policy, by)
+        self._add("branch", {}, builder.source)
         with self._block("branch"):
-            yield branch
-            branch.check()
+            index = len(self.steps) - 1
+            yield builder
+            self.steps[index].data.update(builder.choice())
 
     @contextmanager
-    def fork(self) -> Iterator["Fork"]:
-        """Run all arms of the block at the same time and wait for all of them."""
-        self._add("fork")
-        fork = Fork(self)
+    def network(self) -> Iterator[Network]:
+        """Walk from node to node along random or chosen routes, until a route leaves.
+
+        The first node is where jobs enter.
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model, exponential
+        >>> model = Model("central server", time_unit="ms")
+        >>> cpu, disk = model.station("cpu"), model.station("disk")
+        >>> job = model.program("job")
+        >>> with job.network() as net:
+        ...     with net.node("compute", to={"read": 0.5, net.leave: 0.5}):
+        ...         job.use(cpu, exponential(4))
+        ...     with net.node("read", to="compute"):
+        ...         job.use(disk, exponential(15))
+        >>> model.closed_class("jobs", job, population=8)
+        >>> model.visits().counts["jobs"]
+        {'cpu': 2.0, 'disk': 1.0}
+        """
+        self._counts["network"] += 1
+        builder = Network(self, self._counts["network"])
+        self._add("network", {})
+        with self._block("network"):
+            yield builder
+            builder.check()
+
+    @contextmanager
+    def fork(self, *, quorum: int | None = None, cancel: bool = False) -> Iterator[Fork]:
+        """Run all arms of the block at the same time and wait for `quorum` of them.
+
+        Parameters
+        ----------
+        quorum
+            Number of arms to wait for; None is all of them.
+        cancel
+            Whether the rest is ended when the quorum is there; else it goes on by itself.
+        """
+        builder = Fork(self, quorum)
+        data: dict[str, object] = {} if quorum is None else {"quorum": quorum}
+        if cancel:
+            if quorum is None:
+                raise self.error(
+                    "cancels the rest of a fork that waits for all of its arms",
+                    cure="give quorum=, the number of arms to wait for",
+                )
+            data["rest"] = "cancel"
+        self._add("fork", data)
         with self._block("fork"):
-            yield fork
-            fork.check()
+            yield builder
+            builder.check()
+
+    @contextmanager
+    def attempt(
+        self,
+        *,
+        timeout: Operand | None = None,
+        tries: int = 1,
+        pause: Operand | None = None,
+    ) -> Iterator[Attempt]:
+        """Try the steps of `Attempt.work`; where all tries fail, take those of `Attempt.failed`.
+
+        A try fails when it takes longer than `timeout`, or where a full station rejects the job.
+        The job then leaves its station or queue and gives back what it acquired in the attempt.
+
+        Parameters
+        ----------
+        timeout
+            Longest time of a try, drawn or computed at its start; None is no limit.
+        tries
+            How often the work is tried (>= 1).
+        pause
+            Time between a failed try and the next; None is none.
+        """
+        builder = Attempt(self)
+        if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
+            raise self.error(f"tries its work {tries!r} times", cure="give an int of 1 or more")
+        if pause is not None and tries == 1:
+            raise self.error(
+                "pauses between tries, but has one try", cure="give tries=2 or more, or no pause"
+            )
+        source, pause_source = self._source("attempt"), self._source("attempt pause")
+        amounts = {"timeout": (timeout, source), "pause": (pause, pause_source)}
+        made = {
+            key: (as_amount(value, f"the {key} of an attempt", self.model_id), its_source)
+            for key, (value, its_source) in amounts.items()
+            if value is not None
+        }
+        data: dict[str, object] = {"tries": tries, "pause_stream": stream_key(pause_source)}
+        data |= {key: amount_data(amount, its_source) for key, (amount, its_source) in made.items()}
+        self._add("attempt", data | {"stream": stream_key(source)})
+        self.steps[-1] = Step(
+            self.steps[-1].data,
+            self.steps[-1].location,
+            {key: amount for key, (amount, _source) in made.items()},
+        )
+        with self._block("attempt"):
+            yield builder
+            builder.check()
 
     def call(self, program: "Program") -> None:
-        """Walk `program` as a subroutine; the job keeps what it holds."""
+        """Walk `program` as a subroutine, until it ends or replies; the job keeps what it holds."""
         self._check_own(program, Program, "program")
-        self._add("call", program=program.name)
+        self._add("call", {"program": program.name})
+
+    def reply(self) -> None:
+        """Let the caller go on; the steps that follow are the second phase, beside the caller.
+
+        A program without a caller (walked by a class, or started) goes on as if nothing were.
+        """
+        self._add("reply", {})
+
+    def start(self, program: "Program") -> None:
+        """Start a new job that walks `program` by itself, and go on without waiting for it."""
+        self._check_own(program, Program, "program")
+        self._add("start", {"program": program.name})
 
     @property
     def open_block(self) -> str:
         """Name of the innermost block that is still open, empty if none is."""
         return self._open[-1] if self._open else ""
+
+    def copy(self) -> "Program":
+        """Return a program with the same steps, which may grow by itself."""
+        twin = copy.copy(self)
+        twin.steps = list(self.steps)
+        twin._open = list(self._open)
+        twin._counts = Counter(self._counts)
+        return twin
+
+    def error(self, what: str, *, cure: str) -> SimulationError:
+        """Return an error of this program, with the user's line."""
+        return SimulationError(f"{caller_location()}: program {self.name!r} {what}", cure=cure)
 
     @contextmanager
     def _block(self, kind: str) -> Iterator[None]:
@@ -168,9 +347,9 @@ class Program:
 
     @contextmanager
     def _part(self, kind: str, inside: str, **data: object) -> Iterator[None]:
-        """Open a case or an arm directly inside its own kind of block."""
+        """Open a case, an arm or a node directly inside its own kind of block."""
         if self.open_block != inside:
-            raise self._error(
+            raise self.error(
                 f"opens a {kind} outside its {inside}",
                 cure=f"open it inside the with-block of the {inside}, one after the other",
             )
@@ -178,98 +357,39 @@ class Program:
         with self._block(kind):
             yield
 
-    def _add(self, op: str, law: Distribution | None = None, **data: object) -> None:
-        if self.open_block in {"branch", "fork"}:
-            part = "case" if self.open_block == "branch" else "arm"
-            raise self._error(
-                f"has a step ({op}) in a {self.open_block} but in none of its {part}s",
-                cure=f"move the step into a {part} or out of the {self.open_block}",
+    def _add(
+        self, op: str, data: dict[str, object], source: str | None = None, **amounts: Amount
+    ) -> None:
+        """Append a step; `source` names its random stream."""
+        if self.open_block in _PARTS:
+            parts = _PARTS[self.open_block]
+            raise self.error(
+                f"has a step ({op}) in a {self.open_block} but in none of its {parts}",
+                cure=f"move the step into one of the {parts}, or out of the {self.open_block}",
             )
-        self.steps.append(Step({"op": op, **data}, caller_location(), law))
+        streams: dict[str, object] = {} if source is None else {"stream": stream_key(source)}
+        written = {key: amount_data(amount, str(source)) for key, amount in amounts.items()}
+        step = {"op": op, **data, **written, **streams}
+        self.steps.append(Step(step, caller_location(), amounts))
 
-    def _stream(self, source: str) -> int:
-        """Return the key of the next random stream of its kind in this program."""
-        self._counts[source] += 1
-        return stream_key(f"program {self.name}: {source} #{self._counts[source]}")
+    def _source(self, kind: str) -> str:
+        """Return the name of the next random source of its kind in this program."""
+        self._counts[kind] += 1
+        return f"program {self.name}: {kind} #{self._counts[kind]}"
 
     def _check_own(self, part: object, kind: type, word: str) -> None:
         if not isinstance(part, kind):
-            raise self._error(
-                f"names {part!r} where a {word} is asked for", cure=f"pass what model.{word}() gave"
+            raise self.error(
+                f"names {part!r} where {_a(word)} is asked for",
+                cure=f"pass what model.{word}() gave",
             )
         if getattr(part, "model_id", None) != self.model_id:
             name = getattr(part, "name", "")
-            raise self._error(
+            raise self.error(
                 f"names the {word} {name!r} of another model",
                 cure=f"make the {word} with model.{word}() of the same model",
             )
 
-    def _error(self, what: str, *, cure: str) -> SimulationError:
-        return SimulationError(f"{caller_location()}: program {self.name!r} {what}", cure=cure)
 
-
-class Branch:
-    """The cases of a branch; made by `Program.branch`."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._location = caller_location()
-        self._probabilities: list[float] = []
-        self._has_otherwise = False
-
-    @contextmanager
-    def case(self, probability: float) -> Iterator[None]:
-        """Take the steps of the block with `probability` (0 to 1)."""
-        if not isinstance(probability, (int, float)) or not 0 <= probability <= 1:
-            raise SimulationError(
-                f"{caller_location()}: a case has the probability {probability!r}",
-                cure="give a probability from 0 to 1",
-            )
-        self._probabilities.append(float(probability))
-        with self._program._part("case", "branch", probability=float(probability)):
-            yield
-
-    @contextmanager
-    def otherwise(self) -> Iterator[None]:
-        """Take the steps of the block where no case was taken."""
-        rest = 1 - math.fsum(self._probabilities)
-        if self._has_otherwise or rest < -PROBABILITY_TOLERANCE:
-            raise SimulationError(
-                f"{caller_location()}: the branch has no probability left for otherwise",
-                cure="write otherwise once, after cases whose probabilities sum to at most 1",
-            )
-        self._has_otherwise = True
-        with self.case(max(rest, 0.0)):
-            yield
-
-    def check(self) -> None:
-        """Refuse probabilities that do not sum to 1."""
-        total = math.fsum(self._probabilities)
-        if abs(total - 1) > PROBABILITY_TOLERANCE:
-            raise SimulationError(
-                f"{self._location}: the probabilities of the branch sum to {total:g}, not 1",
-                cure="correct the probabilities, or add branch.otherwise() for the rest",
-            )
-
-
-class Fork:
-    """The arms of a fork; made by `Program.fork`."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._location = caller_location()
-        self._arm_count = 0
-
-    @contextmanager
-    def arm(self) -> Iterator[None]:
-        """Run the steps of the block beside those of the other arms."""
-        self._arm_count += 1
-        with self._program._part("arm", "fork"):
-            yield
-
-    def check(self) -> None:
-        """Refuse a fork without arms."""
-        if self._arm_count == 0:
-            raise SimulationError(
-                f"{self._location}: the fork has no arm", cure="add `with fork.arm():` blocks"
-            )
+def _a(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"

@@ -21,6 +21,22 @@ AGES = ("age_s", "queue_age_s")
 """The columns that are the state at a snapshot, not cumulative."""
 
 
+UNUSED = (
+    "abandon_count",
+    "abandon_s_sum",
+    "blocked_s",
+    "down_s",
+    "reject_count",
+    "lost_count",
+    "lost_s_sum",
+    "failed_try_count",
+    "delay_s",
+    "join_s",
+    "outside_s",
+)
+"""The columns for which the shop has no occasion, at least not in every row."""
+
+
 @pytest.fixture(scope="module")
 def result() -> SimulationResult:
     return simulate(shop(with_audit=True), seed=5, completions=30_000)
@@ -40,7 +56,7 @@ def test_cumulative_columns_never_decrease(result: SimulationResult) -> None:
             if name in AGES:
                 continue
             assert (np.diff(values, axis=0) >= 0).all(), name
-            assert (values[-1] > 0).all(), name
+            assert name in UNUSED or (values[-1] > 0).all(), name
 
 
 def test_areas_and_sums_agree_between_the_columns(result: SimulationResult) -> None:
@@ -138,7 +154,7 @@ def crossed(model: Model) -> Model:
 
 def test_a_deadlock_names_its_cycle() -> None:
     with pytest.raises(SimulationError) as caught:
-        simulate(crossed(Model("crossed", time_unit="s")), seed=1)
+        simulate(crossed(Model("crossed", time_unit="s", may_deadlock=True)), seed=1)
     assert caught.value.message == (
         "model 'crossed': deadlock at 1 s: 2 job(s) wait for ever; job 0 of class 'up' in program "
         "'up' holds 1 of 1 token(s) of pool 'left' and waits for 1 of 1 token(s) of pool 'right', "
@@ -149,7 +165,7 @@ def test_a_deadlock_names_its_cycle() -> None:
 
 
 def test_a_deadlock_of_a_part_is_found_while_the_rest_goes_on() -> None:
-    model = crossed(Model("half", time_unit="s"))
+    model = crossed(Model("half", time_unit="s", may_deadlock=True))
     busy = model.program("busy")
     busy.use(model.station("cpu"), exponential(1))
     model.closed_class("busy", busy, population=1)
@@ -158,7 +174,7 @@ def test_a_deadlock_of_a_part_is_found_while_the_rest_goes_on() -> None:
 
 
 def test_a_parent_that_holds_what_its_arm_needs_is_a_deadlock() -> None:
-    model = Model("family", time_unit="s")
+    model = Model("family", time_unit="s", may_deadlock=True)
     pool = model.pool("key", tokens=1)
     program = model.program("parent")
     with program.holding(pool), program.fork() as fork, fork.arm(), program.holding(pool):

@@ -1,0 +1,43 @@
+"""What the builder accepts for names, counts and plain numbers; refusals name the user's line."""
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+
+from headroom.simulation.errors import refused
+
+COUNT_LIMIT = 2**24 - 1
+
+
+def check_name(kind: str, name: object, taken: Mapping[str, object]) -> None:
+    """Refuse what is no name, or stands already."""
+    if not isinstance(name, str) or not name.strip():
+        raise refused(f"a {kind} has the name {name!r}", cure="give it a name")
+    if name in taken:
+        raise refused(
+            f"the model has a {kind} named {name!r} already", cure="give each one its own name"
+        )
+
+
+def check_count(what: str, word: str, count: object, *, least: int = 1) -> None:
+    """Refuse what is no whole number from `least` to the kernel's limit."""
+    is_whole = isinstance(count, int) and not isinstance(count, bool)
+    if not is_whole or not least <= count <= COUNT_LIMIT:  # type: ignore[operator]  # it is an int
+        raise refused(
+            f"{what} has {count!r} {word}",
+            cure=f"give a whole number from {least} to {COUNT_LIMIT}",
+        )
+
+
+def is_number(value: object) -> bool:
+    """Return True for a real, finite number that is no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def choose(what: str, word: str, value: object, known: tuple[str, ...]) -> None:
+    """Refuse a word that is not among those known."""
+    if value not in known:
+        raise refused(
+            f"{what} has the {word} {value!r}, which is not known",
+            cure=f"choose one of {', '.join(known)}",
+        )

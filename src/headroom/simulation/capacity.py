@@ -1,0 +1,100 @@
+"""What open classes offer to stations and pools, against what these can do."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headroom.simulation.classes import JobClass
+from headroom.simulation.errors import SimulationError
+from headroom.simulation.visits import Visits, expected_visits
+
+if TYPE_CHECKING:
+    from headroom.simulation.model import Model
+
+Shares = Mapping[str, Mapping[str, float]]
+"""Station or pool -> class -> load that the class offers to it."""
+
+
+def loads(model: "Model") -> dict[str, float]:
+    """Return the load that open classes offer to each station, per server (1 is full)."""
+    shares = _station_shares(model, expected_visits(model), list(model.classes.values()))
+    return {name: math.fsum(share.values()) for name, share in shares.items()}
+
+
+def refuse_overload(model: "Model") -> None:
+    """Raise `SimulationError` where open classes ask for more than a station or pool can do.
+
+    Traces are left out: they end, and queues with them. Stations that reject are never too full,
+    and those of infinite servers neither.
+    """
+    classes = [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
+    if not classes:
+        return
+    visits = expected_visits(model)
+    stations = _station_shares(model, visits, classes)
+    for name, share in stations.items():
+        if not model.stations[name].rejects and _is_full(name, stations, visits.groups):
+            raise SimulationError(
+                f"{_line(model, share)}: model {model.name!r}: open classes offer a load of "
+                f"{sum(share.values()):.3g} to each server of station {name!r}, so its queue grows "
+                "for ever",
+                cure="lower the arrivals, add servers, or stop the run by time to watch it grow",
+            )
+    for name, share in _pool_shares(model, visits, classes).items():
+        if sum(share.values()) >= 1:
+            raise SimulationError(
+                f"{_line(model, share)}: model {model.name!r}: open classes hold "
+                f"{sum(share.values()):.3g} times the tokens of pool {name!r} without any waiting, "
+                "so its queue grows for ever",
+                cure="lower the arrivals, add tokens, hold them for a shorter time, or stop the "
+                "run by time to watch it grow",
+            )
+
+
+def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:
+    """Return whether a station, and all among which jobs choose by queue length, are full.
+
+    Where jobs choose, an equal split is only a guess; but if even that fills every station of the
+    group, no split leaves room.
+    """
+    group = frozenset({name}).union(*(one for one in groups if name in one))
+    return all(sum(stations[one].values()) >= 1 for one in group)
+
+
+def _station_shares(
+    model: "Model", visits: Visits, classes: list[JobClass]
+) -> dict[str, dict[str, float]]:
+    shares: dict[str, dict[str, float]] = {name: {} for name in model.stations}
+    for one in classes:
+        if one.arrival_rate <= 0:
+            continue
+        for name, demand in visits.demands[one.name].items():
+            shares[name][one.name] = demand * one.arrival_rate / _rate(model, name)
+    return shares
+
+
+def _rate(model: "Model", name: str) -> float:
+    """Return the service time that a station gets done in a time unit, batches counted in full."""
+    station = model.stations[name]
+    if station.discipline == "infinite":
+        return float("inf")
+    breakdown = model.breakdowns_of.get(name)
+    availability = 1.0 if breakdown is None else breakdown.availability
+    most = station.batch[1] if station.batch else 1
+    return station.total_speed * availability * most
+
+
+def _pool_shares(
+    model: "Model", visits: Visits, classes: list[JobClass]
+) -> dict[str, dict[str, float]]:
+    shares: dict[str, dict[str, float]] = {name: {} for name in model.pools}
+    for one in classes:
+        for name, time in visits.pool_times[one.name].items():
+            shares[name][one.name] = time * one.arrival_rate / model.pools[name].tokens
+    return shares
+
+
+def _line(model: "Model", share: Mapping[str, float]) -> str:
+    """Return the line of the class that offers most."""
+    most = max(share, key=lambda name: share[name])
+    return model.classes[most].location

@@ -1,0 +1,210 @@
+"""Classes of jobs: who walks which program, and how often."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
+
+from headroom.simulation.amounts import as_law
+from headroom.simulation.arguments import check_count, choose
+from headroom.simulation.distribution import Distribution
+from headroom.simulation.errors import caller_location, refused
+from headroom.simulation.stations import Station
+from headroom.simulation.streams import stream_key
+
+if TYPE_CHECKING:
+    from headroom.simulation.arrivals import ArrivalProcess
+
+Start: TypeAlias = Literal["thinking", "ready"]
+PRIORITY_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobClass:
+    """A class of jobs: closed where it has a population, else open.
+
+    Parameters
+    ----------
+    name, program
+        Its name, and that of the program that it walks.
+    population
+        Jobs of a closed class; None for an open one.
+    law
+        Think time of a closed class, time between arrivals of an open one; None for no think
+        time, and where `process` tells the arrivals.
+    process
+        Arrival process that is no independent draws: bursts, a changing rate, a trace.
+    priority
+        Priority that its jobs start with; the larger, the more urgent.
+    start, placed
+        Where the jobs of a closed class are at time 0.
+    batch, initial
+        How many jobs of an open class arrive at once, and how many are there at time 0.
+    location
+        Line of Python that made it.
+    """
+
+    name: str
+    program: str
+    population: int | None = None
+    law: Distribution | None = None
+    process: "ArrivalProcess | None" = None
+    priority: int = 0
+    start: Start = "thinking"
+    placed: tuple[tuple[str, int], ...] = ()
+    batch: Distribution | None = None
+    initial: int = 0
+    location: str = field(default="", repr=False)
+
+    @property
+    def arrival_rate(self) -> float:
+        """Mean arrivals in a time unit, jobs of a batch counted singly; 0 for a closed class."""
+        if self.population is not None:
+            return 0.0
+        jobs = 1.0 if self.batch is None else self.batch.mean
+        if self.process is not None:
+            return jobs * float(self.process.mean_rate)
+        return jobs / self.law.mean if self.law is not None else 0.0
+
+    @property
+    def is_endless(self) -> bool:
+        """False where the arrivals end by themselves: a trace is only so long."""
+        return self.process is None or self.process.to_data().get("kind") != "trace"
+
+    def to_data(self) -> dict[str, object]:
+        """Return the class as the kernel reads it."""
+        data: dict[str, object] = {"name": self.name, "program": self.program}
+        if self.priority:
+            data["priority"] = self.priority
+        return data | (self._open_data() if self.population is None else self._closed_data())
+
+    def _closed_data(self) -> dict[str, object]:
+        data: dict[str, object] = {
+            "kind": "closed",
+            "population": self.population,
+            "think": None if self.law is None else self.law.to_data(),
+            "stream": stream_key(f"class {self.name}: think"),
+        }
+        if self.start != "thinking":
+            data["start"] = self.start
+        if self.placed:
+            data["placed"] = [{"station": name, "jobs": jobs} for name, jobs in self.placed]
+        return data
+
+    def _open_data(self) -> dict[str, object]:
+        data: dict[str, object] = {
+            "kind": "open",
+            "stream": stream_key(f"class {self.name}: arrivals"),
+        }
+        if self.process is not None:
+            data["arrivals"] = self.process.to_data()
+        else:
+            data["interarrival"] = None if self.law is None else self.law.to_data()
+        if self.batch is not None:
+            data["batch"] = self.batch.to_data()
+            data["batch_stream"] = stream_key(f"class {self.name}: batch")
+        if self.initial:
+            data["initial"] = self.initial
+        return data
+
+
+def closed(
+    name: str,
+    program: str,
+    *,
+    population: int,
+    think: Distribution | float | None,
+    priority: int,
+    start: Start,
+    placed: Mapping[Station, int] | None,
+    model_id: int,
+) -> JobClass:
+    """Return a closed class, after checking it."""
+    check_count(f"class {name!r}", "population", population)
+    choose(f"class {name!r}", "start", start, get_args(Start))
+    _check_priority(name, priority)
+    places = _places(name, placed or {}, population, model_id)
+    return JobClass(
+        name=name,
+        program=program,
+        population=population,
+        law=None if think is None else as_law(think, f"the think time of class {name!r}"),
+        priority=priority,
+        start=start,
+        placed=places,
+        location=caller_location(),
+    )
+
+
+def opened(
+    name: str,
+    program: str,
+    *,
+    interarrival: "Distribution | float | ArrivalProcess",
+    priority: int,
+    batch: int | Distribution | None,
+    initial: int,
+) -> JobClass:
+    """Return an open class, after checking it."""
+    _check_priority(name, priority)
+    if initial != 0:
+        check_count(f"class {name!r}", "jobs at time 0 (initial)", initial)
+    is_process = hasattr(interarrival, "mean_rate") and hasattr(interarrival, "to_data")
+    law = None if is_process else _interarrival(name, interarrival)
+    return JobClass(
+        name=name,
+        program=program,
+        law=law,
+        process=cast("ArrivalProcess", interarrival) if is_process else None,
+        priority=priority,
+        batch=None if batch is None else _batch(name, batch),
+        initial=initial,
+        location=caller_location(),
+    )
+
+
+def _interarrival(name: str, value: object) -> Distribution:
+    law = as_law(value, f"the time between arrivals of class {name!r}")
+    if law.mean <= 0:
+        raise refused(
+            f"class {name!r} has no time between arrivals",
+            cure="give an interarrival time with a mean above 0",
+        )
+    return law
+
+
+def _batch(name: str, value: object) -> Distribution:
+    law = as_law(value, f"the batch of class {name!r}")
+    if not law.is_whole or law.mean <= 0:
+        raise refused(
+            f"class {name!r} arrives in batches of {law}",
+            cure="give an int of 1 or more, or a discrete distribution of ints",
+        )
+    return law
+
+
+def _check_priority(name: str, priority: object) -> None:
+    is_whole = isinstance(priority, int) and not isinstance(priority, bool)
+    if not is_whole or abs(priority) > PRIORITY_LIMIT:  # type: ignore[arg-type]  # it is an int
+        raise refused(
+            f"class {name!r} has the priority {priority!r}",
+            cure="give a whole number; the larger, the more urgent",
+        )
+
+
+def _places(
+    name: str, placed: Mapping[Station, int], population: int, model_id: int
+) -> tuple[tuple[str, int], ...]:
+    for station, jobs in placed.items():
+        if not isinstance(station, Station) or station.model_id != model_id:
+            raise refused(
+                f"class {name!r} places jobs at {station!r}, which is no station of this model",
+                cure="write placed={station: jobs} with what model.station() gave",
+            )
+        check_count(f"class {name!r}", f"jobs placed at station {station.name!r}", jobs)
+    total = sum(placed.values())
+    if total > population:
+        raise refused(
+            f"class {name!r} places {total} jobs at stations, but has {population}",
+            cure="place at most the population",
+        )
+    return tuple((station.name, jobs) for station, jobs in placed.items())

@@ -1,0 +1,120 @@
+"""Random programs for property tests: written with the builder, and told again as an outline."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from headroom.simulation.distribution import exponential
+from headroom.simulation.model import Model
+from headroom.simulation.program import Program
+
+Outline = list[Any]
+"""What was written: the name of each step, and for each block its name with what is inside."""
+
+
+@dataclass(slots=True)
+class Parts:
+    """A model and the parts that its programs use."""
+
+    model: Model
+    program: Program
+
+
+def empty_model() -> Parts:
+    """Return a model with two stations, a pool and an attribute, and an empty program."""
+    model = Model("random", time_unit="ms", may_deadlock=True)
+    model.station("s0", servers=2)
+    model.station("s1", buffer=3, when_full="reject")
+    model.pool("k0", tokens=9)
+    model.attribute("x")
+    return Parts(model, model.program("p"))
+
+
+def outlines(depth: int = 3) -> st.SearchStrategy[Outline]:
+    """Return a strategy of outlines: nested lists of kinds."""
+    leaf = st.sampled_from(["use0", "use1", "delay", "set", "prioritize"])
+    block = st.sampled_from(
+        ["hold", "loop", "branch", "when", "turn", "queue", "network", "fork", "attempt"]
+    )
+    body: st.SearchStrategy[Outline] = st.lists(leaf, max_size=3)
+    for _ in range(depth):
+        inner = st.tuples(block, body, body)
+        body = st.lists(st.one_of(leaf, inner), max_size=3)
+    return body
+
+
+def write(parts: Parts, outline: Outline) -> None:
+    """Write an outline with the builder."""
+    for item in outline:
+        if isinstance(item, str):
+            _write_leaf(parts, item)
+        else:
+            _write_block(parts, *item)
+
+
+def _write_leaf(parts: Parts, kind: str) -> None:
+    model, program = parts.model, parts.program
+    match kind:
+        case "use0" | "use1":
+            program.use(model.stations[f"s{kind[-1]}"], exponential(1))
+        case "delay":
+            program.delay(model.attributes["x"] + 1)
+        case "set":
+            program.set(model.attributes["x"], exponential(2))
+        case "prioritize":
+            program.prioritize(-1)
+
+
+def _write_block(parts: Parts, kind: str, one: Outline, two: Outline) -> None:
+    program = parts.program
+    match kind:
+        case "hold":
+            with program.holding(parts.model.pools["k0"]):
+                write(parts, [*one, *two])
+        case "loop":
+            with program.loop(2):
+                write(parts, [*one, *two])
+        case "network":
+            _write_network(parts, one, two)
+        case "fork":
+            with program.fork(quorum=1) as fork:
+                for arm in (one, two):
+                    with fork.arm():
+                        write(parts, arm)
+        case "attempt":
+            with program.attempt(timeout=5, tries=2) as attempt:
+                with attempt.work():
+                    write(parts, one)
+                with attempt.failed():
+                    write(parts, two)
+        case _:
+            _write_branch(parts, kind, one, two)
+
+
+def _write_network(parts: Parts, one: Outline, two: Outline) -> None:
+    program = parts.program
+    with program.network() as net:
+        with net.node("one", to={"two": 0.5, net.leave: 0.5}):
+            write(parts, one)
+        with net.node("two", to=["one", net.leave]):
+            write(parts, two)
+
+
+def _write_branch(parts: Parts, kind: str, one: Outline, two: Outline) -> None:
+    model, program = parts.model, parts.program
+    if kind in {"branch", "when"}:
+        with program.branch() as branch:
+            first = (
+                branch.case(0.25) if kind == "branch" else branch.when(model.attributes["x"] > 1)
+            )
+            with first:
+                write(parts, one)
+            with branch.otherwise():
+                write(parts, two)
+        return
+    is_queue = kind == "queue"
+    with program.branch("shortest_queue" if is_queue else "round_robin") as branch:
+        for name, body in (("s0", one), ("s1", two)):
+            with branch.case(of=model.stations[name] if is_queue else None):
+                write(parts, body)

@@ -1,0 +1,50 @@
+"""Places that are reserved before a service: it must be plain which station comes next."""
+
+from headroom.simulation.errors import SimulationError
+from headroom.simulation.parsed import Parsed
+from headroom.simulation.structure import (
+    Assign,
+    AttemptBlock,
+    Body,
+    BranchBlock,
+    Node,
+    Prioritize,
+    Release,
+    Task,
+    Use,
+    parts,
+    run_deep,
+)
+
+
+def check_reservations(parsed: Parsed) -> None:
+    """Raise `SimulationError` where a use reserves a place and no full station can follow it."""
+    for name, tree in parsed.trees.items():
+        run_deep(_sequence(parsed, name, tree, None))
+
+
+def _sequence(parsed: Parsed, program: str, body: Body, following: str | None) -> Task[None]:
+    """Check `body`, after which the station `following` is used directly, if any."""
+    for node in reversed(body):
+        if isinstance(node, Use):
+            if node.reserve:
+                _check(parsed, program, node, following)
+            following = node.station
+        elif not isinstance(node, (Release, Assign, Prioritize)):
+            inner = following if isinstance(node, (BranchBlock, AttemptBlock)) else None
+            yield _inside(parsed, program, node, inner)
+            following = None
+
+
+def _inside(parsed: Parsed, program: str, node: Node, following: str | None) -> Task[None]:
+    for part in parts(node):
+        yield _sequence(parsed, program, part, following)
+
+
+def _check(parsed: Parsed, program: str, use: Use, following: str | None) -> None:
+    if following is None or not parsed.model.stations[following].blocks:
+        raise SimulationError(
+            f"{use.location}: program {program!r} reserves a place before its service at station "
+            f"{use.station!r}, but uses no station with a buffer that blocks directly after it",
+            cure="leave reserve out, or let the use of a station with buffer= follow at once",
+        )

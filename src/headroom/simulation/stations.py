@@ -1,0 +1,233 @@
+"""Stations and pools: what jobs queue for, and how it serves them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, get_args
+
+from headroom.simulation.arguments import check_count, choose, is_number
+from headroom.simulation.distribution import Distribution
+from headroom.simulation.errors import SimulationError, refused
+from headroom.simulation.streams import stream_key
+
+Discipline: TypeAlias = Literal[
+    "fcfs", "lcfs", "lcfs_preempt", "priority", "priority_preempt", "ps", "infinite", "random"
+]
+WhenFull: TypeAlias = Literal["block", "reject"]
+BreakdownUnit: TypeAlias = Literal["all", "each"]
+PoolOrder: TypeAlias = Literal["fcfs", "priority"]
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """Servers with one queue; made by `Model.station`, whose parameters are its fields."""
+
+    name: str
+    servers: int
+    model_id: int = field(repr=False)
+    discipline: Discipline = "fcfs"
+    limit: int | None = None
+    speeds: tuple[float, ...] | None = None
+    buffer: int | None = None
+    when_full: WhenFull = "block"
+    batch: tuple[int, int] | None = None
+    location: str = field(default="", repr=False)
+
+    @property
+    def total_speed(self) -> float:
+        """Work that all servers together do in a time unit: the servers where none is faster."""
+        return float(self.servers) if self.speeds is None else sum(self.speeds)
+
+    @property
+    def fastest(self) -> float:
+        """Speed of the fastest server, 1 for servers without a speed."""
+        return 1.0 if self.speeds is None else max(self.speeds)
+
+    @property
+    def capacity(self) -> float:
+        """Jobs that find room, in service or waiting; infinite without a buffer."""
+        return float("inf") if self.buffer is None else float(self.servers + self.buffer)
+
+    @property
+    def blocks(self) -> bool:
+        """True where a full station holds up who wants to enter."""
+        return self.buffer is not None and self.when_full == "block"
+
+    @property
+    def rejects(self) -> bool:
+        """True where a full station turns away who wants to enter."""
+        return self.buffer is not None and self.when_full == "reject"
+
+    def with_servers(self, servers: int) -> "Station":
+        """Return the station with another number of servers; speeds are repeated in order."""
+        check_count(f"station {self.name!r}", "servers", servers)
+        if self.discipline == "infinite":
+            raise SimulationError(
+                f"station {self.name!r} has infinitely many servers",
+                cure="change the number of servers of a station of another discipline",
+            )
+        speeds = self.speeds
+        if speeds is not None:
+            speeds = tuple(speeds[index % len(speeds)] for index in range(servers))
+        limit = None if self.limit is None else max(self.limit, servers)
+        return replace(self, servers=servers, speeds=speeds, limit=limit)
+
+    def with_speed(self, factor: float) -> "Station":
+        """Return the station with servers that are `factor` (> 0) times as fast."""
+        if not is_number(factor) or factor <= 0:
+            raise SimulationError(
+                f"station {self.name!r} is made {factor!r} times as fast",
+                cure="give a factor above 0",
+            )
+        speeds = self.speeds or (1.0,) * self.servers
+        return replace(self, speeds=tuple(float(speed * factor) for speed in speeds))
+
+    def to_data(self) -> dict[str, object]:
+        """Return the station as the kernel reads it."""
+        data: dict[str, object] = {"name": self.name, "servers": self.servers}
+        if self.discipline != "fcfs":
+            data["discipline"] = self.discipline
+        if self.limit is not None:
+            data["limit"] = self.limit
+        if self.speeds is not None:
+            data["speeds"] = list(self.speeds)
+        if self.buffer is not None:
+            data["buffer"] = self.buffer
+        if self.when_full != "block":
+            data["when_full"] = self.when_full
+        if self.batch is not None:
+            data["batch"] = {"least": self.batch[0], "most": self.batch[1]}
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Counted tokens; made by `Model.pool`."""
+
+    name: str
+    tokens: int
+    model_id: int = field(repr=False)
+    order: PoolOrder = "fcfs"
+    location: str = field(default="", repr=False)
+
+    def to_data(self) -> dict[str, object]:
+        """Return the pool as the kernel reads it."""
+        data: dict[str, object] = {"name": self.name, "tokens": self.tokens}
+        return data if self.order == "fcfs" else data | {"order": self.order}
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Failure and repair of the servers of a station; made by `Model.breakdowns`."""
+
+    station: str
+    unit: BreakdownUnit
+    time_to_failure: Distribution
+    repair: Distribution
+    location: str = field(default="", repr=False)
+
+    @property
+    def availability(self) -> float:
+        """Share of time in which a server is up, 0 to 1."""
+        cycle = self.time_to_failure.mean + self.repair.mean
+        return self.time_to_failure.mean / cycle if cycle < float("inf") else 1.0
+
+    def to_data(self) -> dict[str, object]:
+        """Return the breakdown as the kernel reads it."""
+        return {
+            "station": self.station,
+            "unit": self.unit,
+            "time_to_failure": self.time_to_failure.to_data(),
+            "repair": self.repair.to_data(),
+            "stream": stream_key(f"station {self.station}: breakdowns"),
+        }
+
+
+def check_station(station: Station, *, when_full: str | None) -> None:
+    """Refuse a station whose parameters contradict each other."""
+    name = f"station {station.name!r}"
+    choose(name, "discipline", station.discipline, get_args(Discipline))
+    choose(name, "rule when_full", station.when_full, get_args(WhenFull))
+    check_count(name, "servers", station.servers)
+    if station.buffer is not None:
+        check_count(name, "waiting places (buffer)", station.buffer, least=0)
+    elif when_full is not None:
+        raise refused(
+            f"{name} says what happens when it is full, but is never full",
+            cure="give buffer=, the number of waiting places, or leave when_full out",
+        )
+    _check_speeds(name, station)
+    _check_discipline(name, station)
+    if station.batch is not None:
+        _check_batch(name, station, station.batch)
+
+
+def as_speeds(name: str, speeds: Sequence[float] | None) -> tuple[float, ...] | None:
+    """Return speeds as a tuple of positive numbers."""
+    if speeds is None:
+        return None
+    values = tuple(speeds) if isinstance(speeds, Sequence) else (speeds,)
+    if not values or not all(is_number(speed) and speed > 0 for speed in values):
+        raise refused(
+            f"station {name!r} has the speeds {speeds!r}", cure="give a list of numbers above 0"
+        )
+    return tuple(float(speed) for speed in values)
+
+
+def as_batch(batch: int | tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return a batch as its least and its most jobs; one number is both."""
+    if batch is None:
+        return None
+    if isinstance(batch, tuple) and len(batch) == 2:  # noqa: PLR2004 - least and most
+        return batch
+    return (batch, batch)
+
+
+def _check_speeds(name: str, station: Station) -> None:
+    if station.speeds is None:
+        return
+    if len(station.speeds) != station.servers:
+        raise refused(
+            f"{name} has {station.servers} server(s) and {len(station.speeds)} speed(s)",
+            cure=f"give one speed a server: servers={len(station.speeds)}",
+        )
+    if station.discipline == "ps" and len(set(station.speeds)) > 1:
+        raise refused(
+            f"{name} shares servers of different speed",
+            cure="give all servers of a ps station the same speed, or make two stations",
+        )
+
+
+def _check_discipline(name: str, station: Station) -> None:
+    """Refuse what the discipline gives no meaning to."""
+    if station.limit is not None:
+        check_count(name, "jobs that share its servers (limit)", station.limit)
+        if station.discipline != "ps":
+            raise refused(
+                f"{name} limits the jobs that share its servers, but its discipline is "
+                f"{station.discipline}",
+                cure='leave limit out, or write discipline="ps"',
+            )
+        if station.limit < station.servers:
+            raise refused(
+                f"{name} lets {station.limit} job(s) share {station.servers} servers, so that "
+                "some never work",
+                cure="give a limit of at least the servers",
+            )
+    if station.discipline == "infinite" and (station.servers != 1 or station.buffer is not None):
+        raise refused(
+            f"{name} has infinitely many servers, so nobody waits",
+            cure="leave servers and buffer out, or choose another discipline",
+        )
+
+
+def _check_batch(name: str, station: Station, batch: tuple[int, int]) -> None:
+    least, most = batch
+    check_count(name, "jobs in a batch", least)
+    check_count(name, "jobs in a batch", most, least=least)
+    if station.discipline in {"ps", "infinite", "lcfs_preempt", "priority_preempt"}:
+        raise refused(
+            f"{name} takes jobs in batches, but its discipline is {station.discipline}",
+            cure="choose fcfs, lcfs, priority or random for batch service",
+        )
+    if station.capacity < least:
+        raise refused(f"{name} has no room for a batch of {least}", cure="give a larger buffer")

@@ -1,0 +1,445 @@
+"""How often jobs visit stations, and what they ask of them: known without running the model.
+
+Probabilities, drawn counts and round robin give exact means; the routes of a network are solved
+as traffic equations. What only a run can tell (conditions, hashed choices, times out, rejection)
+counts as little as it may; choices by queue length count equally for each case.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headroom.simulation.amounts import Amount, Known, known_of, mean_of
+from headroom.simulation.distribution import Distribution
+from headroom.simulation.errors import SimulationError
+from headroom.simulation.parsed import Parsed, parse_model, until_reply
+from headroom.simulation.structure import (
+    Acquire,
+    Assign,
+    AttemptBlock,
+    Body,
+    BranchBlock,
+    Call,
+    Choice,
+    Delay,
+    ForkBlock,
+    LoopBlock,
+    NetworkBlock,
+    NetworkNode,
+    Node,
+    Release,
+    Reply,
+    StartJob,
+    Task,
+    Use,
+    each,
+    run_deep,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from headroom.simulation.model import Model
+
+Attributes = Mapping[str, Known]
+_BY_QUEUE = frozenset({"shortest_queue", "sampled_queue"})
+_UNKNOWN = frozenset({"condition", "hash"})
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """What one job of each class asks for, on average, until it and all it started have ended.
+
+    Parameters
+    ----------
+    counts
+        Class -> station -> mean number of visits.
+    demands
+        Class -> station -> mean service time asked for (time unit of the model), before the
+        speeds of the servers.
+    pool_times
+        Class -> pool -> mean tokens x time held (time unit), waiting left out.
+    is_exact
+        Class -> whether nothing had to be counted as less than it may be.
+    groups
+        Sets of stations among which jobs choose by the length of queues.
+    """
+
+    counts: Mapping[str, Mapping[str, float]]
+    demands: Mapping[str, Mapping[str, float]]
+    pool_times: Mapping[str, Mapping[str, float]]
+    is_exact: Mapping[str, bool]
+    groups: tuple[frozenset[str], ...]
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one passage through some steps asks for, at least."""
+
+    counts: dict[str, float] = field(default_factory=dict)
+    demands: dict[str, float] = field(default_factory=dict)
+    pool_times: dict[str, float] = field(default_factory=dict)
+    starts: dict[str, float] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
+    time: float = 0.0
+    may_fail: bool = False
+    is_exact: bool = True
+
+    def sums(self) -> tuple[dict[str, float], ...]:
+        return (self.counts, self.demands, self.pool_times, self.starts)
+
+    def add(self, other: "_Tally", factor: float = 1.0) -> None:
+        """Add `factor` passages of `other`; what is held is the caller's affair."""
+        self.may_fail |= other.may_fail
+        self.is_exact &= other.is_exact
+        if factor <= 0:
+            return
+        self.time += factor * other.time
+        for own, its in zip(self.sums(), other.sums(), strict=True):
+            for name, value in its.items():
+                own[name] = own.get(name, 0.0) + factor * value
+
+
+def expected_visits(model: "Model") -> Visits:
+    """Return how often jobs visit stations, and what they ask of them.
+
+    Raises
+    ------
+    SimulationError
+        Where programs start each other so that jobs multiply without end.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("shop", time_unit="ms")
+    >>> cpu, request = model.station("cpu"), model.program("request")
+    >>> with request.loop(3):
+    ...     request.use(cpu, exponential(5))
+    >>> model.closed_class("users", request, population=2)
+    >>> expected_visits(model).demands["users"]
+    {'cpu': 15.0}
+    """
+    parsed = parse_model(model)
+    counter = _Counter(parsed)
+    for name, tree in parsed.trees.items():
+        counter.programs[name] = run_deep(counter.sequence(tree, counter.constants))
+    walks = _walks(parsed, counter.programs)
+    totals = {}
+    for one in model.classes.values():
+        total = _Tally()
+        for name, count in walks[one.program].items():
+            total.add(counter.programs[name], count)
+        totals[one.name] = total
+    return Visits(
+        counts={name: total.counts for name, total in totals.items()},
+        demands={name: total.demands for name, total in totals.items()},
+        pool_times={name: total.pool_times for name, total in totals.items()},
+        is_exact={name: total.is_exact for name, total in totals.items()},
+        groups=tuple(dict.fromkeys(counter.groups)),
+    )
+
+
+class _Counter:
+    """Counts through the programs, those called first."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self._parsed = parsed
+        self._model = parsed.model
+        self.programs: dict[str, _Tally] = {}
+        self.groups: list[frozenset[str]] = []
+        self.constants = _constants(parsed)
+        self._assigned_by: dict[str, set[str]] = {}
+        for name, tree in parsed.trees.items():
+            self._assigned_by[name] = self._assigned(tree)
+
+    def sequence(self, body: Body, known: Attributes) -> Task[_Tally]:
+        """Return the tally of a list of steps."""
+        total = _Tally()
+        is_alive = True
+        known = dict(known)
+        for node in body:
+            tally = yield self._node(node, known)
+            if is_alive:
+                for pool, tokens in total.held.items():
+                    held = total.pool_times.get(pool, 0.0)
+                    total.pool_times[pool] = held + tokens * tally.time
+                total.add(tally)
+            for pool, tokens in tally.held.items():
+                total.held[pool] = total.held.get(pool, 0) + tokens
+            is_alive = is_alive and not tally.may_fail
+            self._learn(node, known)
+        total.is_exact &= is_alive or not body
+        return total
+
+    def _learn(self, node: Node, known: dict[str, Known]) -> None:
+        """Bring up to date what is known of attributes after a step."""
+        value = known_of(node.value, known) if isinstance(node, Assign) else None
+        for name in self._assigned((node,)):
+            known.pop(name, None)
+        if isinstance(node, Assign) and value is not None:
+            known[node.attribute] = value
+
+    def _assigned(self, body: Body) -> set[str]:
+        """Return the attributes that some step of `body`, or what it calls, may change."""
+        if not self._model.attributes:
+            return set()
+        found: set[str] = set()
+        for node in walk(body):
+            if isinstance(node, Assign):
+                found.add(node.attribute)
+            elif isinstance(node, Call):
+                found |= self._assigned_by[node.program]
+        return found
+
+    def _node(self, node: Node, known: Attributes) -> Task[_Tally]:
+        """Return the tally of one node."""
+        result: _Tally
+        match node:
+            case LoopBlock():
+                result = yield self._loop(node, known)
+            case BranchBlock():
+                result = yield self._branch(node, known)
+            case NetworkBlock():
+                result = yield self._network(node, known)
+            case ForkBlock():
+                result = yield self._fork(node, known)
+            case AttemptBlock():
+                result = yield self._attempt(node, known)
+            case _:
+                result = self._leaf(node, known)
+        return result
+
+    def _leaf(self, node: Node, known: Attributes) -> _Tally:
+        """Return the tally of a step that is no block."""
+        match node:
+            case Use():
+                return self._use(node, known)
+            case Call():
+                return self._call(node)
+            case Delay():
+                mean = mean_of(node.time, known)
+                return _Tally(time=max(mean or 0.0, 0.0), is_exact=mean is not None)
+            case Acquire() | Release():
+                sign = 1 if isinstance(node, Acquire) else -1
+                return _Tally(held={node.pool: sign * node.tokens})
+            case StartJob():
+                return _Tally(starts={node.program: 1.0})
+        return _Tally()
+
+    def _use(self, node: Use, known: Attributes) -> _Tally:
+        station = self._model.stations[node.station]
+        mean = mean_of(node.service, known)
+        least = max(mean or 0.0, 0.0)
+        return _Tally(
+            counts={node.station: 1.0},
+            demands={node.station: least},
+            time=0.0 if station.rejects else least / station.fastest,
+            may_fail=station.rejects,
+            is_exact=mean is not None,
+        )
+
+    def _call(self, node: Call) -> _Tally:
+        """Return what a call asks for; the caller waits until the reply alone."""
+        called = self.programs[node.program]
+        tally = _Tally()
+        tally.add(called)
+        tree = self._parsed.trees[node.program]
+        awaited = until_reply(tree)
+        if any(isinstance(inner, Reply) for inner in walk(awaited)):
+            tally.time = 0.0
+        elif awaited is not tree:
+            tally.time = run_deep(self.sequence(awaited, self.constants)).time
+        return tally
+
+    def _loop(self, node: LoopBlock, known: Attributes) -> Task[_Tally]:
+        inside = self._inside(known, node.body, is_chosen=not isinstance(node.count, Distribution))
+        body = yield self.sequence(node.body, inside)
+        mean = mean_of(node.count, known)
+        factor = max(mean or 0.0, 0.0)
+        if body.may_fail:
+            is_sure = isinstance(node.count, Distribution) and node.count.c2 == 0
+            factor = 1.0 if is_sure and factor >= 1 else 0.0
+        tally = _Tally(is_exact=_is_exact_count(node.count, mean))
+        tally.add(body, factor)
+        return tally
+
+    def _branch(self, node: BranchBlock, known: Attributes) -> Task[_Tally]:
+        is_unknown = node.kind in _UNKNOWN
+        bodies = tuple(inner for case in node.cases for inner in case.body)
+        inside = self._inside(known, bodies, is_chosen=True) if is_unknown else known
+        tallies: list[_Tally] = yield each(self.sequence(c.body, inside) for c in node.cases)
+        if is_unknown:
+            tally = _least(tallies)
+        else:
+            shares = self._shares(node.kind, [case.chosen for case in node.cases])
+            tally = _Tally(is_exact=node.kind not in _BY_QUEUE or len(tallies) == 1)
+            for part, share in zip(tallies, shares, strict=True):
+                tally.add(part, share)
+        tally.held = dict(tallies[0].held) if tallies else {}
+        return tally
+
+    def _shares(self, kind: str, choices: list[Choice]) -> list[float]:
+        """Return how often each of several ways is taken; by queue length, equally often."""
+        if kind == "probability":
+            return [choice.probability or 0.0 for choice in choices]
+        if kind in _BY_QUEUE:
+            queues = [choice.of for choice in choices if choice.of is not None]
+            self.groups.append(frozenset(name for word, name in queues if word == "station"))
+        return [1 / len(choices)] * len(choices)
+
+    def _network(self, node: NetworkBlock, known: Attributes) -> Task[_Tally]:
+        bodies = tuple(step for inner in node.nodes for step in inner.body)
+        is_chosen = any(inner.kind in _UNKNOWN for inner in node.nodes)
+        inside = self._inside(known, bodies, is_chosen=is_chosen)
+        tallies: list[_Tally] = yield each(self.sequence(n.body, inside) for n in node.nodes)
+        is_by_queue = any(inner.kind in _BY_QUEUE for inner in node.nodes)
+        tally = _Tally(is_exact=not is_chosen and not is_by_queue)
+        if any(part.may_fail for part in tallies):
+            tally.add(tallies[0])
+            tally.may_fail = True
+            return tally
+        for part, count in zip(tallies, self._traffic(node.nodes), strict=True):
+            tally.add(part, count)
+        return tally
+
+    def _traffic(self, nodes: tuple[NetworkNode, ...]) -> list[float]:
+        """Return how often each node is visited: v = e + v P, for the nodes that are reached."""
+        index = {node.name: number for number, node in enumerate(nodes)}
+        ways: dict[int, list[tuple[int, float]]] = {}
+        for number, node in enumerate(nodes):
+            is_known = node.kind not in _UNKNOWN
+            shares = self._shares(node.kind, [r.chosen for r in node.routes]) if is_known else []
+            ways[number] = [
+                (index[route.node], share)
+                for route, share in zip(node.routes, shares, strict=False)
+                if route.node is not None and share > 0
+            ]
+        return _solved(ways)
+
+    def _fork(self, node: ForkBlock, known: Attributes) -> Task[_Tally]:
+        tally = _Tally()
+        times = []
+        for arm in node.arms:
+            part = yield self.sequence(arm.body, known)
+            tally.add(part, 0.0 if node.cancels else 1.0)
+            times.append(part.time)
+        waits_for_all = node.quorum is None or node.quorum == len(node.arms)
+        tally.time = max(times) if waits_for_all else 0.0
+        tally.is_exact &= not node.cancels
+        return tally
+
+    def _attempt(self, node: AttemptBlock, known: Attributes) -> Task[_Tally]:
+        work: _Tally = yield self.sequence(
+            node.work, self._inside(known, node.work, is_chosen=False)
+        )
+        if node.timeout is None and not work.may_fail:
+            return work
+        tally = _Tally(is_exact=False)
+        if node.timeout is None:
+            tally.add(work)
+        failed = yield self.sequence(node.failed or (), {})
+        tally.may_fail = failed.may_fail
+        tally.is_exact = False
+        tally.held = dict(work.held)
+        return tally
+
+    def _inside(self, known: Attributes, body: Body, *, is_chosen: bool) -> dict[str, Known]:
+        """Return what stays known inside a block that repeats, or is chosen by attributes."""
+        changed = self._assigned(body)
+        return {
+            name: one
+            for name, one in known.items()
+            if name not in changed and (one.is_constant or not is_chosen)
+        }
+
+
+def _is_exact_count(count: Amount, mean: float | None) -> bool:
+    return mean is not None and (isinstance(count, Distribution) or mean == int(mean))
+
+
+def _least(tallies: list[_Tally]) -> _Tally:
+    """Return what is asked for whichever of several ways is taken."""
+    result = _Tally(
+        time=min((one.time for one in tallies), default=0.0),
+        may_fail=any(one.may_fail for one in tallies),
+        is_exact=len(tallies) == 1 and tallies[0].is_exact,
+    )
+    for index, own in enumerate(result.sums()):
+        maps = [one.sums()[index] for one in tallies]
+        for name in maps[0] if maps else ():
+            least = min(one.get(name, 0.0) for one in maps)
+            if least > 0:
+                own[name] = least
+    return result
+
+
+def _constants(parsed: Parsed) -> dict[str, Known]:
+    """Return the attributes that nobody ever changes."""
+    trees = parsed.trees.values()
+    changed = {n.attribute for tree in trees for n in walk(tree) if isinstance(n, Assign)}
+    for one in parsed.model.classes.values():
+        changed |= set(getattr(one.process, "attribute_names", ()))
+    return {
+        name: Known(attribute.initial, is_constant=True)
+        for name, attribute in parsed.model.attributes.items()
+        if name not in changed
+    }
+
+
+def _solved(ways: dict[int, list[tuple[int, float]]]) -> list[float]:
+    """Return how often each state is visited from the first, by a sparse linear system."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import, and most models have no network
+    from scipy.sparse.linalg import spsolve  # noqa: PLC0415
+
+    reached = _closure(ways)
+    place = {state: number for number, state in enumerate(reached)}
+    pairs = [(place[b], place[a], share) for a in reached for b, share in ways[a]]
+    rows, columns, shares = zip(*pairs, strict=True) if pairs else ((), (), ())
+    size = len(reached)
+    routing = sparse.csc_matrix((shares, (rows, columns)), shape=(size, size))
+    entry = np.zeros(size)
+    entry[0] = 1.0
+    solution = np.atleast_1d(spsolve(sparse.identity(size, format="csc") - routing, entry))
+    visits = [0.0] * len(ways)
+    for state, number in place.items():
+        visits[state] = float(solution[number])
+    return visits
+
+
+def _closure(ways: dict[int, list[tuple[int, float]]]) -> list[int]:
+    found = {0: None}
+    waiting = [0]
+    while waiting:
+        for target, _share in ways[waiting.pop()]:
+            if target not in found:
+                found[target] = None
+                waiting.append(target)
+    return list(found)
+
+
+def _walks(parsed: Parsed, tallies: Mapping[str, _Tally]) -> dict[str, dict[str, float]]:
+    """Return for each program how often a walk of it leads to a walk of each, by starts."""
+    names = list(parsed.trees)
+    starts: Any = np.zeros((len(names), len(names)))
+    for row, name in enumerate(names):
+        for other, count in tallies[name].starts.items():
+            starts[row, names.index(other)] = count
+    if not starts.any():
+        return {name: {name: 1.0} for name in names}
+    if max(abs(np.linalg.eigvals(starts))) >= 1:
+        raise SimulationError(
+            f"{_first_start(parsed.trees.values())}: programs start each other so that each job "
+            "leads to one or more others of its kind: jobs multiply without end",
+            cure="start fewer jobs: inside a branch, or not in a circle",
+        )
+    solved = np.linalg.inv(np.eye(len(names)) - starts)
+    return {
+        name: {other: float(solved[row, column]) for column, other in enumerate(names)}
+        for row, name in enumerate(names)
+    }
+
+
+def _first_start(trees: Iterable[Body]) -> str:
+    nodes = (node for tree in trees for node in walk(tree))
+    return next(node.location for node in nodes if isinstance(node, StartJob))
