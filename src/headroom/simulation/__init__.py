@@ -38,6 +38,7 @@ from headroom.simulation.distribution import (
 )
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.fitting import Fit, from_samples
+from headroom.simulation.law_data import law_from_data
 from headroom.simulation.model import Model
 from headroom.simulation.program import Branch, Fork, Pool, Program, Station
 from headroom.simulation.result import ClassHistogram, ClassSeries, SimulationResult, Table
@@ -73,6 +74,7 @@ __all__ = [
     "geometric",
     "hyperexponential",
     "hypoexponential",
+    "law_from_data",
     "lognormal",
     "mixture",
     "mmpp",

@@ -7,7 +7,7 @@ changed copy share their draws (common random numbers); the given model is never
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headroom.errors import StudyError
 from headroom.experiment.changes import Change
@@ -58,8 +58,8 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
     return changed
 
 
-def scaled(law: Distribution, factor: float) -> Distribution | None:
-    """Return the law of `factor` times what `law` draws, None where that is not known.
+def scaled(law: Distribution, factor: float) -> Distribution:
+    """Return the law of `factor` times what `law` draws, of the same kind where it has times.
 
     Examples
     --------
@@ -69,14 +69,14 @@ def scaled(law: Distribution, factor: float) -> Distribution | None:
     """
     times = _TIMES.get(law.kind)
     if times is None:
-        return None
+        return law * factor
     parameters = tuple(
         (name, _times(value, factor) if name in times else value) for name, value in law.parameters
     )
     return replace(law, parameters=parameters, mean=law.mean * factor)
 
 
-def _times(value: float | tuple[float, ...], factor: float) -> float | tuple[float, ...]:
+def _times(value: Any, factor: float) -> Any:  # noqa: ANN401 - a number or a list of them
     if isinstance(value, tuple):
         return tuple(one * factor for one in value)
     return value * factor
