@@ -198,7 +198,7 @@ def table(rows: list[Row]) -> str:
         (
             row.case,
             f"{row.metric} ({row.unit})",
-            f"{row.headroom:#.3g}",
+            figure(row.headroom),
             row.peer,
             *_peer_cells(row),
         )
@@ -211,7 +211,18 @@ def _peer_cells(row: Row) -> tuple[str, str, str, str]:
     if row.peer_value is None or row.ratio is None or row.ratio_range is None:
         return (f"cannot: {row.reason}", "", "", "")
     low, high = row.ratio_range
-    return (f"{row.peer_value:#.3g}", f"{row.ratio:#.3g}", f"{low:#.3g}", f"{high:#.3g}")
+    return (figure(row.peer_value), figure(row.ratio), figure(low), figure(high))
+
+
+def figure(value: float) -> str:
+    """Return a measured value with three digits.
+
+    Examples
+    --------
+    >>> figure(2.0), figure(121.4)
+    ('2.00', '121')
+    """
+    return f"{value:#.3g}".rstrip(".")
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

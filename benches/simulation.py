@@ -11,14 +11,16 @@ building the model in Python comes before it.
 results, without measuring anything.
 """
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benches.harness import Case, Row, Work, aligned, read_rows
+from benches.harness import Case, Row, Work, aligned, figure, read_rows
 from benches.peers import (
     ciw_models,
     line_engine,
@@ -47,8 +49,8 @@ Contender = Callable[[], Run]
 
 def cases() -> list[Case]:
     """Return the comparisons of this part; what is missing is built or installed first."""
-    field = _field()
-    speeds = [_speed_case(workload, field) for workload in WORKLOADS if _can_express(workload)]
+    peers = _peers()
+    speeds = [_speed_case(workload, peers) for workload in WORKLOADS if _can_express(workload)]
     return [*speeds, parallel_case(), memory_case(10_000_000)]
 
 
@@ -57,6 +59,7 @@ def long_cases() -> list[Case]:
     return [memory_case(1_000_000_000)]
 
 
+@dataclass(frozen=True, slots=True)
 class Peer:
     """A peer with the workloads that it can run, and why not the others.
 
@@ -71,22 +74,16 @@ class Peer:
         A workload in neither is left out.
     """
 
-    def __init__(
-        self,
-        name: str,
-        models: Mapping[str, Callable[[], Contender]],
-        cannot: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name = name
-        self.models = models
-        self.cannot = cannot or {}
+    name: str
+    models: Mapping[str, Callable[[], Contender]]
+    cannot: Mapping[str, str] = field(default_factory=dict)
 
     def reason(self, key: str) -> str:
         """Return why the workload `key` is out of reach; empty where it is only left out."""
         return self.cannot.get(key) or self.cannot.get("", "")
 
 
-def _field() -> list[Peer]:
+def _peers() -> list[Peer]:
     return [
         Peer(simpy_models.NAME, _ready(simpy_models.MODELS)),
         Peer(ciw_models.NAME, _ready(ciw_models.MODELS), ciw_models.CANNOT),
@@ -132,23 +129,17 @@ def _can_express(workload: Workload) -> bool:
     return False
 
 
-def _speed_case(workload: Workload, field: list[Peer]) -> Case:
+def _speed_case(workload: Workload, peers: list[Peer]) -> Case:
     key = workload.key
-    peers = {
-        peer.name: verified(workload, peer.name, peer.models[key]())
-        for peer in field
-        if key in peer.models
-    }
-    cannot = {
-        peer.name: peer.reason(key) for peer in field if key not in peer.models and peer.reason(key)
-    }
+    able = [peer for peer in peers if key in peer.models]
+    unable = [peer for peer in peers if key not in peer.models and peer.reason(key)]
     return Case(
         name=workload.title,
         metric=VISITS,
         unit="1/s",
         headroom=verified(workload, "Headroom", own_models.MODELS[key]()),
-        peers=peers,
-        cannot=cannot,
+        peers={peer.name: verified(workload, peer.name, peer.models[key]()) for peer in able},
+        cannot={peer.name: peer.reason(key) for peer in unable},
     )
 
 
@@ -165,7 +156,7 @@ def parallel_case() -> Case:
 
     return Case(
         name=f"{CENTRAL_SERVER.title}, {PARALLEL} replications on {PARALLEL} threads",
-        metric="station visits per second of elapsed time",
+        metric="visits per second of elapsed time",
         unit="1/s",
         headroom=in_threads,
         peers={"Headroom, one after the other": lambda: sum(map(replicate, range(PARALLEL)))},
@@ -211,16 +202,16 @@ def speed_table(rows: list[Row]) -> str:
     ...     peer_range=(1e6, 1e6), repeats=6, machine="m",
     ... )
     >>> print(speed_table([row]))
-    M/M/1     million visits/s  Headroom is faster by
+    M/M/1       million visits/s  Headroom is faster by
       Headroom  12.3
-      other     1.00            12.3 (12.0 to 12.5)
+      other     1.00              12.3 (12.0 to 12.5)
     """
     blocks = []
     for case in dict.fromkeys(row.case for row in rows):
         own = [row for row in rows if row.case == case]
         lines = [("  Headroom", _millions(own[0].headroom), "")]
         lines += [(f"  {row.peer}", *_standing(row)) for row in own if not row.reason]
-        head = (f"{case}", "million visits/s", "Headroom is faster by")
+        head = (case, "million visits/s", "Headroom is faster by")
         text = aligned([head, *lines])
         text += "".join(f"\n  {row.peer} cannot: {row.reason}" for row in own if row.reason)
         blocks.append(text)
@@ -228,30 +219,48 @@ def speed_table(rows: list[Row]) -> str:
 
 
 def _standing(row: Row) -> tuple[str, str]:
-    if row.peer_value is None or row.ratio is None or row.ratio_range is None:
-        return "", ""
-    low, high = row.ratio_range
-    return _millions(row.peer_value), f"{row.ratio:#.3g} ({low:#.3g} to {high:#.3g})"
+    return _millions(row.peer_value or math.nan), _ratio(row)
+
+
+def _ratio(row: Row) -> str:
+    low, high = row.ratio_range or (math.nan, math.nan)
+    return f"{figure(row.ratio or math.nan)} ({figure(low)} to {figure(high)})"
 
 
 def _millions(per_second: float) -> str:
-    return f"{per_second / 1e6:#.3g}"
+    return figure(per_second / 1e6)
 
 
-def stored_table() -> str:
-    """Return what `--table` prints: the stored results in words and columns."""
-    rows = read_rows(RESULTS)
-    other = [row for row in rows if row.metric != VISITS]
-    lines = [rows[0].machine, "", speed_table([row for row in rows if row.metric == VISITS])]
-    for row in other:
+def threads_and_memory(rows: list[Row]) -> str:
+    """Return the rows that compare Headroom with itself.
+
+    Examples
+    --------
+    >>> row = Row(
+    ...     case="long run", metric="memory", unit="B", headroom=2**20, peer="short run",
+    ...     peer_value=2**20, ratio=1.0, ratio_range=(1.0, 1.0), headroom_range=(2**20, 2**20),
+    ...     peer_range=(2**20, 2**20), repeats=1, machine="m",
+    ... )
+    >>> print(threads_and_memory([row]))
+    long run: memory
+      1.00 MiB; short run: 1.00 MiB; ratio 1.00 (1.00 to 1.00)
+    """
+    blocks = []
+    for row in rows:
         scale, unit = (1e6, "million visits/s") if row.unit == "1/s" else (2**20, "MiB")
-        peer_value = row.peer_value if row.peer_value is not None else float("nan")
-        lines += [
-            "",
-            f"{row.case}: {row.metric}",
-            f"  {row.headroom / scale:#.3g} {unit}; {row.peer}: {peer_value / scale:#.3g} {unit}",
-        ]
-    return "\n".join(lines)
+        own, other = (figure(value / scale) for value in (row.headroom, row.peer_value or math.nan))
+        blocks.append(
+            f"{row.case}: {row.metric}\n"
+            f"  {own} {unit}; {row.peer}: {other} {unit}; ratio {_ratio(row)}"
+        )
+    return "\n\n".join(blocks)
+
+
+def shown(rows: list[Row]) -> str:
+    """Return all rows in words and columns, under a description of the machine."""
+    speeds = [row for row in rows if row.metric == VISITS]
+    others = [row for row in rows if row.metric != VISITS]
+    return "\n\n".join([rows[0].machine, speed_table(speeds), threads_and_memory(others)])
 
 
 def main(arguments: list[str]) -> int:
@@ -260,7 +269,7 @@ def main(arguments: list[str]) -> int:
         print("python -m benches.simulation --table prints the stored results;")
         print("make bench PART=simulation measures anew")
         return 2
-    print(stored_table())
+    print(shown(read_rows(RESULTS)))
     return 0
 
 

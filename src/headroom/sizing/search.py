@@ -2,14 +2,14 @@
 
 More of everything is taken to be no worse: a configuration that fails excludes all that have no
 more of anything, one that meets the targets all that cost more. Each step takes the
-configuration that is expected to exclude most (on one axis without a forecast that is bisection).
+configuration that is expected to exclude most (on one axis without a forecast that is bisection;
+on several axes it is also one with the most of all but one of them).
 What follows from that assumption is checked before the end: the neighbours below the answer are
 looked at themselves, and as soon as one contradicts, nothing is inferred any more.
 
 Invariants: pure and deterministic, no simulation and no clock; the answer was looked at itself.
 """
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Literal, TypeAlias
@@ -20,8 +20,9 @@ import numpy.typing as npt
 from headroom.sizing.space import Place, Space
 
 Verdict: TypeAlias = Literal["meets", "fails", "undecided"]
-SURE = 0.9
-"""Probability given to a forecast: it may be wrong, so it guides and does not decide."""
+SURE = 0.99
+"""Probability given to a forecast: it guides and never decides. The first one that turns out
+wrong ends the belief in all of them, so that bad forecasts cost one look and not a walk."""
 
 
 class Search:
@@ -39,7 +40,7 @@ class Search:
     >>> while (place := search.next()) is not None:
     ...     search.record(place, "meets" if place[0] + 1 >= 17 else "fails")
     >>> search.best, len(search.looked)
-    ((16,), 7)
+    ((16,), 6)
     """
 
     def __init__(self, space: Space) -> None:
@@ -47,6 +48,7 @@ class Search:
         self.looked: dict[Place, Verdict] = {}
         self.is_trusted = True
         self._excluded = np.zeros(space.shape, dtype=bool)
+        self._included = np.zeros(space.shape, dtype=bool)
         self._chance = np.full(space.shape, 0.5)
 
     @property
@@ -75,8 +77,11 @@ class Search:
     def record(self, place: Place, verdict: Verdict) -> None:
         """Note what was found at a configuration."""
         self.looked[place] = verdict
-        if verdict != "meets" and self.is_trusted:
-            self._excluded[_up_to(place)] = True
+        if abs(self._chance[place] - (verdict == "meets")) > 0.5:  # noqa: PLR2004 - more wrong than right
+            self._chance[:] = 0.5
+        if self.is_trusted:
+            region = _above(place) if verdict == "meets" else _up_to(place)
+            (self._included if verdict == "meets" else self._excluded)[region] = True
 
     def distrust(self) -> None:
         """Infer nothing any more: more of something was seen to be worse."""
@@ -147,16 +152,24 @@ class Search:
         return int(np.count_nonzero(mask[self._excluded_by(place)]))
 
     def _most_telling(self, mask: npt.NDArray[np.bool_]) -> Place:
-        """Return the open place that is expected to exclude most."""
+        """Return the place that is expected to exclude most of what is open.
+
+        A place that is too dear to be the answer is worth a look where its failure would exclude
+        many: with too few disks no number of processors helps.
+        """
         if_fails = mask.astype(np.float64)
         for axis in range(mask.ndim):
             if_fails = np.cumsum(if_fails, axis=axis)
         ordered = np.sort(self._space.costs[mask])
         if_meets = mask.sum() - np.searchsorted(ordered, self._space.costs, side="right") + 1.0
-        with np.errstate(divide="ignore"):
-            gain = self._chance * np.log(if_meets) + (1.0 - self._chance) * np.log(if_fails)
-        gain[~mask] = -math.inf
-        equal = np.argwhere(gain >= gain.max() - 1e-12)
+        gain = self._chance * if_meets + (1.0 - self._chance) * if_fails
+        even = self._chance == 0.5  # noqa: PLR2004 - without a forecast both must exclude much
+        gain[even] = np.sqrt(if_meets * if_fails)[even]
+        gain = np.where(mask, gain, (1.0 - self._chance) * if_fails)
+        gain[self._excluded | self._included] = 0.0
+        for place in self.looked:
+            gain[place] = 0.0
+        equal = np.argwhere(gain >= gain.max() * (1.0 - 1e-12))
         places = [tuple(int(number) for number in row) for row in equal]
         return min(places, key=lambda place: (self._space.cost(place), place))
 

@@ -157,9 +157,9 @@ class Sizing:
         return [(place, "a formula excluded it: checked") for place in self._unsettled()]
 
     def _with_neighbours(self, place: Place) -> list[tuple[Place, str]]:
-        is_check = not self.search.open_places()[place]
-        if is_check:
-            return [(place, "neighbour below, checked")]
+        if not self.search.open_places()[place]:
+            is_neighbour = place in self.search.unchecked()
+            return [(place, "neighbour below" if is_neighbour else "its failure excludes most")]
         first = (place, "expected to be the smallest" if self._guess(place) else "excludes most")
         if not self._guess(place):
             return [first]

@@ -3,7 +3,6 @@
 Invariant: a bound is kept in the base unit of its metric.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -14,7 +13,8 @@ from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Direction, Metric
 from headroom.quantities import format_given
 
-_FORM = re.compile(r"^\s*(\S+?)\s*(>=|<=)\s*([-+.\deE]+?)\s*([^\d\s.+-].*)?$")
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_FORM = re.compile(rf"^\s*(\S+?)\s*(>=|<=)\s*({_NUMBER})\s*(\D.*|1/s)?$")
 _UNITS: Mapping[str, Mapping[str, float]] = {
     "s": {
         "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12,
@@ -113,7 +113,7 @@ def parse_target(text: str, metrics: Iterable[Metric]) -> Target:
     return Target(
         metric=name,
         unit=metric.unit,
-        bound=_number(text, number) * _factor(text, metric, (suffix or "").strip()),
+        bound=float(number) * _factor(text, metric, (suffix or "").strip()),
         is_floor=is_floor,
     )
 
@@ -126,16 +126,6 @@ def _refuse_wrong_way(text: str, better: Direction, *, is_floor: bool) -> None:
             f"{'lower' if better == 'low' else 'higher'} is better",
             cure=f"write {'<=' if is_floor else '>='}",
         )
-
-
-def _number(text: str, number: str) -> float:
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise StudyError(f"the target {text!r}: {number!r} is not a number", cure=_CURE)
-    return value
 
 
 def _factor(text: str, metric: Metric, suffix: str) -> float:
