@@ -41,6 +41,7 @@ from headroom.simulation.errors import SimulationError
 from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
 from headroom.simulation.fitting import Fit, from_samples
+from headroom.simulation.law_data import law_from_data
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
@@ -96,6 +97,7 @@ __all__ = [
     "geometric",
     "hyperexponential",
     "hypoexponential",
+    "law_from_data",
     "lognormal",
     "maximum",
     "minimum",

@@ -165,7 +165,8 @@ def bursty(
             f"during {share:.3g} of the time",
             cure=f"choose a burst_rate from {mean_rate:g} to {mean_rate / share:g}",
         )
-    calm_rate = round(max(calm_rate, 0.0), 15)
+    if calm_rate < 1e-12 * mean_rate:
+        calm_rate = 0.0  # what rounding left of silence
     switch_rates = [[0, 1 / burst_mean], [1 / calm_mean, 0]]
     return mmpp(rates=[burst_rate, calm_rate], switch_rates=switch_rates)
 

@@ -6,7 +6,7 @@
 //! Sources: Wichura (1988), *Algorithm AS 241: the percentage points of the normal distribution*
 //! (relative error about 1e-16); Di Donato & Morris (1986), *Computation of the incomplete gamma
 //! function ratios and their inverse* (series below the mean, continued fraction above it, Newton
-//! steps from the approximation of Wilson & Hilferty 1931).
+//! steps); Press et al. (2007), *Numerical Recipes*, section 6.2.1 (where the steps start).
 
 /// Return the standard normal quantile of the lower tail `lower`, where `upper` is 1 - `lower`.
 ///
@@ -186,14 +186,16 @@ pub fn gamma_quantile(shape: f64, lower: f64, upper: f64) -> f64 {
         let newton = error / libm::exp(log_density);
         let bend = (shape - 1.0) / x - 1.0;
         let step = newton / (1.0 - (0.5 * newton * bend).clamp(-1.0, 0.5));
-        if step.abs() <= 4.0 * f64::EPSILON * x {
-            return x;
+        if step.abs() <= LAST_STEP * x {
+            return x - step;
         }
         x = inside(x - step, left, right);
     }
     x
 }
 
+/// Steps shrink with the third power, so the one after such a step would be lost in rounding.
+const LAST_STEP: f64 = 1e-7;
 /// Steps after which a bracket of 64-bit numbers is closed, even by halving alone.
 const MOST_STEPS: u32 = 200;
 
@@ -211,15 +213,24 @@ fn inside(x: f64, left: f64, right: f64) -> f64 {
     f64::midpoint(left, right)
 }
 
-/// A first guess: Wilson & Hilferty's cube, or the power law that rules near zero.
+/// A first guess: Wilson & Hilferty's cube; below a shape of 1, and far below the mean, the power
+/// law that rules near zero, and the exponential tail where it ends.
 fn gamma_start(shape: f64, lower: f64, upper: f64) -> f64 {
-    let part = 1.0 / (9.0 * shape);
-    let cube = 1.0 - part + normal_quantile(lower, upper) * part.sqrt();
-    let near_zero = libm::exp((libm::log(lower) + libm::lgamma(shape + 1.0)) / shape);
-    let guess = if shape < 1.0 && lower < 0.5 || cube < 0.2 {
-        near_zero
+    let guess = if shape < 1.0 {
+        let bend = 1.0 - shape * (0.253 + 0.12 * shape);
+        if lower < bend {
+            libm::pow(lower / bend, 1.0 / shape)
+        } else {
+            1.0 - libm::log(upper / (1.0 - bend))
+        }
     } else {
-        shape * cube * cube * cube
+        let part = 1.0 / (9.0 * shape);
+        let cube = 1.0 - part + normal_quantile(lower, upper) * part.sqrt();
+        if cube < 0.2 {
+            libm::exp((libm::log(lower) + libm::lgamma(shape + 1.0)) / shape)
+        } else {
+            shape * cube * cube * cube
+        }
     };
     guess.clamp(f64::MIN_POSITIVE, f64::MAX)
 }

@@ -25,6 +25,7 @@ from headroom.simulation import (
     geometric,
     hyperexponential,
     hypoexponential,
+    law_from_data,
     lognormal,
     mixture,
     normal,
@@ -158,8 +159,18 @@ def test_antithetic_draws_mirror_the_uniform_number(seed: int) -> None:
 
 
 @pytest.mark.parametrize("law", [*LAWS, replay([3, 1, 2], at_end="stop")], ids=str)
-def test_the_data_of_a_law_are_json_and_name_its_kind(law: Distribution) -> None:
-    assert json.loads(json.dumps(law.to_data()))["kind"] == law.kind
+def test_the_data_of_a_law_are_json_and_describe_it(law: Distribution) -> None:
+    data = json.loads(json.dumps(law.to_data()))
+    assert law_from_data(data) == law
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"kind": "cauchy"}, {"kind": "exponential", "rate": 1}, {"kind": "sum"}]
+)
+def test_data_that_are_no_law_are_refused(data: dict[str, object]) -> None:
+    with pytest.raises(SimulationError, match="is no law") as caught:
+        law_from_data(data)
+    assert caught.value.cure
 
 
 def test_numbers_scale_and_shift_a_law_and_laws_add() -> None:
