@@ -30,6 +30,8 @@ from headroom.sizing.verdicts import Judgement
 
 BOUND_MARGIN = 0.1
 """Relative room given to a bound where the model is not one that theory solves exactly."""
+MOST_FORECASTS = 200
+"""Configurations asked of the formulas before the first simulation."""
 ROUNDING = 1e-6
 """Relative room given to an exact value."""
 WORSE = 0.02
@@ -129,7 +131,7 @@ class Sizing:
     def _expect(self) -> None:
         """Search on the forecasts alone, so that the simulation starts near the answer."""
         virtual = Search(self.space)
-        while (place := virtual.next()) is not None:
+        while len(self._forecasts) < MOST_FORECASTS and (place := virtual.next()) is not None:
             guess = self._guess(place)
             if guess is None:
                 return
