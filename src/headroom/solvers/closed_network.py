@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.solvers.approximate import Centres, Loads, fixed_point, linearized
+from headroom.solvers.approximate import Centres, Loads, fixed_point, with_deviations
 from headroom.solvers.bounds import asymptotic_throughput
 from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray
 from headroom.solvers.convolution import convolution_work, convolve
@@ -135,7 +135,7 @@ def solve_approximately(network: Network) -> Answer:
     centres, loads = _centres(network), _loads(network)
     size = centres.visits.shape[0] * centres.visits.shape[1] ** 2
     is_small = size <= LINEARIZER_LIMIT
-    state = (linearized if is_small else fixed_point)(centres, loads)
+    state = (with_deviations if is_small else fixed_point)(centres, loads)
     jobs = network.demand_s * state.throughput
     jobs[network.queues] = state.jobs
     name = "Linearizer" if is_small else "Bard-Schweitzer"

@@ -127,7 +127,7 @@ class Walk:
         self._note(node, f"starts {node.data['program']!r} without waiting for it")
         return flow
 
-    def _prioritize(self, node: Node, flow: Flow) -> Flow:
+    def _change_priority(self, node: Node, flow: Flow) -> Flow:
         self._note(node, "a job changes its priority on the way")
         return flow
 
@@ -305,7 +305,7 @@ _HANDLERS: Mapping[str, Callable[[Walk, Node, Flow], Flow]] = {
     "start": Walk._start,
     "attempt": Walk._attempt,
     "set": Walk._set,
-    "prioritize": Walk._prioritize,
+    "prioritize": Walk._change_priority,
 }
 
 
