@@ -240,8 +240,9 @@ def test_work_after_a_reply_loads_the_server_but_not_the_caller() -> None:
 
 
 def test_a_quorum_waits_for_the_first_of_its_arms() -> None:
-    steps: list[Data] = [{"op": "fork", "quorum": 1, "rest": "cancel"}, {"op": "arm"}, use("cpu", 1e-3), END,
-             {"op": "arm"}, use("disk", 1e-3), END, END]  # fmt: skip
+    first = [{"op": "arm"}, use("cpu", 1e-3), END]
+    second = [{"op": "arm"}, use("disk", 1e-3), END]
+    steps: list[Data] = [{"op": "fork", "quorum": 1, "rest": "cancel"}, *first, *second, END]
     stations = [{"name": "cpu", "servers": 1}, {"name": "disk", "servers": 1}]
     solution = solved(steps, [open_class(mean=1000.0)], *stations)
     assert solution.response_s == pytest.approx(0.5e-3, rel=1e-3)
