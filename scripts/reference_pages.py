@@ -6,6 +6,7 @@
 from pathlib import Path
 
 from scripts.reference.command_line import command_line
+from scripts.reference.coverage import coverage
 from scripts.reference.model_builder import model_builder
 from scripts.reference.study_file import study_file
 from scripts.reference.systems import systems
@@ -20,6 +21,7 @@ def reference_pages() -> dict[str, str]:
         "study-file.md": study_file(),
         "systems.md": systems(),
         "model-builder.md": model_builder(),
+        "coverage.md": coverage(),
     }
     return {name: _single_blank_lines(text) for name, text in pages.items()}
 
