@@ -61,27 +61,27 @@ impl Engine<'_> {
     }
 
     /// Return where `job` goes on by a choice that is not by probability.
-    pub(super) fn choose(&mut self, job: u32, choice: u32) -> Result<u32, Failure> {
+    pub(super) fn choose(&mut self, job: u32, choice: u32) -> u32 {
         let plan = self.plan;
         let chosen = &mut self.choices[choice as usize];
         match &plan.choices[choice as usize].rule {
-            Rule::Probability(_) | Rule::RoundRobin => Ok(chosen.next_turn()),
+            Rule::Probability(_) | Rule::RoundRobin => chosen.next_turn(),
             Rule::ShortestQueue(_) | Rule::SampledQueue(..) => {
                 let state = &self.state;
-                Ok(chosen.shortest(|target| load(state, target)))
+                chosen.shortest(|target| load(state, target))
             }
             Rule::Hash(code) => {
                 let value = self.evaluate(job, code);
-                Ok(self.choices[choice as usize].by_hash(value))
+                self.choices[choice as usize].by_hash(value)
             }
             Rule::Condition(conditions) => {
                 let targets = &plan.choices[choice as usize].targets;
                 for (condition, &target) in conditions.iter().zip(targets) {
                     let Some(code) = condition else {
-                        return Ok(target);
+                        return target;
                     };
                     if self.evaluate(job, code) != 0.0 {
-                        return Ok(target);
+                        return target;
                     }
                 }
                 unreachable!("the last case has no condition")

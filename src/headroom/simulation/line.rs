@@ -72,13 +72,13 @@ impl Line {
         }))
     }
 
-    /// Return the number of jobs in the line.
+    /// Return the number of jobs in the line, fewer than 2^24.
     #[inline]
     pub fn len(&self) -> u32 {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.len(),
             Self::Priority(line) => line.len,
-            Self::Random(line) => u32::try_from(line.jobs.len()).expect("fewer than 2^24 jobs"),
+            Self::Random(line) => line.len(),
         }
     }
 
@@ -178,8 +178,16 @@ impl PriorityLine {
 
 /// Places are kept in the jobs, as `next`.
 impl RandomLine {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 2^24 jobs"
+    )]
+    const fn len(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+
     fn push(&mut self, jobs: &mut Jobs, job: u32) {
-        jobs[job].next = u32::try_from(self.jobs.len()).expect("fewer than 2^24 jobs");
+        jobs[job].next = self.len();
         self.jobs.push(job);
     }
 

@@ -281,6 +281,10 @@ pub enum Order {
 
 /// A station as compiled.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says whether the station has a property, independent of the others"
+)]
 pub struct StationPlan {
     /// Unique name.
     pub name: String,

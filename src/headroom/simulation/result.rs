@@ -292,10 +292,10 @@ impl Outcome {
     ) -> Self {
         let unit = plan.unit;
         let taken = snapshots.finish(state.now, row(&state));
-        let sampled = samples.finish();
+        let at_times = samples.finish();
         Self {
             snapshots: table_set(plan, &state, &taken),
-            samples: (!sampled.is_empty()).then(|| table_set(plan, &state, &sampled)),
+            samples: (!at_times.is_empty()).then(|| table_set(plan, &state, &at_times)),
             series: state
                 .classes
                 .iter()
@@ -304,7 +304,7 @@ impl Outcome {
             occupancies: (0..plan.stations.len())
                 .map(|station| occupancy(unit, segments, station))
                 .collect(),
-            trace: recorder.is_on().then(|| trace(unit, recorder)),
+            trace: recorder.is_on().then(|| trace(unit, &recorder)),
             event_count: state.event_count,
             visit_count: state.visit_count,
             simulated_s: unit.seconds(u128::from(state.now.ticks())),
@@ -372,7 +372,7 @@ fn occupancy(unit: TimeUnit, segments: &Segments, station: usize) -> OccupancyTa
     }
 }
 
-fn trace(unit: TimeUnit, recorder: Recorder) -> Trace {
+fn trace(unit: TimeUnit, recorder: &Recorder) -> Trace {
     let records = || recorder.records.iter();
     Trace {
         time_s: records()

@@ -86,6 +86,7 @@ impl Visits {
     }
 
     /// Return both together.
+    #[must_use]
     pub const fn plus(&self, other: &Self) -> Self {
         Self {
             arrival_count: self.arrival_count + other.arrival_count,
@@ -139,6 +140,7 @@ impl Requests {
     }
 
     /// Return both together.
+    #[must_use]
     pub const fn plus(&self, other: &Self) -> Self {
         Self {
             grant_count: self.grant_count + other.grant_count,
