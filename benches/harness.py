@@ -1,11 +1,13 @@
 """Benchmarks of Headroom beside its peers: cases, fair measurement, result rows.
 
 Headroom and its peers take turns, so that drift of the machine hits all of them; each figure is
-the median over the repeats. What is measured is processor time of this process and its
-children, because wall time on a shared machine measures the neighbours.
+the median over the rounds, and the ratio is the median of the ratios within a round. What is
+measured is processor time of this process and its children, because wall time on a shared machine
+measures the neighbours.
 
 A part is one module `benches/<part>.py` with a function ``cases() -> list[Case]``, which starts
-with ``from benches.harness import Case``.
+with ``from benches.harness import Case``; ``long_cases()`` beside it returns what runs with
+``--long`` only.
 """
 
 import gc
@@ -15,8 +17,8 @@ import platform
 import resource
 import statistics
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -47,7 +49,12 @@ class Case:
     better
         Which direction is better; times are better low whatever this says.
     repeats
-        Measurements of each, >= 1; one unmeasured round comes first.
+        Measured rounds, >= 1. Six are the fewest whose smallest and largest ratio are an interval
+        of at least 95 % (96.9 %) for the median ratio.
+    unmeasured
+        Rounds before those, which warm up the machine.
+    cannot
+        Name of each peer that cannot do the work to the reason; a row says so.
     """
 
     name: str
@@ -57,24 +64,31 @@ class Case:
     peers: Mapping[str, Work]
     measure: Measure = "cpu_rate"
     better: Literal["high", "low"] = "high"
-    repeats: int = 5
+    repeats: int = 6
+    unmeasured: int = 1
+    cannot: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of `benches/results/<part>.json`; a `ratio` above 1 means Headroom is better."""
+    """One line of `benches/results/<part>.json`; a `ratio` above 1 means Headroom is better.
+
+    A peer that cannot do the work has a `reason` and no figures.
+    """
 
     case: str
     metric: str
     unit: str
     headroom: float
     peer: str
-    peer_value: float
-    ratio: float
+    peer_value: float | None
+    ratio: float | None
+    ratio_range: tuple[float, float] | None
     headroom_range: tuple[float, float]
-    peer_range: tuple[float, float]
+    peer_range: tuple[float, float] | None
     repeats: int
     machine: str
+    reason: str = ""
 
 
 def measure_case(case: Case) -> list[Row]:
@@ -91,12 +105,13 @@ def measure_case(case: Case) -> list[Row]:
     """
     contenders = {"": case.headroom, **case.peers}
     figures: dict[str, list[float]] = {name: [] for name in contenders}
-    for repeat in range(case.repeats + 1):
+    for number in range(case.unmeasured + case.repeats):
         for name, work in contenders.items():
             figure = _measured(work, case)
-            if repeat > 0:
+            if number >= case.unmeasured:
                 figures[name].append(figure)
-    return [_row(case, figures[""], peer, figures[peer]) for peer in case.peers]
+    rows = [_row(case, figures[""], peer, figures[peer]) for peer in case.peers]
+    return rows + [_row(case, figures[""], peer, [], why) for peer, why in case.cannot.items()]
 
 
 def _measured(work: Work, case: Case) -> float:
@@ -124,21 +139,26 @@ def _processor_s() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def _row(case: Case, ours: list[float], peer: str, theirs: list[float]) -> Row:
-    our_median, peer_median = statistics.median(ours), statistics.median(theirs)
+def _row(case: Case, ours: list[float], peer: str, theirs: list[float], reason: str = "") -> Row:
     is_better_high = case.better == "high" and case.measure not in {"cpu_s", "wall_s"}
+    ratios = [
+        own / other if is_better_high else other / own
+        for own, other in zip(ours, theirs, strict=False)
+    ]
     return Row(
         case=case.name,
         metric=case.metric,
         unit=case.unit,
-        headroom=our_median,
+        headroom=statistics.median(ours),
         peer=peer,
-        peer_value=peer_median,
-        ratio=our_median / peer_median if is_better_high else peer_median / our_median,
+        peer_value=statistics.median(theirs) if theirs else None,
+        ratio=statistics.median(ratios) if ratios else None,
+        ratio_range=(min(ratios), max(ratios)) if ratios else None,
         headroom_range=(min(ours), max(ours)),
-        peer_range=(min(theirs), max(theirs)),
+        peer_range=(min(theirs), max(theirs)) if theirs else None,
         repeats=case.repeats,
         machine=machine(),
+        reason=reason,
     )
 
 
@@ -160,30 +180,59 @@ def _processor_name() -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as a text table.
+    """Return the rows as a text table; what a peer cannot do stands in place of its figure.
 
     Examples
     --------
     >>> row = Row(
     ...     case="sort", metric="items", unit="1/s", headroom=2e6, peer="other", peer_value=1e6,
-    ...     ratio=2.0, headroom_range=(2e6, 2e6), peer_range=(1e6, 1e6), repeats=1, machine="m",
+    ...     ratio=2.0, ratio_range=(1.9, 2.1), headroom_range=(2e6, 2e6), peer_range=(1e6, 1e6),
+    ...     repeats=1, machine="m",
     ... )
     >>> print(table([row]))
-    case  metric       headroom  peer   peer value  ratio
-    sort  items (1/s)  2.00e+06  other  1.00e+06    2.00
+    case  metric       headroom  peer   peer value  ratio  from  to
+    sort  items (1/s)  2.00e+06  other  1.00e+06    2.00   1.90  2.10
     """
-    lines = [("case", "metric", "headroom", "peer", "peer value", "ratio")]
+    lines = [("case", "metric", "headroom", "peer", "peer value", "ratio", "from", "to")]
     lines += [
         (
             row.case,
             f"{row.metric} ({row.unit})",
-            f"{row.headroom:#.3g}",
+            figure(row.headroom),
             row.peer,
-            f"{row.peer_value:#.3g}",
-            f"{row.ratio:#.3g}",
+            *_peer_cells(row),
         )
         for row in rows
     ]
+    return aligned(lines)
+
+
+def _peer_cells(row: Row) -> tuple[str, str, str, str]:
+    if row.peer_value is None or row.ratio is None or row.ratio_range is None:
+        return (f"cannot: {row.reason}", "", "", "")
+    low, high = row.ratio_range
+    return (figure(row.peer_value), figure(row.ratio), figure(low), figure(high))
+
+
+def figure(value: float) -> str:
+    """Return a measured value with three digits.
+
+    Examples
+    --------
+    >>> figure(2.0), figure(121.4)
+    ('2.00', '121')
+    """
+    return f"{value:#.3g}".rstrip(".")
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    r"""Return the lines with their cells in columns.
+
+    Examples
+    --------
+    >>> aligned([("a", "b"), ("long", "c")])
+    'a     b\nlong  c'
+    """
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -198,3 +247,8 @@ def write_rows(rows: list[Row], path: Path) -> None:
     text = json.dumps([asdict(row) for row in rows], indent=2)
     unfinished.write_text(text + "\n", encoding="utf-8")
     unfinished.replace(path)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows that `write_rows` wrote."""
+    return [Row(**row) for row in json.loads(path.read_text(encoding="utf-8"))]

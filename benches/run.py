@@ -1,16 +1,19 @@
-"""Run the benchmarks: `python -m benches.run [PART ...]`, or `make bench PART=...`.
+"""Run the benchmarks: `python -m benches.run [PART ...] [--long]`, or `make bench PART=...`.
 
 Every module of this folder except the harness is a part and has a function
 ``cases() -> list[Case]``. Each part prints its table and writes `benches/results/<part>.json`.
+`--long` adds the ``long_cases()`` of the parts that have some.
 """
 
 import importlib
 import sys
 from pathlib import Path
+from types import ModuleType
 
-from benches.harness import Row, measure_case, table, write_rows
+from benches.harness import Case, Row, measure_case, table, write_rows
 
 FOLDER = Path(__file__).resolve().parent
+LONG = "--long"
 
 
 def part_names() -> list[str]:
@@ -20,11 +23,18 @@ def part_names() -> list[str]:
     )
 
 
-def run_part(name: str, results: Path) -> None:
+def cases_of(part: ModuleType, *, with_long: bool) -> list[Case]:
+    """Return the cases of a part, the long ones last."""
+    long_cases = getattr(part, "long_cases", list) if with_long else list
+    return [*part.cases(), *long_cases()]
+
+
+def run_part(name: str, results: Path, *, with_long: bool = False) -> None:
     """Measure all cases of a part, print the table, write the rows."""
     print(f"\n== {name}", flush=True)
     rows: list[Row] = []
-    for case in importlib.import_module(f"benches.{name}").cases():
+    part = importlib.import_module(f"benches.{name}")
+    for case in cases_of(part, with_long=with_long):
         print(f"   {case.name} ...", file=sys.stderr, flush=True)
         rows += measure_case(case)
     print(table(rows))
@@ -34,12 +44,13 @@ def run_part(name: str, results: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the parts named, or all of them; return 2 for an unknown one."""
-    unknown = [name for name in arguments if name not in part_names()]
+    names = [name for name in arguments if name != LONG]
+    unknown = [name for name in names if name not in part_names()]
     if unknown:
         print(f"no such part: {', '.join(unknown)}; there are: {', '.join(part_names())}")
         return 2
-    for name in arguments or part_names():
-        run_part(name, FOLDER / "results")
+    for name in names or part_names():
+        run_part(name, FOLDER / "results", with_long=LONG in arguments)
     return 0
 
 

@@ -260,11 +260,13 @@ def _execute(run: PageRun, command: str) -> tuple[int, str]:
     environment = {
         **os.environ,
         "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+        # So that `python -m benches...` finds the benchmarks from every folder.
+        "PYTHONPATH": str(ROOT),
         "COLUMNS": "100",
         "NO_COLOR": "1",
     }
     finished = subprocess.run(
-        ["/bin/sh", "-c", command.replace(".venv/bin/headroom", "headroom")],
+        ["/bin/sh", "-c", command.replace(".venv/bin/", "")],
         cwd=run.folder,
         env=environment,
         stdout=subprocess.PIPE,

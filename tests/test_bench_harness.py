@@ -1,12 +1,14 @@
 """The benchmark harness: what it measures and writes; no wall-clock threshold anywhere."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from benches.harness import Case, Work, measure_case, write_rows
-from benches.run import main, part_names
+from benches.harness import Case, Work, measure_case, read_rows, table, write_rows
+from benches.run import cases_of, main, part_names
 
 
 def sum_to(count: int) -> Work:
@@ -50,8 +52,44 @@ def test_a_ratio_above_one_means_that_headroom_is_better(
 def test_a_hundred_times_the_work_costs_more_processor_time() -> None:
     light = case_with(sum_to(30_000), sum_to(3_000_000), measure="cpu_s")
     (row,) = measure_case(light)
+    assert row.peer_value is not None
     assert row.headroom < row.peer_value
+    assert row.ratio is not None
     assert row.ratio > 1
+
+
+def test_the_ratio_is_the_median_of_the_rounds_and_not_of_the_machines_moods() -> None:
+    """A machine that slows down by half in the middle slows both alike."""
+    ours, theirs = iter([9.0, 8.0, 4.0, 4.0]), iter([9.0, 4.0, 2.0, 1.0])
+    row = measure_case(case_with(lambda: next(ours), lambda: next(theirs), measure="returned"))[0]
+    assert row.ratio == 2.0
+    assert row.ratio_range == (2.0, 4.0)
+
+
+def test_a_peer_that_cannot_do_the_work_has_a_row_with_the_reason() -> None:
+    able = case_with(lambda: 1.0, lambda: 1.0, measure="returned")
+    rows = measure_case(replace(able, cannot={"other": "it knows no queues"}))
+    assert [row.peer for row in rows] == ["peer", "other"]
+    assert (rows[1].peer_value, rows[1].ratio, rows[1].reason) == (None, None, "it knows no queues")
+    assert "cannot: it knows no queues" in table(rows)
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    able = case_with(lambda: 2.0, lambda: 1.0, measure="returned")
+    rows = measure_case(replace(able, cannot={"other": "why"}))
+    write_rows(rows, tmp_path / "part.json")
+    assert table(read_rows(tmp_path / "part.json")) == table(rows)
+
+
+def test_long_cases_run_only_where_they_are_asked_for() -> None:
+    quick = case_with(lambda: 1.0, lambda: 1.0)
+    slow = replace(quick, name="slow")
+    part, plain = ModuleType("part"), ModuleType("plain")
+    vars(part).update(cases=lambda: [quick], long_cases=lambda: [slow])
+    vars(plain).update(cases=lambda: [quick])
+    assert cases_of(part, with_long=False) == [quick]
+    assert cases_of(part, with_long=True) == [quick, slow]
+    assert cases_of(plain, with_long=True) == [quick]
 
 
 def test_contenders_take_turns_after_one_unmeasured_round() -> None:

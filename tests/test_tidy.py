@@ -178,12 +178,19 @@ def test_benchmark_results_have_the_promised_keys() -> None:
         assert all(promised <= set(row) for row in rows), path.name
 
 
-def test_the_speed_that_the_readme_promises_was_measured() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    promised = re.search(r"at least (\d+) times as many station visits", text)
+@pytest.mark.parametrize(
+    ("peer", "pattern"),
+    [
+        ("SimPy", r"at least (\d+) times as many station visits per processor\s+second as SimPy"),
+        ("LINE", r"and (\d+) times as many as LINE's native engine"),
+    ],
+)
+def test_the_speed_that_the_readme_promises_was_measured(peer: str, pattern: str) -> None:
+    promised = re.search(pattern, (ROOT / "README.md").read_text(encoding="utf-8"))
     rows = json.loads((ROOT / "benches" / "results" / "simulation.json").read_text("utf-8"))
     assert promised, "the README says it in other words: this test must know them"
-    assert int(promised[1]) <= min(row["ratio"] for row in rows)
+    ratios = [row["ratio"] for row in rows if row["peer"].startswith(peer) and row["ratio"]]
+    assert int(promised[1]) <= min(ratios)
 
 
 def is_allowed(expression: str) -> bool:
@@ -244,6 +251,7 @@ LICENCE_WORDS = {
     "BSD": "BSD-3-Clause",
     "ISC License (ISCL)": "ISC",
     "MIT License": "MIT",
+    "The MIT License (MIT)": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }
@@ -260,7 +268,17 @@ def licence_of(package: Distribution) -> str:
         if line.startswith("License ::") and line != "License :: OSI Approved"
     ]
     words = classified or [str(fields.get("license", "")).partition("\n")[0]]
+    if words == [""]:
+        words = [_first_line_of_licence_file(package)]
     return " AND ".join(LICENCE_WORDS.get(word, word) for word in words)
+
+
+def _first_line_of_licence_file(package: Distribution) -> str:
+    """Return the title of the licence of a distribution whose metadata name none."""
+    for path in package.files or []:
+        if path.name.startswith("LICENSE") and "dist-info" in str(path):
+            return path.read_text(encoding="utf-8").partition("\n")[0].strip()
+    return ""
 
 
 def test_every_python_dependency_has_an_allowed_licence() -> None:

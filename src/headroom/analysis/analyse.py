@@ -11,7 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
+from headroom.analysis.drawn_model import drawn_model
+from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.knee import FEWEST_LEVELS, knee_over
 from headroom.analysis.pictures import PICTURES_AT_MOST, evenly
@@ -21,13 +25,17 @@ from headroom.analysis.results import (
     ExperimentResult,
     Factor,
     Knee,
+    LimitCrossing,
     ParameterUsed,
     PointResult,
     StudyResult,
 )
 from headroom.analysis.results_file import FORMAT
+from headroom.analysis.solver_answers import SOLVED_AT_MOST, with_solver_answer
 from headroom.analysis.stopping import in_words, is_precise
+from headroom.analysis.what_if import StoredWhatIfs, compared_metrics
 from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.experiment.limit_checks import load_factor
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
 from headroom.experiment.selection import Selection
 from headroom.experiment.study import Claim
@@ -74,7 +82,8 @@ def analyse(
     """
     selection = Selection(plan, journal)
     analysed = [
-        _experiment(experiment, plan.study.claims, selection) for experiment in plan.experiments
+        _experiment(experiment, plan.study.claims, selection, journal)
+        for experiment in plan.experiments
     ]
     done = sum(point.done for one in analysed for point in one.points)
     failed = sum(point.failed for one in analysed for point in one.points)
@@ -100,19 +109,38 @@ def analyse(
 
 
 def _experiment(
-    experiment: PlannedExperiment, claims: Iterable[Claim], selection: Selection
+    experiment: PlannedExperiment,
+    claims: Iterable[Claim],
+    selection: Selection,
+    journal: Journal,
 ) -> _Analysed:
     metrics = tuple(experiment.system.metrics(experiment.points[0].config))
     responses = list(experiment.spec.responses) or [
         metric.name for metric in metrics[:RESPONSES_SHOWN]
     ]
     claimed = {claim.metric for claim in claims if claim.experiment == experiment.spec.name}
-    analysed = _Analysed(experiment, metrics, responses, frozenset(claimed.union(responses)))
+    limited = {limit.metric for limit in experiment.spec.limits}
+    needed = frozenset(claimed.union(responses, limited))
+    analysed = _Analysed(experiment, metrics, responses, needed)
     pictured = set(evenly(len(experiment.points), PICTURES_AT_MOST))
+    solved = set(evenly(len(experiment.points), SOLVED_AT_MOST))
+    what_ifs = StoredWhatIfs(experiment, selection, journal)
     for place, point in enumerate(experiment.points):
         rows = selection.rows(experiment, point)
         _add_point(analysed, point, rows, is_pictured=place in pictured)
+        _add_what_ifs(analysed, point, rows, what_ifs)
+        if place in solved:
+            analysed.points[-1] = with_solver_answer(analysed.points[-1], experiment, point)
     return analysed
+
+
+def _add_what_ifs(
+    analysed: _Analysed, point: Point, rows: Sequence[ReplicationRow], stored: StoredWhatIfs
+) -> None:
+    result = analysed.points[-1]
+    found = stored.of(point, rows, result, compared_metrics(analysed.responses))
+    if found:
+        analysed.points[-1] = msgspec.structs.replace(result, what_ifs=found)
 
 
 def _add_point(
@@ -161,9 +189,14 @@ def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> E
         responses=analysed.responses,
         points=analysed.points,
         knees=list(_knees(analysed)),
+        limits=list(_limits(analysed)),
+        what_if_replications=sum(
+            one.done + one.failed for point in analysed.points for one in point.what_ifs
+        ),
         parameters=[_parameter(use) for use in experiment.parameters],
         facts=_facts(experiment.spec.name, environments),
         replications=in_words(experiment.spec.replications),
+        model=drawn_model(experiment, analysed.points),
     )
 
 
@@ -248,6 +281,23 @@ def _knee(
         value=fit.value,
         note=fit.note,
     )
+
+
+def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
+    """Yield where each limit of the study breaks, for each curve over its factor."""
+    units = {metric.name: metric.unit for metric in analysed.metrics}
+    for limit in analysed.experiment.spec.limits:
+        factor = load_factor(limit, analysed.experiment.factors)
+        if factor is None:
+            continue
+        for where, places in _curves(analysed.points, factor):
+            curve = {
+                float(analysed.points[place].levels[factor.name]): analysed.samples[place].get(
+                    limit.metric
+                )
+                for place in places
+            }
+            yield crossing_of(limit, factor.name, where, curve, units.get(limit.metric, ""))
 
 
 def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResult:

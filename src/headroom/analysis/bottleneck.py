@@ -67,11 +67,14 @@ class Load:
         Mean number of closed jobs in the system, thinking ones not counted.
     is_open
         True where some class arrives from outside.
+    all_jobs_mean
+        Mean number of jobs of all classes in the system, thinking ones not counted.
     """
 
     population: float
     jobs_mean: float
     is_open: bool
+    all_jobs_mean: float = 0.0
 
 
 def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Load:
@@ -87,6 +90,7 @@ def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Lo
         population=sum(population for population, _ in closed),
         jobs_mean=sum(jobs for _, jobs in closed),
         is_open=len(closed) < len(classes.names),
+        all_jobs_mean=sum(estimates.get(f"class.{name}.jobs_mean", 0.0) for name in classes.names),
     )
 
 
@@ -131,15 +135,19 @@ def find_bottleneck(parts: Sequence[Part], behind: Behind, load: Load) -> Bottle
     saturated = [row for row in ranked if _utilization(row).value >= SATURATED]
     causes = [row for row in saturated if not _blockers(row, saturated, behind)]
     if not causes:
-        return _verdict(ranked[0], _why_nothing(ranked[0], load), limits=False)
+        return _verdict(ranked[0], _why_nothing(ranked[0], load), load, limits=False)
     cause = causes[0]
     evidence = [
         *(_why_station(cause, load) if cause.kind == "station" else _why_pool(cause, load)),
         *_ties(cause, causes[1:]),
         *_rest(cause, ranked, causes, behind),
-        *(_symptom(row, cause) for row in saturated if cause in _blockers(row, saturated, behind)),
+        *(
+            _symptom(row, cause, load)
+            for row in saturated
+            if cause in _blockers(row, saturated, behind)
+        ),
     ]
-    return _verdict(cause, "; ".join(evidence), limits=True)
+    return _verdict(cause, "; ".join(evidence), load, limits=True)
 
 
 def _has_utilization(row: Part) -> bool:
@@ -167,7 +175,16 @@ def _blockers(row: Part, saturated: Sequence[Part], behind: Behind) -> list[Part
     ]
 
 
-def _verdict(row: Part, evidence: str, *, limits: bool) -> Bottleneck:
+def wait_share(row: Part, load: Load) -> float | None:
+    """Return the part of the mean response time that jobs wait at a resource.
+
+    By Little's law it is the mean number that waits there over the mean number in the system;
+    it is above 1 where several arms of one job wait there at once.
+    """
+    return _waiting(row) / load.all_jobs_mean if load.all_jobs_mean > 0.0 else None
+
+
+def _verdict(row: Part, evidence: str, load: Load, *, limits: bool) -> Bottleneck:
     utilization = _utilization(row)
     return Bottleneck(
         limits=limits,
@@ -177,21 +194,30 @@ def _verdict(row: Part, evidence: str, *, limits: bool) -> Bottleneck:
         utilization=utilization.value,
         utilization_low=utilization.low,
         utilization_high=utilization.high,
+        wait_share=wait_share(row, load) if limits else None,
     )
 
 
 def _why_station(cause: Part, load: Load) -> list[str]:
     return [
         f"{cause.name} is busy {_shown(cause)}",
-        f"{_of_all(_waiting(cause), load)} wait there",
+        f"{_of_all(_waiting(cause), load)} wait there{_of_response(cause, load)}",
     ]
 
 
 def _why_pool(cause: Part, load: Load) -> list[str]:
     return [
         f"{_shown(cause)} of the tokens of pool {cause.name} ({cause.capacity:g}) are held",
-        f"{_of_all(_waiting(cause), load)} wait for one",
+        f"{_of_all(_waiting(cause), load)} wait for one{_of_response(cause, load)}",
     ]
+
+
+def _of_response(cause: Part, load: Load) -> str:
+    """Say how much of the response time that is, where jobs wait one at a time."""
+    share = wait_share(cause, load)
+    if share is None or share > 1.0:
+        return ""
+    return f", {format_plain(100.0 * share, decimals=0)} % of the response time"
 
 
 def _ties(cause: Part, others: Sequence[Part]) -> list[str]:
@@ -240,11 +266,11 @@ def _full_behind(row: Part) -> str:
     return f"{_titled(row)} behind it is {verb} {_shown(row)}, but nobody waits there"
 
 
-def _symptom(row: Part, cause: Part) -> str:
+def _symptom(row: Part, cause: Part, load: Load) -> str:
     does = f"queue at {cause.name}" if cause.kind == "station" else f"wait for pool {cause.name}"
     return (
-        f"pool {row.name} is used up ({_percent(row)} held, {_jobs(_waiting(row))} wait for it) "
-        f"only because its holders {does}"
+        f"pool {row.name} is used up ({_percent(row)} held, {_jobs(_waiting(row))} wait for it"
+        f"{_of_response(row, load)}) only because its holders {does}"
     )
 
 

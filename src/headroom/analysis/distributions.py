@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headroom.analysis.windows import Window
-from headroom.experiment.run import FloatArray
+from headroom.experiment.run import FloatArray, Histogram
 
 PERCENTS = (50, 95, 99)
 """Percentiles that every distribution reports."""
@@ -104,6 +104,39 @@ def percentiles(bins: Bins, percents: Sequence[float] = PERCENTS) -> list[float]
     shares = (targets - (reached[places] - counts)) / counts
     found: list[float] = (low + shares * (bins.high[places] - low)).tolist()
     return found
+
+
+def share_below(counts: FloatArray, histogram: Histogram, values: Sequence[float]) -> FloatArray:
+    """Return how many observations of each segment lie below each value.
+
+    Interpolated linearly inside the bin, as `percentiles` does.
+
+    Parameters
+    ----------
+    counts
+        Shape (segments, bins). Observations in the bins of `histogram`.
+    histogram
+        Gives the bounds of the bins.
+    values
+        Values, in the unit of the metric.
+
+    Returns
+    -------
+    FloatArray
+        Shape (segments, values).
+
+    Examples
+    --------
+    >>> both = Histogram(metric="response_s", bin_low=np.array([0.0, 1.0]),
+    ...                  bin_high=np.array([1.0, 2.0]), counts=np.array([[2, 2]]),
+    ...                  segment_end_times_s=np.array([9.0]))
+    >>> share_below(both.counts.astype(float), both, [1.0, 1.5])
+    array([[2., 3.]])
+    """
+    widths = histogram.bin_high - histogram.bin_low
+    parts = (np.asarray(values) - histogram.bin_low[:, None]) / widths[:, None]
+    below: FloatArray = counts @ np.clip(parts, 0.0, 1.0)
+    return below
 
 
 def thinned(bins: Bins) -> Bins:

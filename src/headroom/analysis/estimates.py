@@ -1,9 +1,9 @@
 """From the replications of a point to estimates with intervals, and the list of its resources.
 
-The centre depends on the column: a simulated metric is a mean with a Student-t interval, a
-measured one a median with an order-statistic interval, because measurements are skewed by
-whatever else the machine does. A percentile of a simulated histogram is read from the merged
-counts of all replications; its interval comes from their spread around it (sectioning).
+The centre depends on the column: a simulated metric is a mean with an interval from the batches
+of its replications, a measured one a median with an order-statistic interval, because
+measurements are skewed by whatever else the machine does. A percentile of a simulated histogram
+is read from the merged counts of all replications, and its interval from their segments.
 
 Invariant: an estimate is of `count` replications; those that could not give the metric are not
 counted.
@@ -11,6 +11,7 @@ counted.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from headroom.analysis.intervals import (
     squares_around,
 )
 from headroom.analysis.results import Estimate, Resource
+from headroom.analysis.spread import Spread
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Direction, Metric
 
@@ -40,7 +42,10 @@ _POOL_METRICS = ("utilization", "queue_len_mean", "wait_s_mean", "throughput")
 
 
 def samples_of(
-    values: Sequence[Mapping[str, float]], merged: Mapping[str, Bins], column: Column
+    values: Sequence[Mapping[str, float]],
+    merged: Mapping[str, Bins],
+    column: Column,
+    spreads: Mapping[str, Spread] | None = None,
 ) -> dict[str, Sample]:
     """Return one sample per metric that at least one replication gave.
 
@@ -52,15 +57,23 @@ def samples_of(
         Distributions merged over the same replications, for percentiles.
     column
         Whether means or medians speak for the point.
+    spreads
+        Errors from the batches of all replications, by metric, where they are known.
     """
     centre: Centre = "median" if column is Column.MEASURE else "mean"
     samples = {}
     for metric in dict.fromkeys(name for one in values for name in one):
         found = np.array([one[metric] for one in values if metric in one])
         samples[metric] = Sample(values=found, centre=centre)
-    if column is Column.MODEL:
-        samples.update(_pooled_percentiles(samples, merged))
-    return samples
+    if column is not Column.MODEL:
+        return samples
+    samples.update(_pooled_percentiles(samples, merged))
+    return {
+        name: replace(sample, spread=(spreads or {}).get(name))
+        if sample.count == len(values)
+        else sample
+        for name, sample in samples.items()
+    }
 
 
 def _pooled_percentiles(

@@ -2,7 +2,8 @@
 
 Every interval in Headroom comes from here. A `Sample` is what the replications of one point say
 about one metric; a contrast is a weighted sum of samples of different points, which carries
-differences, orderings and comparisons with a mean.
+differences, orderings and comparisons with a mean. Where the batches of the replications give the
+error of an estimate (`headroom.analysis.spread`), it is taken from them.
 
 Invariants: where the data do not allow an interval, `low` and `high` are None and `note` says
 why; an interval never leaves out its own `value`.
@@ -21,12 +22,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from headroom.analysis.spread import Spread
 from headroom.experiment.run import FloatArray
 
 CONFIDENCE = 0.95
 
 Centre: TypeAlias = Literal["mean", "median", "pooled"]
-Method: TypeAlias = Literal["student-t", "order statistics", "none"]
+Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +81,15 @@ class Sample:
         replications together (a percentile of merged histograms).
     pooled
         The pooled value; needed for, and only for, that centre.
+    spread
+        Error of the estimate from the batches of all replications; None where only the
+        replications themselves tell.
     """
 
     values: FloatArray
     centre: Centre = "mean"
     pooled: float | None = None
+    spread: Spread | None = None
 
     @property
     def count(self) -> int:
@@ -101,12 +107,26 @@ class Sample:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the estimate; for a pooled value by sectioning.
+        """Standard error of the estimate: from batches, else from the replications.
 
-        Sectioning takes the spread of the replications around the pooled value, not around
-        their own mean, so that the bias of a short replication widens the interval.
+        For a pooled value the latter is sectioning: the spread of the replications around the
+        pooled value, not around their own mean, so that the bias of a short replication widens
+        the interval.
         """
+        if self.spread is not None:
+            return self.spread.standard_error
         return math.sqrt(squares_around(self.values, self.value) / (self.count - 1) / self.count)
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of the standard error; 0 where there is none."""
+        return self.count - 1 if self.spread is None else self.spread.degrees
+
+    @property
+    def third_cumulant(self) -> float:
+        """Third cumulant of the estimate, 0 where it is not known."""
+        spread = self.spread
+        return 0.0 if spread is None else spread.skewness * spread.standard_error**3
 
     def interval(self, *, confidence: float = CONFIDENCE) -> Interval:
         """Return the estimate with its interval.
@@ -118,6 +138,10 @@ class Sample:
         """
         if self.centre == "median":
             return median_interval(self.values, confidence=confidence)
+        if self.spread is not None:
+            quantile = t_quantile(degrees=self.spread.degrees, confidence=confidence)
+            low, high = self.spread.bounds(self.value, quantile)
+            return Interval(value=self.value, low=low, high=high, method="batch means")
         return _t_interval(self.value, self, confidence)
 
 
@@ -291,15 +315,15 @@ def ratio(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> I
 def _welch(
     samples: Sequence[Sample], weights: Sequence[float], value: float, confidence: float
 ) -> Interval:
-    smallest = min(sample.count for sample in samples)
-    if smallest < 2:  # noqa: PLR2004 - a variance needs two
+    if min(sample.degrees for sample in samples) < 1:
         return _no_interval(value, "one replication gives no interval: run 2 or more")
     variances = [(w * s.standard_error) ** 2 for s, w in zip(samples, weights, strict=True)]
-    degrees = _welch_degrees(variances, [sample.count - 1 for sample in samples])
-    half_width = t_quantile(degrees=degrees, confidence=confidence) * math.sqrt(sum(variances))
-    return Interval(
-        value=value, low=value - half_width, high=value + half_width, method="student-t"
-    )
+    degrees = _welch_degrees(variances, [sample.degrees for sample in samples])
+    third = sum(w**3 * s.third_cumulant for s, w in zip(samples, weights, strict=True))
+    error = math.sqrt(sum(variances))
+    spread = Spread(error, max(int(degrees), 1), third / error**3 if error else 0.0)
+    low, high = spread.bounds(value, t_quantile(degrees=degrees, confidence=confidence))
+    return Interval(value=value, low=low, high=high, method="student-t")
 
 
 def _t_interval(value: float, sample: Sample, confidence: float) -> Interval:
@@ -361,11 +385,11 @@ def _quotient(first: Sample, second: Sample, value: float, confidence: float) ->
 
 
 def _fieller(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
-    if min(first.count, second.count) < 2:  # noqa: PLR2004 - a variance needs two
+    if min(first.degrees, second.degrees) < 1:
         return _no_interval(value, "one replication gives no interval: run 2 or more")
     variance_first, variance_second = first.standard_error**2, second.standard_error**2
     degrees = _welch_degrees(
-        [variance_first, value**2 * variance_second], [first.count - 1, second.count - 1]
+        [variance_first, value**2 * variance_second], [first.degrees, second.degrees]
     )
     t_squared = t_quantile(degrees=degrees, confidence=confidence) ** 2
     shrink = second.value**2 - t_squared * variance_second

@@ -6,6 +6,10 @@ Invariant: estimates, verdicts and checks are kept for every point; only picture
 only where an experiment has more than `PICTURES_AT_MOST` points.
 """
 
+from collections.abc import Sequence
+
+from headroom.analysis.results import PointResult
+
 PICTURES_AT_MOST = 500
 """Points of an experiment whose pictures are stored."""
 
@@ -23,3 +27,24 @@ def evenly(count: int, at_most: int) -> list[int]:
     if at_most <= 1:
         return [0][:at_most]
     return [place * (count - 1) // (at_most - 1) for place in range(at_most)]
+
+
+def has_pictures(point: PointResult) -> bool:
+    """Return whether a point kept its distributions or its warm-up curve."""
+    return bool(point.distributions or (point.warm_up and point.warm_up.values))
+
+
+def first_point(points: Sequence[PointResult]) -> PointResult | None:
+    """Return the point to look at first: the first one that something limits.
+
+    Points with pictures come before others; where nothing limits it is the last one.
+
+    Examples
+    --------
+    >>> first_point([]) is None
+    True
+    """
+    done = [point for point in points if point.estimates]
+    shown = [point for point in done if has_pictures(point)] or done
+    limited = [point for point in shown if point.bottleneck and point.bottleneck.limits]
+    return next(iter([*limited[:1], *shown[-1:]]), None)

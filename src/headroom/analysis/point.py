@@ -5,11 +5,13 @@ is named and left out; a point without a steady state reports no numbers, only w
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf, isfinite
 
 import msgspec
 
+from headroom.analysis.batches import spreads_of
 from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric, thinned
 from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
@@ -20,8 +22,11 @@ from headroom.analysis.results import (
     Distribution,
     LittleCheck,
     PointResult,
+    RunLength,
     WarmUpCut,
 )
+from headroom.analysis.run_length import run_length
+from headroom.analysis.spread import Spread, batch_count
 from headroom.analysis.summaries import run_values, without_classes
 from headroom.analysis.warm_up import choose_cut
 from headroom.analysis.windows import Window, open_window
@@ -47,6 +52,7 @@ class PointSummary:
     values: list[dict[str, float]] = field(default_factory=list)
     samples: dict[str, Sample] = field(default_factory=dict)
     merged: dict[str, Bins] = field(default_factory=dict)
+    run_length: RunLength | None = None
 
 
 def summarise(experiment: PlannedExperiment, runs: Sequence[Run]) -> PointSummary:
@@ -63,9 +69,26 @@ def summarise(experiment: PlannedExperiment, runs: Sequence[Run]) -> PointSummar
     bins = [without_classes(kept_bins(window), left_out) for window in windows]
     values = [run_values(window, kept) for window, kept in zip(windows, bins, strict=True)]
     merged = merge_by_metric(bins)
-    samples = without_classes(samples_of(values, merged, experiment.system.column), left_out)
+    spreads, length = _errors_of(windows, merged, cut)
+    samples = samples_of(values, merged, experiment.system.column, spreads)
+    samples = without_classes(samples, left_out)
     verdict = bottleneck_of(windows, values, samples)
-    return PointSummary(cut, faults + broken, verdict, laws, windows, values, samples, merged)
+    return PointSummary(
+        cut, faults + broken, verdict, laws, windows, values, samples, merged, length
+    )
+
+
+def _errors_of(
+    windows: Sequence[Window], merged: Mapping[str, Bins], cut: WarmUpCut | None
+) -> tuple[dict[str, Spread], RunLength | None]:
+    """Return the spread of each metric, and how long the runs are; nothing without a clock."""
+    if cut is None or not windows or not all(isfinite(window.end_s) for window in windows):
+        return {}, None
+    kept_s = sum(window.length_s for window in windows)
+    times = kept_s / cut.correlation_s if cut.correlation_s > 0.0 else inf
+    wanted = batch_count(kept=times, replications=len(windows))
+    length = run_length(windows, correlation_s=cut.correlation_s, warm_up_s=windows[0].start_s)
+    return spreads_of(windows, merged, batches=wanted), length
 
 
 def _checked_windows(
@@ -126,6 +149,7 @@ def analyse_point(
         estimates=estimates,
         resources=resources,
         bottleneck=summary.bottleneck,
+        run_length=summary.run_length,
         warm_up=summary.cut if is_pictured else _without_curve(summary.cut),
         distributions=(
             _distributions(metrics, summary, experiment.system.column) if is_pictured else []

@@ -12,7 +12,7 @@ import msgspec
 from headroom.experiment.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
-Method: TypeAlias = Literal["student-t", "order statistics", "none"]
+Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "none"]
 
 
 class _Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,9 +22,10 @@ class _Result(msgspec.Struct, frozen=True, kw_only=True):
 class Estimate(_Result, frozen=True, kw_only=True):
     """One metric of one point over its replications, with a 95 % interval.
 
-    `value` is the mean (Student-t interval over replications) in the model column, the median
-    (order-statistic interval) in the measure column, and for percentiles of merged histograms
-    the pooled percentile (Student-t interval by sectioning). `low` and `high` are None where
+    `value` is the mean in the model column (interval from the batch means of all replications),
+    the median (order-statistic interval) in the measure column, and for percentiles of merged
+    histograms the pooled percentile (interval from its batches). Where a run keeps no batches of a
+    metric, a mean has a Student-t interval over the replications. `low` and `high` are None where
     `count` is too small for an interval; `note` then says so.
     """
 
@@ -84,22 +85,83 @@ class Bottleneck(_Result, frozen=True, kw_only=True):
     utilization: float
     utilization_low: float | None
     utilization_high: float | None
+    wait_share: float | None = None
+    """Part of the mean response time that jobs wait at the limiting resource; above 1 where
+    several parts of one job wait there at once."""
+
+
+class Effect(_Result, frozen=True, kw_only=True):
+    """What a change does to one metric: paired replications of one seed, before and after.
+
+    `ratio` is the mean after over the mean before, with Fieller's 95 % interval for pairs.
+    """
+
+    metric: str
+    unit: str
+    better: Literal["high", "low", "none"]
+    before: float
+    after: float
+    ratio: float
+    low: float | None
+    high: float | None
+    pairs: int
+    variance_reduction: float | None
+    """Variance that independent replications would have given, over that of the pairs; None
+    where nothing varies or the pairs cancel all chance."""
+    note: str = ""
+
+
+class WhatIfResult(_Result, frozen=True, kw_only=True):
+    """What a change of stations or pools gives at one point."""
+
+    change: str
+    """As `headroom what-if --change` takes it."""
+    text: str
+    """In words, with the numbers before and after."""
+    done: int
+    failed: int
+    effects: list[Effect] = []
+    bottleneck: Bottleneck | None = None
+    """What limits after the change."""
+    note: str = ""
+    """Why there are no effects."""
 
 
 class WarmUpCut(_Result, frozen=True, kw_only=True):
     """The warm-up of a point: one cut for all its replications."""
 
-    method: Literal["mser5", "fixed", "none"]
+    method: Literal["automatic", "mser5", "fixed", "none"]
     cut_s: float
     run_s: float
     is_steady: bool
     note: str = ""
+    correlation_s: float = 0.0
+    """Correlation time (s) after the cut: how long the system remembers; 0 where unknown."""
     times_s: list[float] = []
     """Picture: time (s) of each point of `values`, the series averaged over replications."""
     values: list[float] = []
     metric: str = ""
     classes_left_out: list[str] = []
     """Classes with too few completions to find their steady state: not reported."""
+
+
+class RunLength(_Result, frozen=True, kw_only=True):
+    """How long the runs of a point are against the time that the system remembers.
+
+    Below `TIMES_IN_ALL` or `TIMES_IN_A_RUN` of `headroom.analysis.run_length` an interval covers
+    the truth less often than it says; `note` then says so, and how much would do.
+    """
+
+    correlation_s: float
+    """Correlation time (s): successive results are alike for about so long."""
+    times_in_a_run: float
+    """Length of the kept part of the shortest run, in correlation times."""
+    times_in_all: float
+    """Length of all kept parts together, in correlation times."""
+    completions_needed: int
+    """Completions of a run, at this number of replications, that would do."""
+    is_short: bool
+    note: str = ""
 
 
 class Distribution(_Result, frozen=True, kw_only=True):
@@ -130,6 +192,20 @@ class LittleCheck(_Result, frozen=True, kw_only=True):
     tolerance: float = 0.0
 
 
+class SolverAnswer(_Result, frozen=True, kw_only=True):
+    """What formulas say of a point, without a run."""
+
+    method: str
+    """``exact (...)`` or ``approximation (...)``; empty where no formula applies."""
+    is_exact: bool
+    reasons: list[str] = []
+    """Why the values are not exact, or why there are none; each with its line of the model."""
+    values: dict[str, float] = {}
+    """Keyed by metric, of those that the point reports; in base units."""
+    knee: float | None = None
+    """Population of the only closed class at which the asymptotes cross."""
+
+
 class PointResult(_Result, frozen=True, kw_only=True):
     """Everything known about one point."""
 
@@ -145,10 +221,15 @@ class PointResult(_Result, frozen=True, kw_only=True):
     """Keyed by metric: what the system declares, then what else is known of its resources."""
     resources: list[Resource] = []
     bottleneck: Bottleneck | None = None
+    what_ifs: list[WhatIfResult] = []
+    """What changes of stations and pools give here, the most useful first."""
     warm_up: WarmUpCut | None = None
+    run_length: RunLength | None = None
     distributions: list[Distribution] = []
     little: LittleCheck | None = None
     seeds: list[int] = []
+    solver: SolverAnswer | None = None
+    """None where the system knows no formulas, and for most of very many points."""
     precision_reached: bool | None = None
     """None where replications are fixed."""
 
@@ -200,6 +281,39 @@ class Knee(_Result, frozen=True, kw_only=True):
     note: str = ""
 
 
+class LimitCrossing(_Result, frozen=True, kw_only=True):
+    """Where a metric breaks its limit over one numeric factor, others held at `where`.
+
+    `state` is ``"breaks"`` where it breaks between two levels, ``"holds"`` where no level breaks
+    it, ``"broken"`` where the lowest one does, ``"unclear"`` where the intervals do not tell.
+    """
+
+    metric: str
+    unit: str
+    at_most: float | None
+    at_least: float | None
+    factor: str
+    where: dict[str, Value]
+    state: Literal["breaks", "holds", "broken", "unclear"]
+    level: float | None = None
+    level_low: float | None = None
+    level_high: float | None = None
+    current: float | None = None
+    headroom: float | None = None
+    """`level` over `current`: how many times the load of today."""
+    headroom_low: float | None = None
+    headroom_high: float | None = None
+    note: str = ""
+
+
+class DrawnModel(_Result, frozen=True, kw_only=True):
+    """The model of one point as data, for its picture: no random streams, the rest as it ran."""
+
+    point: str
+    """Key of the point: the one that is looked at first."""
+    data: dict[str, Any]
+
+
 class ExperimentResult(_Result, frozen=True, kw_only=True):
     """One experiment."""
 
@@ -212,11 +326,16 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """Metrics to show first."""
     points: list[PointResult]
     knees: list[Knee] = []
+    limits: list[LimitCrossing] = []
+    what_if_replications: int = 0
+    """Replications of changed systems, besides those of the points."""
     parameters: list[ParameterUsed] = []
     facts: dict[str, float] = {}
     """What `System.prepare` measured, e.g. the launcher's overhead."""
     replications: str = ""
     """The stopping rule in words."""
+    model: DrawnModel | None = None
+    """None for systems without a model, and for models too large to be drawn."""
 
 
 class ClaimResult(_Result, frozen=True, kw_only=True):

@@ -56,44 +56,65 @@ def without_classes(found: Mapping[str, T], classes: Sequence[str]) -> dict[str,
     return {name: value for name, value in found.items() if not name.startswith(prefixes)}
 
 
+TIME, CAPACITY = "time", "capacity"
+"""Denominators that are no column: the length of the window (s), and that times the capacity."""
+
+STATION_RATIOS = {
+    "utilization": ("busy_s", CAPACITY),
+    "queue_len_mean": ("queue_s", TIME),
+    "jobs_mean": ("jobs_s", TIME),
+    "wait_s_mean": ("wait_s_sum", "completion_count"),
+    "response_s_mean": ("response_s_sum", "completion_count"),
+    "throughput": ("completion_count", TIME),
+}
+POOL_RATIOS = {
+    "utilization": ("held_s", CAPACITY),
+    "queue_len_mean": ("queue_s", TIME),
+    "wait_s_mean": ("wait_s_sum", "grant_count"),
+    "throughput": ("grant_count", TIME),
+}
+CLASS_RATIOS = {
+    "throughput": ("completion_count", TIME),
+    "response_s_mean": ("response_s_sum", "completion_count"),
+    "jobs_mean": ("jobs_s", TIME),
+}
+"""Each metric as numerator and denominator: columns of the table, or the time."""
+
+
 def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
     """Return each metric of all stations over `window`; not-a-number where undefined."""
-    gained = window.increments(table)
-    completions = gained["completion_count"]
-    return {
-        "utilization": _share(gained["busy_s"], table.capacity, window),
-        "queue_len_mean": per_second(gained, "queue_s", window),
-        "jobs_mean": per_second(gained, "jobs_s", window),
-        "wait_s_mean": _quotient(gained["wait_s_sum"], completions),
-        "response_s_mean": _quotient(gained["response_s_sum"], completions),
-        "throughput": per_second(gained, "completion_count", window),
-    }
+    return _quotients(STATION_RATIOS, window.increments(table), table.capacity, window)
 
 
 def pool_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
     """Return each metric of all pools over `window`; not-a-number where undefined."""
-    gained = window.increments(table)
-    return {
-        "utilization": _share(gained["held_s"], table.capacity, window),
-        "queue_len_mean": per_second(gained, "queue_s", window),
-        "wait_s_mean": _quotient(gained["wait_s_sum"], gained["grant_count"]),
-        "throughput": per_second(gained, "grant_count", window),
-    }
+    return _quotients(POOL_RATIOS, window.increments(table), table.capacity, window)
+
+
+def _quotients(
+    ratios: Mapping[str, tuple[str, str]],
+    gained: Mapping[str, FloatArray],
+    capacity: FloatArray,
+    window: Window,
+) -> dict[str, FloatArray]:
+    found = {}
+    for metric, (above, below) in ratios.items():
+        if below == TIME:
+            found[metric] = per_second(gained, above, window)
+        elif below == CAPACITY:
+            found[metric] = _share(gained[above], capacity, window)
+        else:
+            found[metric] = _quotient(gained[above], gained[below])
+    return found
 
 
 def _class_values(table: ResourceTable, window: Window) -> dict[str, float]:
     gained = window.increments(table)
     total = {name: column.sum(keepdims=True) for name, column in gained.items()}
-    whole = {name: float(column[0]) for name, column in _flow(total, window).items()}
-    return {**whole, **_named("class", table.names, _flow(gained, window))}
-
-
-def _flow(gained: Mapping[str, FloatArray], window: Window) -> dict[str, FloatArray]:
-    return {
-        "throughput": per_second(gained, "completion_count", window),
-        "response_s_mean": _quotient(gained["response_s_sum"], gained["completion_count"]),
-        "jobs_mean": per_second(gained, "jobs_s", window),
-    }
+    flow = _quotients(CLASS_RATIOS, gained, table.capacity, window)
+    of_all = _quotients(CLASS_RATIOS, total, table.capacity, window)
+    whole = {name: float(column[0]) for name, column in of_all.items()}
+    return {**whole, **_named("class", table.names, flow)}
 
 
 def _percentiles(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:

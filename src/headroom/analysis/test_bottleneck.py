@@ -163,5 +163,24 @@ def test_the_load_tells_closed_from_open_classes() -> None:
         columns={},
     )
     load = load_of(classes, {"class.users.jobs_mean": 12.0, "class.visitors.jobs_mean": 5.0})
-    assert load == Load(population=30.0, jobs_mean=12.0, is_open=True)
+    assert load == Load(population=30.0, jobs_mean=12.0, is_open=True, all_jobs_mean=17.0)
     assert load_of(None, {}) == Load(population=0.0, jobs_mean=0.0, is_open=False)
+
+
+def test_the_evidence_says_which_part_of_the_response_time_is_the_wait_at_the_limit() -> None:
+    """By Little's law: 9 of the 12 jobs in the system wait there, so 75 % of the time is that."""
+    measured = {"utilization": 0.99, "queue_len_mean": 9.0}
+    cpu = Part(
+        kind="station",
+        name="cpu",
+        capacity=1.0,
+        estimates={
+            name: estimate_of(Metric(name=name, unit="1"), Sample(values=np.array([value, value])))
+            for name, value in measured.items()
+        },
+    )
+    load = Load(population=20.0, jobs_mean=12.0, is_open=False, all_jobs_mean=12.0)
+    verdict = find_bottleneck([cpu], Behind(), load)
+    assert verdict is not None
+    assert verdict.wait_share == pytest.approx(0.75)
+    assert "75 % of the response time" in verdict.evidence

@@ -1,8 +1,13 @@
 """The warm-up of a point: one cut for all its replications.
 
-The series are averaged over the replications first (truncated to the shortest, batch sizes
-aligned by merging), because a cut chosen per replication biases short runs. The picture of that
+The series are taken together over the replications (truncated to the shortest, batch sizes
+aligned by merging), because a cut chosen per replication biases short runs. The picture of their
 average stays in the report.
+
+The automatic rule cuts some correlation times, of the response times and of the jobs at the
+stations, and more only where the start is visibly unlike the rest; then MSER-5 says how much. MSER
+alone is biased: where there is nothing to cut it prefers to drop a burst, because that steadies
+the mean, and bursts are large.
 
 A class with too few completions to find a steady state in is left out by name; the others, whose
 jobs fill the same stations, settle the cut.
@@ -10,16 +15,24 @@ jobs fill the same stations, settle the cut.
 Invariant: a cut is either a time at which the averaged series had reached its steady state, or
 `is_steady` is False and nothing of the point may be reported.
 
-Source: MSER of White (1997), *An effective truncation heuristic for bias reduction in
-simulation output*, Simulation 69; on means of five as White, Cobb and Spratt, WSC 2000.
+Sources: MSER of White (1997), *An effective truncation heuristic for bias reduction in
+simulation output*, Simulation 69; on means of five as White, Cobb and Spratt, WSC 2000;
+correlation times as in `headroom.analysis.relaxation`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
 
+from headroom.analysis.relaxation import (
+    correlation_time,
+    jobs_over_time,
+    joined,
+    settle,
+    values_to_cut,
+)
 from headroom.analysis.results import WarmUpCut
 from headroom.experiment.run import FloatArray, Run, Series
 from headroom.experiment.study import WarmUp
@@ -47,11 +60,13 @@ class AveragedSeries:
     """A series averaged over replications.
 
     `values` and `end_times_s` (mean end of each batch) have shape (n,); `latest_end_times_s`
-    is the end of each batch in the slowest replication.
+    is the end of each batch in the slowest replication. `parts` has shape (replications, n):
+    what `values` is the average of.
     """
 
     metric: str
     values: FloatArray
+    parts: FloatArray
     batch_size: int
     end_times_s: FloatArray
     latest_end_times_s: FloatArray
@@ -114,11 +129,12 @@ def average_over_replications(series: Sequence[Series]) -> AveragedSeries | None
     shortest = min(values.size for values, _ in merged)
     if shortest == 0:
         return None
-    values = np.mean([values[:shortest] for values, _ in merged], axis=0)
+    parts = np.array([values[:shortest] for values, _ in merged])
     ends_s = np.array([ends[:shortest] for _, ends in merged])
     return AveragedSeries(
         metric=series[0].metric,
-        values=values,
+        values=parts.mean(axis=0),
+        parts=parts,
         batch_size=size,
         end_times_s=ends_s.mean(axis=0),
         latest_end_times_s=ends_s.max(axis=0),
@@ -151,8 +167,19 @@ def choose_cut(rule: WarmUp, runs: Sequence[Run]) -> WarmUpCut | None:
     if not averages and not clocks:
         return None
     shortest_s = min(clocks or [float(average.end_times_s[-1]) for average in averages])
+    cut = _cut_by(rule, averages, runs, shortest_s)
+    return replace(cut, correlation_s=_correlation_s(averages, runs, cut)) if cut.is_steady else cut
+
+
+def _cut_by(
+    rule: WarmUp, averages: Sequence[AveragedSeries], runs: Sequence[Run], shortest_s: float
+) -> WarmUpCut:
     if rule.method == "mser5":
-        return _mser_cut(averages, shortest_s)
+        return _found_cut("mser5", averages, shortest_s, _mser_cut)
+    if rule.method == "automatic":
+        cut = _found_cut("automatic", averages, shortest_s, _settled_cut)
+        settled_s = min(_stations_settled_s(runs), shortest_s / 2.0)
+        return replace(cut, cut_s=max(cut.cut_s, settled_s)) if cut.is_steady else cut
     cut_s = (rule.seconds or 0.0) if rule.method == "fixed" else 0.0
     picture = averages[0] if averages else None
     is_steady = cut_s < shortest_s
@@ -171,20 +198,23 @@ def _averages(runs: Sequence[Run]) -> list[AveragedSeries]:
     return [average for average in found if average is not None]
 
 
-def _mser_cut(averages: Sequence[AveragedSeries], run_s: float) -> WarmUpCut:
+def _found_cut(
+    method: str,
+    averages: Sequence[AveragedSeries],
+    run_s: float,
+    cut_of: Callable[[AveragedSeries], tuple[float, bool]],
+) -> WarmUpCut:
     """Return the latest of the cuts of all series: the slowest class settles the point."""
     if not averages:
         return _result(
-            "mser5", None, 0.0, run_s, is_steady=True, note="no series to find a warm-up in"
+            method, None, 0.0, run_s, is_steady=True, note="no series to find a warm-up in"
         )
     long = [average for average in averages if _means(average).size >= FEWEST_BATCHES]
     if not long:
         note = f"fewer than {FEWEST_OBSERVATIONS} completions in {format_quantity(run_s, 's')}"
-        return _result(
-            "mser5", averages[0], 0.0, run_s, is_steady=False, note=f"{note}; run longer"
-        )
+        return _result(method, averages[0], 0.0, run_s, is_steady=False, note=f"{note}; run longer")
     rare = [average for average in averages if not any(average is one for one in long)]
-    cuts = [(*_cut_of(average), average) for average in long]
+    cuts = [(*cut_of(average), average) for average in long]
     unsteady = next((average for _, is_steady, average in cuts if not is_steady), None)
     if unsteady is not None:
         note = (
@@ -192,10 +222,10 @@ def _mser_cut(averages: Sequence[AveragedSeries], run_s: float) -> WarmUpCut:
             " it still settles when half of the run is cut; run longer, unless the load is more"
             " than the system can serve"
         )
-        return _result("mser5", unsteady, 0.0, run_s, is_steady=False, note=note)
+        return _result(method, unsteady, 0.0, run_s, is_steady=False, note=note)
     cut_s, _, latest = max(cuts, key=lambda cut: cut[0])
     return replace(
-        _result("mser5", latest, cut_s, run_s, is_steady=True, note=_left_out_words(rare)),
+        _result(method, latest, cut_s, run_s, is_steady=True, note=_left_out_words(rare)),
         classes_left_out=[class_of(average.metric) for average in rare],
     )
 
@@ -232,12 +262,69 @@ def _group(average: AveragedSeries) -> int:
     return -(-MSER_BATCH // average.batch_size)
 
 
-def _cut_of(average: AveragedSeries) -> tuple[float, bool]:
+def _mser_cut(average: AveragedSeries) -> tuple[float, bool]:
     """Return the end (s) of the warm-up of one series, and whether a steady state was seen."""
     truncation = mser(_means(average))
-    if truncation.dropped == 0 or not truncation.is_steady:
-        return 0.0, truncation.is_steady
-    return float(average.latest_end_times_s[truncation.dropped * _group(average) - 1]), True
+    if not truncation.is_steady:
+        return 0.0, False
+    return _end_s(average, truncation.dropped * _group(average)), True
+
+
+def _settled_cut(average: AveragedSeries) -> tuple[float, bool]:
+    """Return the same by correlation times, and by MSER where the start is unlike the rest."""
+    truncation = mser(_means(average))
+    if not truncation.is_steady:
+        return 0.0, False
+    values, group = joined(average.parts)
+    settling = settle(values)
+    count = values_to_cut(settling) * group
+    if settling.start > 0:
+        count = max(count, truncation.dropped * _group(average))
+    return _end_s(average, min(count, average.values.size // 2)), True
+
+
+def _end_s(average: AveragedSeries, count: int) -> float:
+    """Return when (s) the first `count` batches were complete in every replication."""
+    return float(average.latest_end_times_s[count - 1]) if count > 0 else 0.0
+
+
+def _stations_settled_s(runs: Sequence[Run]) -> float:
+    """Return when (s) the numbers of jobs at the stations have settled.
+
+    Response times do not tell: where many queues fill slowly while one empties, each job waits
+    for about as long, and so does the next.
+    """
+    found = jobs_over_time(runs)
+    if found is None:
+        return 0.0
+    jobs, step_s = found
+    return values_to_cut(settle(jobs), blur=1.0) * step_s
+
+
+def _correlation_s(
+    averages: Sequence[AveragedSeries], runs: Sequence[Run], cut: WarmUpCut
+) -> float:
+    """Return the longest correlation time (s) after the cut: of the responses, of the jobs."""
+    times_s = [_response_correlation_s(average, cut.cut_s) for average in averages
+               if class_of(average.metric) not in cut.classes_left_out]  # fmt: skip
+    found = jobs_over_time(runs)
+    if found is not None:
+        jobs, step_s = found
+        kept = jobs[..., int(cut.cut_s / step_s) :]
+        times_s.append((correlation_time(kept) - 1.0) * step_s)
+    return max(times_s, default=0.0)
+
+
+def _response_correlation_s(average: AveragedSeries, cut_s: float) -> float:
+    first = int(np.searchsorted(average.latest_end_times_s, cut_s, side="right"))
+    kept_s = float(average.end_times_s[-1]) - (
+        float(average.end_times_s[first - 1]) if first else 0.0
+    )
+    values, group = joined(average.parts[:, first:])
+    if values.shape[-1] < FEWEST_BATCHES:
+        return 0.0
+    each_s = kept_s / (average.values.size - first)
+    return correlation_time(values) * group * each_s
 
 
 def _result(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from headroom.experiment.run import FloatArray, Histogram, ResourceKind, ResourceTable, Run
 
@@ -72,10 +73,14 @@ class Window:
         start = column[self.first] if self.first >= 0 else 0.0
         return np.asarray(column[-1] - start, dtype=np.float64)
 
+    def kept_segments(self, histogram: Histogram) -> npt.NDArray[np.bool_]:
+        """Return for each segment of `histogram` whether it lies after `start_s`."""
+        starts_s = np.concatenate([[0.0], histogram.segment_end_times_s[:-1]])
+        return np.asarray(starts_s >= self.start_s * (1.0 - ROUNDING), dtype=np.bool_)
+
     def kept_counts(self, histogram: Histogram) -> FloatArray:
         """Return the observations per bin in the segments that lie after `start_s`."""
-        starts_s = np.concatenate([[0.0], histogram.segment_end_times_s[:-1]])
-        kept = starts_s >= self.start_s * (1.0 - ROUNDING)
+        kept = self.kept_segments(histogram)
         return np.asarray(histogram.counts[kept].sum(axis=0), dtype=np.float64)
 
 

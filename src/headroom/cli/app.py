@@ -7,7 +7,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from headroom.cli import export_command, init_command, inspect_commands, run_command
+from headroom.cli import (
+    export_command,
+    init_command,
+    inspect_commands,
+    run_command,
+    size_command,
+    solve_command,
+    what_if_command,
+)
 from headroom.cli.output import error_console
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 from headroom.version import version
@@ -110,6 +118,9 @@ app.command("status")(inspect_commands.status)
 app.command("show")(inspect_commands.show)
 app.command("report")(inspect_commands.report)
 app.command("list")(inspect_commands.list_studies)
+app.command("what-if")(what_if_command.what_if)
+app.command("size")(size_command.size)
+app.command("solve")(solve_command.solve)
 app.command("init")(init_command.init)
 app.command("schema")(export_command.schema)
 app.command("export")(export_command.export)

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
@@ -122,29 +122,11 @@ def show(
     plan = session.open_plan(study, quick=quick, seed=seed)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
-    key = None if point is None else _point_key(result, point)
+    key = None if point is None else session.point_key(result, point)
     if as_json:
         write_json("study-result", result)
         return
     render_study(result, result_console(color), point=key)
-
-
-def _point_key(result: StudyResult, wanted: str) -> str:
-    """Return the key of the one point that `wanted` names by its key or by its levels."""
-    points = [point for experiment in result.experiments for point in experiment.points]
-    words = {word.strip() for word in wanted.split(",")}
-    found = [point.key for point in points if wanted == point.key or words <= _levels_of(point)]
-    if len(found) == 1:
-        return found[0]
-    what = f"{len(found)} points are" if found else "no point is"
-    raise StudyError(
-        f"{what} {wanted!r} in study {result.name!r}",
-        cure="name all levels, or take a key that `headroom run STUDY --dry-run` prints",
-    )
-
-
-def _levels_of(point: PointResult) -> set[str]:
-    return {f"{name}={level}" for name, level in point.levels.items()}
 
 
 def report(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from headroom.analysis.results import ClaimResult, StudyResult
 from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import ExitCode
@@ -69,16 +71,11 @@ def run(
     if is_salvaged:
         _salvage(session.journal_of(plan))
     with Journal.open(session.journal_of(plan), create=True) as journal:
-        outcome = run_plan(
-            plan.only(only) if only else plan,
-            journal,
-            stopping=IntervalRule(),
-            jobs=jobs or os.cpu_count() or 1,
-            progress=Progress(error_console(color), is_quiet=quiet),
-            interrupt=Interrupt(),
-            stop_on_failure=stop_on_failure,
-        )
-        _say_notes(outcome, quiet=quiet)
+        chosen = plan.only(only) if only else plan
+        how = _How(jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure)
+        outcome = _run(chosen, journal, how)
+        if not outcome.interrupted and not (stop_on_failure and outcome.failed):
+            outcome = _run_what_ifs(chosen, journal, how, outcome)
         result = session.analysed(plan, journal)
     page = session.write_artefacts(plan, result)
     if as_json:
@@ -90,6 +87,42 @@ def run(
     raise typer.Exit(_exit_code(outcome, result, claims if check else []))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _How:
+    """How a plan is to be run and talked about."""
+
+    jobs: int | None
+    quiet: bool
+    color: ColorMode
+    stop_on_failure: bool
+
+
+def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome:
+    outcome = run_plan(
+        plan,
+        journal,
+        stopping=IntervalRule(),
+        jobs=how.jobs or os.cpu_count() or 1,
+        progress=Progress(error_console(how.color), is_quiet=how.quiet),
+        interrupt=Interrupt(),
+        stop_on_failure=how.stop_on_failure,
+    )
+    _say_notes(outcome, about=about, quiet=how.quiet)
+    return outcome
+
+
+def _run_what_ifs(plan: Plan, journal: Journal, how: _How, base: Outcome) -> Outcome:
+    """Run what the verdicts ask for: each station or pool that is used up, doubled.
+
+    A change that fails is a finding of the report, no failure of the study.
+    """
+    changed = planned_what_ifs(plan, journal)
+    if changed is None:
+        return base
+    found = _run(changed, journal, how, about="what if: ")
+    return replace(base, interrupted=found.interrupted, remaining=found.remaining)
+
+
 def _salvage(path: Path) -> None:
     found = salvage(path)
     session.note(
@@ -98,9 +131,9 @@ def _salvage(path: Path) -> None:
     )
 
 
-def _say_notes(outcome: Outcome, *, quiet: bool) -> None:
+def _say_notes(outcome: Outcome, *, about: str, quiet: bool) -> None:
     for line in outcome.notes:
-        session.note(line, quiet=quiet)
+        session.note(f"{about}{line}", quiet=quiet)
     if outcome.interrupted:
         left = f"{outcome.remaining} replications are left"
         session.note(f"stopped; {left}, the same command carries on", quiet=quiet)

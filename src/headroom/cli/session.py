@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headroom.analysis.analyse import analyse
-from headroom.analysis.results import StudyResult
+from headroom.analysis.results import PointResult, StudyResult
 from headroom.analysis.results_file import write_results
 from headroom.cli.output import error_console
 from headroom.errors import StudyError
@@ -92,3 +92,21 @@ def note(message: str, *, quiet: bool = False) -> None:
     """Say something about the run on stderr."""
     if not quiet:
         error_console().print(f"headroom: {message}", markup=False)
+
+
+def point_key(result: StudyResult, wanted: str) -> str:
+    """Return the key of the one point that `wanted` names by its key or by its levels."""
+    points = [point for experiment in result.experiments for point in experiment.points]
+    words = {word.strip() for word in wanted.split(",")}
+    found = [point.key for point in points if wanted == point.key or words <= _levels_of(point)]
+    if len(found) == 1:
+        return found[0]
+    what = f"{len(found)} points are" if found else "no point is"
+    raise StudyError(
+        f"{what} {wanted!r} in study {result.name!r}",
+        cure="name all levels, or take a key that `headroom run STUDY --dry-run` prints",
+    )
+
+
+def _levels_of(point: PointResult) -> set[str]:
+    return {f"{name}={level}" for name, level in point.levels.items()}

@@ -17,6 +17,7 @@ from headroom.errors import HeadroomError
 from headroom.experiment import registry
 from headroom.experiment.claim_checks import check_claims, check_metric
 from headroom.experiment.levels import checked_level, expand_levels
+from headroom.experiment.limit_checks import check_limits
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
 from headroom.experiment.seeds import digest, point_key
 from headroom.experiment.study import Levels, Quick, Replications, Sourced
@@ -148,6 +149,7 @@ def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedE
     if variant.spec.replications.metric is not None:
         place = variant.key_path("replications", "metric")
         check_metric(loaded, place, variant.spec.replications.metric, system, points)
+    check_limits(loaded, variant, system, draft.factors, points)
     return PlannedExperiment(
         spec=variant.spec,
         system=system,

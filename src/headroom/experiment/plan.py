@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.changes import Change
+from headroom.experiment.seeds import derive_seed
 from headroom.experiment.study import Experiment, Study
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, System, Value
@@ -90,6 +92,11 @@ class Point:
         Value of every parameter: what `System.run` is given.
     fingerprint
         Hash of system, set-up and config; rows of another fingerprint are not reused.
+    changes
+        Changes of the system's resources, for a system that is `Changeable`.
+    seed_key
+        Key that the seeds derive from; empty for the point's own. Points that share it run with
+        common random numbers.
     """
 
     experiment: str
@@ -97,6 +104,12 @@ class Point:
     levels: Mapping[str, Value]
     config: Mapping[str, Value]
     fingerprint: str
+    changes: tuple[Change, ...] = ()
+    seed_key: str = ""
+
+    def seed(self, study_seed: int, replication: int) -> int:
+        """Return the seed of one replication, see `seeds.derive_seed`."""
+        return derive_seed(study_seed, self.seed_key or self.key, replication)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

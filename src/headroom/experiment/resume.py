@@ -13,6 +13,7 @@ from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan, PlannedExperiment
 from headroom.experiment.selection import Criteria, machines_of
 from headroom.experiment.system import Column
+from headroom.experiment.what_if import is_what_if
 
 OF_NO_POINT = "of no point of the plan (an experiment or a level was renamed or left out)"
 
@@ -104,7 +105,11 @@ def survey(plan: Plan, journal: Journal, criteria: Mapping[str, Criteria]) -> Su
 def _of_unknown_experiments(plan: Plan, journal: Journal) -> int:
     """Return how many finished replications belong to experiments that the study does not name."""
     known = {experiment.name for experiment in plan.study.experiments}
-    return sum(count for name, count in journal.finished_counts().items() if name not in known)
+    return sum(
+        count
+        for name, count in journal.finished_counts().items()
+        if name not in known and not is_what_if(name)
+    )
 
 
 def _survey_one(experiment: PlannedExperiment, journal: Journal, criteria: Criteria) -> Survey:
@@ -115,6 +120,8 @@ def _survey_one(experiment: PlannedExperiment, journal: Journal, criteria: Crite
     unreadable: set[tuple[str, int]] = set()
     for row in journal.heads(experiment.spec.name):
         point = points.get(row.point_key)
+        if point is None and is_what_if(experiment.spec.name):
+            continue  # Changes come and go with the questions that are asked.
         place = (row.point_key, row.replication)
         reason = criteria.reason_against(row, experiment, point) if point else OF_NO_POINT
         if reason is None and not row.is_readable:

@@ -21,7 +21,6 @@ from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.progress import Pace, Progress
 from headroom.experiment.run import Run
 from headroom.experiment.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
-from headroom.experiment.seeds import derive_seed
 from headroom.experiment.selection import Criteria, select_rows
 from headroom.experiment.system import Column
 from headroom.experiment.tasks import Result, Task, recipe_of, utc_now
@@ -306,7 +305,8 @@ class _Session:
             number=number,
             experiment=planned.point.experiment,
             config=dict(planned.point.config),
-            seed=derive_seed(self._plan.seed, planned.point.key, planned.replication),
+            seed=planned.point.seed(self._plan.seed, planned.replication),
+            changes=[change.text for change in planned.point.changes],
         )
 
     def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:
@@ -328,7 +328,7 @@ class _Session:
             fingerprint=point.fingerprint,
             levels=point.levels,
             replication=planned.replication,
-            seed=derive_seed(self._plan.seed, point.key, planned.replication),
+            seed=point.seed(self._plan.seed, planned.replication),
             state="failed" if result.error else "done",
             started_at=result.started_at,
             wall_s=result.wall_s,

@@ -11,7 +11,6 @@ from typing import Any
 from headroom.experiment.design import Plan, PlannedExperiment, Point
 from headroom.experiment.environment import machine_of
 from headroom.experiment.journal import Journal, ReplicationRow
-from headroom.experiment.seeds import derive_seed
 from headroom.experiment.system import Column
 
 OTHER_VERSION = "of an earlier version of the study"
@@ -44,7 +43,7 @@ class Criteria:
         """Return why a row does not count for a point, None where it does."""
         if row.fingerprint != point.fingerprint:
             return OTHER_VERSION
-        if row.seed != derive_seed(self.seed, point.key, row.replication):
+        if row.seed != point.seed(self.seed, row.replication):
             return OTHER_SEED
         if row.replication >= experiment.most_replications:
             return BEYOND_PLAN

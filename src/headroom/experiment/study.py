@@ -80,17 +80,59 @@ class Replications(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class WarmUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the warm-up is cut: MSER-5, a fixed share of the run, or not at all."""
+    """How the warm-up is cut: found in the runs, a fixed time, or not at all."""
 
     method: Annotated[
-        Literal["mser5", "fixed", "none"],
+        Literal["automatic", "mser5", "fixed", "none"],
         Meta(
-            description="`mser5` finds the cut, `fixed` removes `seconds`, `none` removes nothing."
+            description="`automatic` finds the cut by correlation times, `mser5` by MSER-5 alone; "
+            "`fixed` removes `seconds`, `none` removes nothing."
         ),
-    ] = "mser5"
+    ] = "automatic"
     seconds: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="Simulated or measured time (s) that method `fixed` removes."),
+    ] = None
+
+
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What doubling a station or pool would give, tried at every point of a simulation.
+
+    The doubled system runs with the seeds of the point itself, so a few replications are enough.
+    """
+
+    parts: Annotated[
+        Literal["limits", "all", "none"],
+        Meta(
+            description="Double what is used up at the point (`limits`), every station and pool "
+            "(`all`), or nothing (`none`)."
+        ),
+    ] = "limits"
+    replications: Annotated[
+        int,
+        Meta(ge=2, description="Replications of each doubled system, at most those of its point."),
+    ] = 5
+    points: Annotated[
+        int,
+        Meta(ge=1, description="Points at most at which it is tried, spread over all that limit."),
+    ] = 20
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A limit that a metric must keep; the report says at which load it breaks."""
+
+    metric: Annotated[str, Meta(description="Metric that is limited.")]
+    at_most: Annotated[
+        float | None, Meta(description="Largest value allowed, in the unit of the metric.")
+    ] = None
+    at_least: Annotated[float | None, Meta(description="Smallest value allowed.")] = None
+    factor: Annotated[
+        str,
+        Meta(description="Numeric factor that is the load; empty: the first numeric factor."),
+    ] = ""
+    current: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(description="Level of the load today: the headroom is counted from it."),
     ] = None
 
 
@@ -145,6 +187,13 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Replications(count=10)
     )
     warm_up: Annotated[WarmUp, Meta(description="How the warm-up is cut.")] = WarmUp()
+    what_if: Annotated[WhatIf, Meta(description="What doubling a station or pool would give.")] = (
+        WhatIf()
+    )
+    limits: Annotated[
+        list[Limit],
+        Meta(description="Limits to keep: tables `[[experiment.limit]]`."),
+    ] = msgspec.field(default_factory=list, name="limit")
     quick: Annotated[Quick, Meta(description="The smaller variant that `--quick` runs.")] = Quick()
 
 

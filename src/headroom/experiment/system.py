@@ -5,15 +5,16 @@ and metrics, and turns one point and one seed into one `Run`. Systems register u
 point group ``headroom.systems``; nothing here imports one.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
 
 Value: TypeAlias = bool | int | float | str
@@ -146,6 +147,111 @@ class DeclaresInStudy(Protocol):
 
     def how_to_declare(self, name: str) -> str:
         """Return what to write in the set-up, so that `name` is a parameter."""
+        ...
+
+
+@runtime_checkable
+class Changeable(Protocol):
+    """A system whose stations and pools can be changed; optional for a `System`."""
+
+    def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
+        """Raise `StudyError` where the system of `config` cannot be changed so."""
+        ...
+
+    def run_changed(
+        self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
+    ) -> Run:
+        """Run one replication of the changed system; see `System.run`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one class of jobs cannot exceed, whatever the laws of its times are.
+
+    Parameters
+    ----------
+    class_name
+        Name of the class.
+    throughput_low, throughput_high
+        Lowest and highest throughput (1/s).
+    response_s_low, response_s_high
+        Lowest and highest mean response time (s); infinite without a bound.
+    knee
+        Population at which the asymptotes cross; None for open loads and several classes.
+    resource
+        What sets the highest throughput, empty where nothing does.
+    kind
+        Kind of the bounds, in words.
+    """
+
+    class_name: str
+    throughput_low: float
+    throughput_high: float
+    response_s_low: float
+    response_s_high: float
+    knee: float | None
+    resource: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What formulas say of a point, without a run.
+
+    Parameters
+    ----------
+    values
+        Metric to its value in the base unit, as far as formulas go.
+    is_exact
+        True where theory gives exactly these values for exactly this system.
+    method
+        How they were found, in words.
+    highest
+        Metric to a value that it cannot exceed by the operational laws.
+    overload
+        Why there is no steady state; empty where nothing speaks against one.
+    reasons
+        Why the values are no exact ones, or why there are none; each with its place.
+    limits
+        Bounds of each class of jobs.
+    """
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    is_exact: bool = False
+    method: str = ""
+    highest: Mapping[str, float] = field(default_factory=dict)
+    overload: str = ""
+    reasons: tuple[str, ...] = ()
+    limits: tuple[Limits, ...] = ()
+
+
+@runtime_checkable
+class Forecasts(Protocol):
+    """A system of which formulas say something; optional for a `System`."""
+
+    def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
+        """Return what formulas say of the (changed) system of `config`."""
+        ...
+
+
+@runtime_checkable
+class HasModel(Protocol):
+    """A system that can show its model; optional for a `System`."""
+
+    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
+        """Return the model of `config` as data, in the model format of `headroom.simulation`."""
+        ...
+
+
+@runtime_checkable
+class Traceable(Protocol):
+    """A system that can write down every event of a run; optional for a `System`."""
+
+    def write_trace(
+        self, config: Mapping[str, Value], *, seed: int, event_count: int, path: Path
+    ) -> int:
+        """Write at most `event_count` events of one run; return how many there are in the file."""
         ...
 
 

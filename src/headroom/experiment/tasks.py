@@ -13,10 +13,12 @@ from typing import Any
 
 import msgspec
 
-from headroom.errors import HeadroomError
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.changes import parse_change
 from headroom.experiment.registry import class_at, class_path
+from headroom.experiment.run import Run
 from headroom.experiment.run_codec import encode_run
-from headroom.experiment.system import System, Value
+from headroom.experiment.system import Changeable, System, Value
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     config: dict[str, Value]
     seed: int
+    changes: list[str] = []
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +88,7 @@ def run_task(system: System, task: Task) -> Result:
     start = perf_counter()
     error, encoded = "", None
     try:
-        encoded = encode_run(system.run(task.config, seed=task.seed))
+        encoded = encode_run(_run_of(system, task))
     except HeadroomError as known:
         error = str(known)
     except (Exception, SystemExit) as unknown:
@@ -97,6 +100,18 @@ def run_task(system: System, task: Task) -> Result:
         error=error,
         run=encoded,
     )
+
+
+def _run_of(system: System, task: Task) -> Run:
+    if not task.changes:
+        return system.run(task.config, seed=task.seed)
+    if not isinstance(system, Changeable):
+        raise StudyError(
+            f"the system {system.name!r} cannot change its resources",
+            cure="vary a parameter of it instead",
+        )
+    changes = [parse_change(text) for text in task.changes]
+    return system.run_changed(task.config, changes, seed=task.seed)
 
 
 def describe_exception(error: BaseException) -> str:

@@ -24,6 +24,7 @@ from markupsafe import Markup
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.quantities import format_level
+from headroom.report.beside import theory_table
 from headroom.report.charts.detail import (
     closer_points,
     detail_figures,
@@ -35,6 +36,9 @@ from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.extent import Extent, extents_of, is_whole
+from headroom.report.headroom_left import limits_table
+from headroom.report.model_figure import ModelFigure, model_figure
+from headroom.report.model_picture.style import page_rules
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
 from headroom.report.tables import (
     Table,
@@ -44,6 +48,7 @@ from headroom.report.tables import (
     points_table,
     resources_table,
 )
+from headroom.report.what_if import what_if_table
 from headroom.report.words import count_noun, label_point
 
 Rows: TypeAlias = list[tuple[str, str]]
@@ -64,6 +69,7 @@ class ExperimentView:
     facts: list[tuple[str, str]]
     subtitle: str
     findings: list[Finding]
+    model: ModelFigure | None
     figures: list[Figure]
     details: list[Figure]
     closer: list[PointResult]
@@ -72,6 +78,9 @@ class ExperimentView:
     first_choice: str
     points: Table
     resources: Table | None
+    theory: Table | None
+    what_ifs: Table | None
+    limits: Table | None
     parameters: Table | None
     failures: list[tuple[str, list[str]]]
     failures_left_out: int
@@ -110,7 +119,7 @@ def render_page(result: StudyResult) -> str:
             progress=describe_progress(result),
             environments=_distinct([_environment_view(facts) for facts in result.environments]),
             policy=_policy([*libraries, script]),
-            style=Markup(_template_text("page.css")),  # noqa: S704 - a file of this package
+            style=_style(views),
             libraries=[Markup(library) for library in libraries],  # noqa: S704
             script=Markup(script),  # noqa: S704
             licences=[_licence(name) for name in _LIBRARIES],
@@ -120,6 +129,11 @@ def render_page(result: StudyResult) -> str:
             has_figures=any(view.figures or view.details for view in views),
         )
     )
+
+
+def _style(views: Iterable[ExperimentView]) -> Markup:
+    rules = page_rules() if any(view.model for view in views) else ""
+    return Markup(_template_text("page.css") + rules)  # noqa: S704 - files of this package
 
 
 def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
@@ -134,6 +148,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         facts=flatten(experiment.facts),
         subtitle=_subtitle(experiment),
         findings=find(experiment),
+        model=model_figure(experiment),
         figures=[
             *tradeoff_figures(experiment, marks=extent.marks),
             *sweep_figures(experiment, marks=extent.marks),
@@ -145,6 +160,9 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         first_choice=first_choice(experiment),
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
+        theory=theory_table(experiment, at_most=extent.rows),
+        what_ifs=what_if_table(experiment, at_most=extent.rows),
+        limits=limits_table(experiment),
         parameters=parameters_table(experiment),
         failures=failures[: extent.rows],
         failures_left_out=len(failures[extent.rows :]),
@@ -174,6 +192,7 @@ def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResu
             points=[msgspec.structs.replace(p, estimates={}, seeds=[]) for p in view.closer],
             factors=[],
             knees=[],
+            model=None,
         )
         for experiment, view in zip(result.experiments, views, strict=True)
     ]

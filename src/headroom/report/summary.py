@@ -19,8 +19,11 @@ from headroom.analysis.results import (
     StudyResult,
 )
 from headroom.quantities import format_level, format_plain, is_share
+from headroom.report.beside import theory_sentences
 from headroom.report.dimensions import dimensions_of, hold_label
+from headroom.report.headroom_left import headroom_sentences
 from headroom.report.numbers import format_estimate, format_knee
+from headroom.report.what_if import what_if_sentences
 from headroom.report.words import (
     count_noun,
     join_words,
@@ -30,7 +33,9 @@ from headroom.report.words import (
     why_no_figures,
 )
 
-Topic: TypeAlias = Literal["Limit", "Knee", "Best", "How sure", "Caution"]
+Topic: TypeAlias = Literal[
+    "Limit", "What if", "Headroom", "Knee", "Best", "How sure", "Theory", "Caution"
+]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
 _KNEES_AT_MOST = 4
@@ -51,9 +56,12 @@ def find(experiment: ExperimentResult) -> list[Finding]:
     groups: list[tuple[Topic, list[str]]] = [
         ("Caution", _without_figures(experiment)),
         ("Limit", _limits(experiment)),
+        ("What if", what_if_sentences(experiment)),
+        ("Headroom", headroom_sentences(experiment)),
         ("Knee", _knees(experiment)),
         ("Best", _bests(experiment)),
         ("How sure", _sureness(experiment)),
+        ("Theory", theory_sentences(experiment)),
         ("Caution", _cautions(experiment)),
     ]
     return [Finding(topic, text) for topic, texts in groups for text in texts]

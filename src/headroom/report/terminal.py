@@ -6,25 +6,23 @@ written out. Texts of the study are never read as markup.
 Invariant: prints what `StudyResult` holds; the page holds more, never something else.
 """
 
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from rich import box
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.paths import PAGE_NAME, results_folder
-from headroom.quantities import format_level, format_quantity, to_ascii
+from headroom.quantities import format_level, format_quantity
+from headroom.report.beside import pairs_of
 from headroom.report.charts.detail import remarks_of
 from headroom.report.numbers import format_estimate, format_short
+from headroom.report.screen import Column, Screen, width_of
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
+from headroom.report.what_if import render_what_if_table
 from headroom.report.words import (
     label_factor,
     label_point,
@@ -33,10 +31,8 @@ from headroom.report.words import (
     why_no_figures,
 )
 
-_VERDICT_STYLES = {"holds": "green", "differs": "red", "undecided": "yellow"}
 _ROWS_AT_MOST = 60
 _GAP = 3
-_WORDS_AT_LEAST = 14
 
 
 def render_study(result: StudyResult, console: Console, *, point: str | None = None) -> None:
@@ -68,75 +64,14 @@ def render_study(result: StudyResult, console: Console, *, point: str | None = N
     <BLANKLINE>
     Report: studies/empty/results/report.html
     """
-    screen = _Screen(console)
+    screen = Screen(console)
     if point is None:
         _render_whole(result, screen)
     else:
         _render_point(*_find_point(result, point), screen)
 
 
-@dataclass(frozen=True, slots=True)
-class _Screen:
-    """A console that takes plain text and writes out what it cannot show."""
-
-    console: Console
-
-    def clean(self, text: str) -> str:
-        """Return `text` without signs that steer a terminal or that it cannot show."""
-        shown = "".join(sign if _is_shown(sign) else _escaped(sign) for sign in text)
-        is_unicode = self.console.encoding.lower().startswith("utf")
-        return shown if is_unicode else to_ascii(shown)
-
-    def line(self, text: str = "", style: str = "") -> None:
-        self.print(Text(self.clean(text), style=style))
-
-    def print(self, shown: RenderableType) -> None:
-        """Print to the console; into a file or a pipe without blanks at the ends of lines."""
-        if self.console.is_terminal:
-            self.console.print(shown, highlight=False)
-            return
-        with self.console.capture() as caught:
-            self.console.print(shown, highlight=False)
-        for line in caught.get().splitlines():
-            self.console.print(Text(line.rstrip()), highlight=False, soft_wrap=True)
-
-    def item(self, head: str, text: str, style: str = "") -> None:
-        """Print a heading and its text side by side, the text indented when it wraps."""
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(width=9, style="dim", no_wrap=True)
-        grid.add_column(ratio=1, overflow="fold")
-        grid.add_row(self.clean(head), Text(self.clean(text), style=style))
-        self.print(grid)
-
-    def table(self, columns: Sequence["_Column"]) -> None:
-        """Print a table; heads wrap at their words, numbers never."""
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
-        for column in columns:
-            table.add_column(
-                self.text(column.head),
-                justify="right" if column.is_number else "left",
-                width=_width(column) if column.is_number else None,
-                min_width=_width(column),
-                overflow="fold",
-            )
-        for cells in zip(*(column.cells for column in columns), strict=True):
-            styles = (_VERDICT_STYLES.get(cell, "") for cell in cells)
-            table.add_row(*map(self.text, cells, styles))
-        self.print(table)
-
-    def text(self, text: str, style: str = "") -> Text:
-        return Text(self.clean(text), style=style)
-
-
-def _is_shown(sign: str) -> bool:
-    return sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs"}
-
-
-def _escaped(sign: str) -> str:
-    return " " if sign == "\t" else sign.encode("unicode_escape", "surrogatepass").decode("ascii")
-
-
-def _render_whole(result: StudyResult, screen: _Screen) -> None:
+def _render_whole(result: StudyResult, screen: Screen) -> None:
     screen.line(result.title, "bold")
     if result.question:
         screen.line(result.question, "italic")
@@ -153,7 +88,7 @@ def _render_whole(result: StudyResult, screen: _Screen) -> None:
     screen.line(f"Report: {page.as_posix()}")
 
 
-def _render_experiment(experiment: ExperimentResult, screen: _Screen) -> None:
+def _render_experiment(experiment: ExperimentResult, screen: Screen) -> None:
     column = {"measure": "measured", "model": "simulated"}[experiment.column]
     screen.line(f"{experiment.title or experiment.name} ({column})", "bold")
     topic = ""
@@ -178,7 +113,7 @@ def _messages(point: PointResult) -> list[tuple[str, str]]:
     ]
 
 
-def _render_launcher(experiment: ExperimentResult, screen: _Screen) -> None:
+def _render_launcher(experiment: ExperimentResult, screen: Screen) -> None:
     median = experiment.facts.get("launcher_overhead_s_median")
     largest = experiment.facts.get("launcher_overhead_s_max")
     if median is not None and largest is not None:
@@ -189,11 +124,11 @@ def _render_launcher(experiment: ExperimentResult, screen: _Screen) -> None:
         )
 
 
-def _render_points(experiment: ExperimentResult, screen: _Screen) -> None:
+def _render_points(experiment: ExperimentResult, screen: Screen) -> None:
     levels, states = _level_columns(experiment), _state_columns(experiment)
     found = [_response_column(experiment, metric) for metric in experiment.responses]
-    room = screen.console.width - sum(_width(column) + _GAP for column in (*levels, *states))
-    fitting = max(1, _count_fitting([_width(column) + _GAP for column in found], room))
+    room = screen.console.width - sum(width_of(column) + _GAP for column in (*levels, *states))
+    fitting = max(1, _count_fitting([width_of(column) + _GAP for column in found], room))
     if experiment.points:
         screen.table([*levels, *found[:fitting], *states])
     if len(experiment.points) > _ROWS_AT_MOST:
@@ -208,26 +143,10 @@ def _count_fitting(widths: Sequence[int], room: int) -> int:
     return sum(total <= room for total in accumulate(widths))
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    head: str
-    cells: list[str]
-    is_number: bool = False
-
-
-def _width(column: _Column) -> int:
-    """Return the least width of a column: numbers stay whole, words wrap once they are long."""
-    words = [len(word) for text in (column.head, *column.cells) for word in text.split()]
-    if column.is_number:
-        return max([len(word) for word in column.head.split()] + [len(c) for c in column.cells])
-    natural = max(map(len, (column.head, *column.cells)))
-    return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
-
-
-def _level_columns(experiment: ExperimentResult) -> list[_Column]:
+def _level_columns(experiment: ExperimentResult) -> list[Column]:
     points = experiment.points[:_ROWS_AT_MOST]
     return [
-        _Column(
+        Column(
             label_factor(factor),
             [format_level(point.levels.get(factor.name)) for point in points],
             is_number=factor.is_numeric,
@@ -236,20 +155,20 @@ def _level_columns(experiment: ExperimentResult) -> list[_Column]:
     ]
 
 
-def _response_column(experiment: ExperimentResult, metric: str) -> _Column:
+def _response_column(experiment: ExperimentResult, metric: str) -> Column:
     found = [point.estimates.get(metric) for point in experiment.points[:_ROWS_AT_MOST]]
     scale = column_scale(estimate for estimate in found if estimate)
     unit = f" ({scale.label})" if scale and scale.label else ""
     cells = [format_short(estimate, scale=scale) if estimate else "" for estimate in found]
-    return _Column(f"{title_metric(metric)}{unit}", cells, is_number=True)
+    return Column(f"{title_metric(metric)}{unit}", cells, is_number=True)
 
 
-def _state_columns(experiment: ExperimentResult) -> list[_Column]:
+def _state_columns(experiment: ExperimentResult) -> list[Column]:
     points = experiment.points[:_ROWS_AT_MOST]
-    columns = [_Column("n", [str(point.done) for point in points], is_number=True)]
+    columns = [Column("n", [str(point.done) for point in points], is_number=True)]
     if any(point.bottleneck or not point.estimates for point in points):
         head = "Limit" if any(point.bottleneck for point in points) else "State"
-        columns.append(_Column(head, [_limit(point) for point in points]))
+        columns.append(Column(head, [_limit(point) for point in points]))
     return columns
 
 
@@ -261,15 +180,15 @@ def _limit(point: PointResult) -> str:
     return point.bottleneck.name if point.bottleneck and point.bottleneck.limits else "-"
 
 
-def _render_claims(result: StudyResult, screen: _Screen) -> None:
+def _render_claims(result: StudyResult, screen: Screen) -> None:
     claims = result.claims
     screen.line(count_verdicts(claims), "bold")
     screen.table(
         [
-            _Column("Verdict", [claim.verdict for claim in claims]),
-            _Column("Claim", [claim.text for claim in claims]),
-            _Column("Published", [claim.published for claim in claims]),
-            _Column("Ours (95 % interval)", [claim.ours for claim in claims]),
+            Column("Verdict", [claim.verdict for claim in claims]),
+            Column("Claim", [claim.text for claim in claims]),
+            Column("Published", [claim.published for claim in claims]),
+            Column("Ours (95 % interval)", [claim.ours for claim in claims]),
         ]
     )
     for claim in claims:
@@ -289,7 +208,7 @@ def _find_point(result: StudyResult, key: str) -> tuple[ExperimentResult, PointR
     )
 
 
-def _render_point(experiment: ExperimentResult, point: PointResult, screen: _Screen) -> None:
+def _render_point(experiment: ExperimentResult, point: PointResult, screen: Screen) -> None:
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(label_point(point, experiment.factors), "bold")
     screen.line(f"{point.done} done, {point.failed} failed; key {point.key}", "dim")
@@ -298,32 +217,59 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: _Scr
     for remark in remarks_of(point, with_faults=False):
         screen.item("Remark", remark)
     _render_estimates(point, screen)
+    _render_theory(point, screen)
     _render_resources(point, screen)
+    render_what_if_table(point, screen)
     if point.seeds:
         screen.item("Seeds", ", ".join(str(seed) for seed in point.seeds))
 
 
-def _render_estimates(point: PointResult, screen: _Screen) -> None:
+def _render_estimates(point: PointResult, screen: Screen) -> None:
     found = list(point.estimates.values())
     if found:
         screen.table(
             [
-                _Column("Metric", [estimate.metric for estimate in found]),
-                _Column("Value (95 % interval)", [format_estimate(e) for e in found]),
-                _Column("Centre", [estimate.centre for estimate in found]),
-                _Column("n", [str(estimate.count) for estimate in found], is_number=True),
+                Column("Metric", [estimate.metric for estimate in found]),
+                Column("Value (95 % interval)", [format_estimate(e) for e in found]),
+                Column("Centre", [estimate.centre for estimate in found]),
+                Column("n", [str(estimate.count) for estimate in found], is_number=True),
             ]
         )
 
 
-def _render_resources(point: PointResult, screen: _Screen) -> None:
+def _render_theory(point: PointResult, screen: Screen) -> None:
+    """Print what formulas say beside what was simulated."""
+    if point.solver is None:
+        return
+    screen.item("Theory", point.solver.method or "no formula applies")
+    for number, reason in enumerate(point.solver.reasons):
+        screen.item("" if number else "Because", reason)
+    pairs = [pair for pair in pairs_of(point) if not _is_repeated(pair.estimate.metric, point)]
+    if pairs:
+        screen.table(
+            [
+                Column("Metric", [pair.estimate.metric for pair in pairs]),
+                Column("Theory", [pair.theory_text for pair in pairs]),
+                Column("Simulated", [pair.difference_text for pair in pairs], is_number=True),
+                Column("Interval", [pair.words for pair in pairs]),
+            ]
+        )
+
+
+def _is_repeated(metric: str, point: PointResult) -> bool:
+    """Return whether a metric is that of the only class, which the point's own one repeats."""
+    kind, _, rest = metric.partition(".")
+    return kind == "class" and rest.rpartition(".")[2] in point.estimates
+
+
+def _render_resources(point: PointResult, screen: Screen) -> None:
     if point.resources:
         names = [f"{resource.name} ({resource.kind})" for resource in point.resources]
         metrics = ("utilization", "queue_len_mean", "wait_s_mean")
-        screen.table([_Column("Part", names), *(_resource_column(point, m) for m in metrics)])
+        screen.table([Column("Part", names), *(_resource_column(point, m) for m in metrics)])
 
 
-def _resource_column(point: PointResult, metric: str) -> _Column:
+def _resource_column(point: PointResult, metric: str) -> Column:
     found = [resource.estimates_among(point.estimates).get(metric) for resource in point.resources]
     cells = [format_short(estimate) if estimate else "" for estimate in found]
-    return _Column(title_metric(metric), cells, is_number=True)
+    return Column(title_metric(metric), cells, is_number=True)

@@ -155,9 +155,8 @@ def why_no_figures(point: PointResult) -> str:
     if not point.done:
         return "failed"
     if point.warm_up is not None and not point.warm_up.is_steady:
-        return (
-            "no steady state" if point.warm_up.method == "mser5" else "warm-up longer than the run"
-        )
+        is_found = point.warm_up.method in {"automatic", "mser5"}
+        return "no steady state" if is_found else "warm-up longer than the run"
     return "faults in every replication" if point.faults else "no metric found"
 
 

@@ -61,6 +61,7 @@ def series_channels(title: str, labels: list[str]) -> Spec:
         "color": {**base, "scale": scale},
         "shape": {**base, "scale": {**scale, "range": _cycle(SYMBOLS, count)}},
         "strokeDash": {**base, "scale": {**scale, "range": _cycle(DASHES, count)}},
+        "detail": base,
         "opacity": {"condition": {"param": "picked", "value": 1}, "value": 0.12},
     }
 

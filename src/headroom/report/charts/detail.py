@@ -10,7 +10,7 @@ replaces them by the words of the selected point and metric.
 from collections.abc import Iterable
 from typing import Any
 
-from headroom.analysis.pictures import evenly
+from headroom.analysis.pictures import evenly, first_point, has_pictures
 from headroom.analysis.results import (
     Distribution,
     Estimate,
@@ -54,13 +54,9 @@ def closer_points(experiment: ExperimentResult, *, at_most: int) -> list[PointRe
     if len(done) <= at_most:
         return done
     first = first_choice(experiment)
-    pictured = [point for point in done if _has_pictures(point)] or done
+    pictured = [point for point in done if has_pictures(point)] or done
     kept = {pictured[place].key for place in evenly(len(pictured), at_most - 1)} | {first}
     return [point for point in done if point.key in kept]
-
-
-def _has_pictures(point: PointResult) -> bool:
-    return bool(point.distributions or (point.warm_up and point.warm_up.values))
 
 
 def detail_points(
@@ -82,14 +78,9 @@ def detail_points(
 
 
 def first_choice(experiment: ExperimentResult) -> str:
-    """Return the key of the point to show first: the first one that something limits.
-
-    Points with pictures come before others.
-    """
-    done = [point for point in experiment.points if point.estimates]
-    points = [point for point in done if _has_pictures(point)] or done
-    limited = [point for point in points if point.bottleneck and point.bottleneck.limits]
-    return next((point.key for point in [*limited[:1], *points[-1:]]), "")
+    """Return the key of the point to show first, empty without results."""
+    found = first_point(experiment.points)
+    return found.key if found else ""
 
 
 def remarks_of(point: PointResult, *, with_faults: bool = True) -> list[str]:
@@ -113,6 +104,8 @@ def remarks_of(point: PointResult, *, with_faults: bool = True) -> list[str]:
         remarks.append(f"Little's law {state}; {edges}.")
     if point.warm_up and point.warm_up.is_steady and point.warm_up.note:
         remarks.append(f"Warm-up: {point.warm_up.note}.")
+    if point.run_length and point.run_length.note:
+        remarks.append(f"Run length: {point.run_length.note}.")
     head = "Fault" if point.estimates else "No figures"
     return [*remarks, *(f"{head}: {fault}" for fault in point.faults if with_faults)]
 

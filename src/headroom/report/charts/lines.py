@@ -30,7 +30,8 @@ def lines(
     Parameters
     ----------
     rows
-        Columns ``level``, ``value``, ``from``, ``to``, ``series`` and those of the tooltip.
+        Columns ``level``, ``value``, ``from``, ``to``, ``series`` and those of the tooltip;
+        ``theory`` where formulas say something.
     knees
         Columns ``knee``, ``knee_low``, ``knee_high``, ``label``.
     title
@@ -46,6 +47,8 @@ def lines(
     y = {"field": "value", "type": "quantitative", "title": title, **value_scale(rows, metric)}
     channels = channels_of(series)
     layers = [_band(x, y, channels), _line(x, y, channels), _dots(x, y, channels)]
+    if any("theory" in row for row in rows):
+        layers.insert(2, _theory(x, y, channels))
     return layered([*_knee_layers(knees, x, label_at=_free_place(rows, knees)), *layers], title)
 
 
@@ -61,6 +64,15 @@ def _line(x: Spec, y: Spec, channels: Spec) -> Spec:
     return {
         "mark": {"type": "line", "strokeWidth": 2, "clip": True},
         "encoding": {"x": x, "y": y, **only(channels, "color", "strokeDash", "opacity")},
+    }
+
+
+def _theory(x: Spec, y: Spec, channels: Spec) -> Spec:
+    """Return the dotted line of the solver, on top of the simulated one."""
+    return {
+        "transform": [{"filter": "isValid(datum.theory)"}],
+        "mark": {"type": "line", "style": "theory", "clip": True},
+        "encoding": {"x": x, "y": {**y, "field": "theory"}, **only(channels, "detail", "opacity")},
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from headroom.analysis.results import Estimate, ExperimentResult, Knee, PointResult
 from headroom.quantities import Scale, choose_scale, format_levels
+from headroom.report.beside import theory_words
 from headroom.report.charts.dots import dots
 from headroom.report.charts.figure import (
     Figure,
@@ -89,6 +90,8 @@ def _figure(
     knees = _knee_rows(experiment, metric, axis, series, held)[:_KNEES_AT_MOST]
     missing = len(experiment.points) - len(found)
     words = [describe_interval(estimates), _knee_words(knees), _missing_words(missing)]
+    if axis.is_numeric:
+        words.insert(1, theory_words(experiment, metric))
     better = estimates[0].better if estimates else "none"
     title = axis_title(metric, scale)
     spec = (
@@ -157,7 +160,14 @@ def _row(
         "hold": hold_label(point, held),
         "point": format_levels(point.levels),
         **estimate_row(estimate, scale),
+        **_theory_of(point, estimate.metric, scale),
     }
+
+
+def _theory_of(point: PointResult, metric: str, scale: Scale) -> Row:
+    if point.solver is None or metric not in point.solver.values:
+        return {}
+    return {"theory": point.solver.values[metric] * scale.factor}
 
 
 def _knee_rows(

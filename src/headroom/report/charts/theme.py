@@ -83,6 +83,7 @@ def _config(
             "guide": {"color": rule, "strokeDash": [4, 3], "strokeWidth": 1.2},
             "guide-area": {"color": rule, "opacity": 0.14},
             "guide-text": {"color": soft, "fontSize": 11},
+            "theory": {"stroke": ink, "strokeDash": [1, 3], "strokeWidth": 2, "strokeCap": "round"},
             "inside-text": {"color": paper, "fontSize": 11},
             "series-fill": {"fill": series[0]},
             "whisker": {"color": ink, "strokeWidth": 1.4},

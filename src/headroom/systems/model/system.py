@@ -1,7 +1,7 @@
 """The system `model`: a simulation model written in Python."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -10,11 +10,14 @@ import msgspec
 
 from headroom import _core
 from headroom.errors import StudyError
+from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Metric, Parameter, Value
+from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
 from headroom.simulation import Model, simulate
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
+from headroom.systems.model.forecast import forecast_of
 from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.source import (
@@ -100,7 +103,30 @@ class ModelSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the model of `config` once."""
-        model = self._model(config)
+        return self._simulated(self._model(config), seed)
+
+    def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
+        """Raise `StudyError` where the model of `config` cannot be changed so."""
+        changed_model(self._model(config), changes)
+
+    def run_changed(
+        self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
+    ) -> Run:
+        """Simulate the model of `config` with changed stations and pools once."""
+        return self._simulated(changed_model(self._model(config), changes), seed)
+
+    def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
+        """Return what formulas say of the model of `config` with changed stations and pools."""
+        return forecast_of(changed_model(self._model(config), changes))
+
+    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
+        """Return the model of `config` as data."""
+        data: dict[str, Any] = msgspec.json.decode(
+            model_as_data(self.function, self._model(config))
+        )
+        return data
+
+    def _simulated(self, model: Model, seed: int) -> Run:
         time_s = self.setup.time_s
         time = None if time_s is None else time_s / SECONDS_PER_UNIT[model.time_unit]
         result = simulate(model, seed=seed, completions=self.setup.completions, time=time)

@@ -1,0 +1,337 @@
+"""How often the 95 % interval covers the truth: `python -m benches.coverage`.
+
+For each model and setting 400 experiments with seeds of their own go through the analysis as it
+is shipped, warm-up and all. Coverage is the share of experiments whose interval contains the
+truth. An experiment without figures counts as not covered.
+
+Writes `benches/results/coverage.json`; `--print` prints the table of the stored results instead.
+"""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+from scipy import stats
+
+from benches.coverage_models import Known, models
+from headroom.analysis.point import PointSummary, summarise
+from headroom.analysis.stopping import IntervalRule
+from headroom.experiment.plan import PlannedExperiment, Point
+from headroom.experiment.run import Run
+from headroom.experiment.study import Experiment, Replications
+from headroom.experiment.system import Column
+from headroom.simulation import Model, simulate
+from headroom.systems.model.conversion import run_of
+
+RESULTS = Path(__file__).resolve().parent / "results" / "coverage.json"
+EXPERIMENTS = 400
+SEEDS_APART = 1_000
+"""Distance of the first seeds of two experiments; more than any has replications."""
+CHUNK = 20
+"""Experiments of one task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """How long an experiment runs: so many replications, or until an interval is narrow."""
+
+    completions: int
+    replications: int = 0
+    half_width: float = 0.0
+    """Relative half-width at which replications stop; 0 where their number is fixed."""
+
+    @property
+    def name(self) -> str:
+        """Words of the table."""
+        if self.half_width:
+            return f"until {100 * self.half_width:g} %, of {self.completions:,} each"
+        return f"{self.replications} x {self.completions:,}"
+
+
+SETTINGS = (
+    Setting(replications=1, completions=50_000),
+    Setting(replications=5, completions=10_000),
+    Setting(replications=10, completions=5_000),
+    Setting(replications=20, completions=2_500),
+    Setting(replications=5, completions=50_000),
+    Setting(replications=10, completions=20_000),
+    Setting(replications=20, completions=10_000),
+    Setting(replications=5, completions=2_000),
+)
+STOPPING = (
+    Setting(half_width=0.05, completions=10_000),
+    Setting(half_width=0.02, completions=20_000),
+)
+POOLED = Setting(replications=5, completions=50_000)
+"""The setting whose runs together stand for a truth that has no formula."""
+STOPPED = ("M/M/1, load 0.8", "central server, 64 jobs", "interactive, 20 users")
+"""Models whose replications are also stopped by precision, on their first metric."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the table: a model, a setting, a metric."""
+
+    model: str
+    setting: str
+    metric: str
+    truth: float
+    truth_source: str
+    experiments: int
+    covered: int
+    above: int
+    """Intervals that lie above the truth."""
+    below: int
+    without: int
+    """Experiments without an interval."""
+    bias: float
+    """Mean of the estimates, relative to the truth, less one."""
+    half_width: float
+    """Mean half-width of the intervals, relative to the truth."""
+    short: int
+    """Experiments whose runs were called short."""
+
+    @property
+    def coverage(self) -> float:
+        """Share of the experiments whose interval contains the truth."""
+        return self.covered / self.experiments
+
+
+@dataclass(frozen=True)
+class _Simulated:
+    """All that the analysis asks of a system."""
+
+    column: Column = Column.MODEL
+
+
+def planned(rule: Replications | None = None) -> PlannedExperiment:
+    """Return an experiment of the default analysis."""
+    spec = Experiment(
+        name="coverage", system={"name": "model"}, replications=rule or Replications(count=1)
+    )
+    return PlannedExperiment(
+        spec=spec,
+        system=cast("Any", _Simulated()),
+        setup=msgspec.Struct(),
+        base=Path(),
+        factors=(),
+        points=(),
+        parameters=(),
+    )
+
+
+def experiment(model: Model, setting: Setting, metric: str, number: int) -> PointSummary:
+    """Return what the analysis makes of one experiment."""
+    if not setting.half_width:
+        runs = [_run(model, setting, number, place) for place in range(setting.replications)]
+        return summarise(planned(), runs)
+    spec = planned(Replications(metric=metric, half_width=setting.half_width))
+    rule, point = (
+        IntervalRule(),
+        Point(experiment="coverage", key="point", levels={}, config={}, fingerprint=""),
+    )
+    runs = []
+    while rule.needs_more(spec, point, runs):
+        runs += [
+            _run(model, setting, number, place)
+            for place in range(len(runs), rule.next_look(spec, len(runs)))
+        ]
+    return summarise(spec, runs)
+
+
+def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
+    seed = SEEDS_APART * (number + 1) + place
+    return run_of(simulate(model, seed=seed, completions=setting.completions))
+
+
+Outcome = dict[str, tuple[float, float, float] | None]
+"""Metric to estimate, low and high; None where there is no interval."""
+
+
+def outcomes(known: Known, setting: Setting, numbers: Iterable[int]) -> list[tuple[Outcome, bool]]:
+    """Return the intervals of some experiments, and whether their runs were called short."""
+    model, first = known.build(), next(iter(known.truths))
+    found = []
+    for number in numbers:
+        summary = experiment(model, setting, first, number)
+        length = summary.run_length
+        found.append((
+            {metric: _interval(summary, metric) for metric in known.truths},
+            length is not None and length.is_short,
+        ))  # fmt: skip
+    return found
+
+
+def _interval(summary: PointSummary, metric: str) -> tuple[float, float, float] | None:
+    sample = summary.samples.get(metric)
+    if sample is None:
+        return None
+    interval = sample.interval()
+    if interval.low is None or interval.high is None:
+        return None
+    return interval.value, interval.low, interval.high
+
+
+def _chunk(task: tuple[str, Setting, int, int]) -> list[tuple[Outcome, bool]]:
+    name, setting, start, stop = task
+    known = next(one for one in models() if one.name == name)
+    return outcomes(known, setting, range(start, stop))
+
+
+def measured(
+    pool: ProcessPoolExecutor, known: Known, setting: Setting
+) -> list[tuple[Outcome, bool]]:
+    """Return the intervals of all experiments of one model and setting."""
+    tasks = [
+        (known.name, setting, start, min(start + CHUNK, EXPERIMENTS))
+        for start in range(0, EXPERIMENTS, CHUNK)
+    ]
+    return [outcome for part in pool.map(_chunk, tasks) for outcome in part]
+
+
+def row(
+    *,
+    model: str,
+    setting: str,
+    metric: str,
+    truth: float,
+    source: str,
+    found: Sequence[tuple[Outcome, bool]],
+) -> Row:
+    """Return the line of one metric.
+
+    Examples
+    --------
+    >>> found = [({"x": (1.0, 0.5, 1.5)}, False), ({"x": (3.0, 2.5, 3.5)}, False)]
+    >>> one = row(model="m", setting="s", metric="x", truth=1.0, source="exact", found=found)
+    >>> one.covered, one.above, one.coverage, one.bias
+    (1, 1, 0.5, 1.0)
+    """
+    intervals = [outcome[metric] for outcome, _ in found]
+    known = np.array([interval for interval in intervals if interval is not None]).reshape(-1, 3)
+    above, below = known[:, 1] > truth, known[:, 2] < truth
+    return Row(
+        model=model,
+        setting=setting,
+        metric=metric,
+        truth=truth,
+        truth_source=source,
+        experiments=len(found),
+        covered=int(np.sum(~above & ~below)),
+        above=int(above.sum()),
+        below=int(below.sum()),
+        without=len(found) - len(known),
+        bias=float(known[:, 0].mean() / truth - 1.0) if len(known) else math.nan,
+        half_width=float((known[:, 2] - known[:, 1]).mean() / 2.0 / truth)
+        if len(known)
+        else math.nan,
+        short=sum(is_short for _, is_short in found),
+    )
+
+
+def rows_of(pool: ProcessPoolExecutor, known: Known) -> list[Row]:
+    """Return all lines of one model."""
+    stopping = STOPPING if known.name in STOPPED else ()
+    found: dict[Setting, list[tuple[Outcome, bool]]] = {}
+    for setting in (*SETTINGS, *stopping):
+        print(f"   {known.name}, {setting.name} ...", file=sys.stderr, flush=True)
+        found[setting] = measured(pool, known, setting)
+    lines = []
+    for setting, outcome in found.items():
+        metrics = list(known.truths)[: 1 if setting.half_width else None]
+        for metric in metrics:
+            truth, source = _truth(known, metric, found[POOLED])
+            lines.append(
+                row(model=known.name, setting=setting.name, metric=metric, truth=truth,
+                    source=source, found=outcome)
+            )  # fmt: skip
+    return lines
+
+
+def _truth(
+    known: Known, metric: str, long_runs: Sequence[tuple[Outcome, bool]]
+) -> tuple[float, str]:
+    """Return the exact value, or what all long runs say together, and which of both it is."""
+    exact = known.truths[metric]
+    if exact is not None:
+        return exact, "exact"
+    values = [interval[0] for outcome, _ in long_runs if (interval := outcome[metric])]
+    return float(np.mean(values)), "long run"
+
+
+def binomial(covered: int, experiments: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share, by Clopper and Pearson (1934).
+
+    Examples
+    --------
+    >>> [round(bound, 3) for bound in binomial(380, 400)]
+    [0.924, 0.969]
+    """
+    found = stats.binomtest(covered, experiments).proportion_ci(0.95, method="exact")
+    return float(found.low), float(found.high)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure all models, or those whose name holds one of the words given."""
+    if list(arguments) == ["--print"]:
+        print(table(load()))
+        return 0
+    chosen = [
+        known
+        for known in models()
+        if not arguments or any(word in known.name for word in arguments)
+    ]
+    lines: list[Row] = []
+    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for known in chosen:
+            lines += rows_of(pool, known)
+    kept = [] if len(chosen) == len(models()) or not RESULTS.exists() else load()
+    names = {known.name for known in chosen}
+    store([*(one for one in kept if one.model not in names), *lines])
+    print(table(lines))
+    return 0
+
+
+def load(path: Path = RESULTS) -> list[Row]:
+    """Return the stored lines, in the order of the models."""
+    order = [known.name for known in models()]
+    data: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return sorted((Row(**one) for one in data), key=lambda one: order.index(one.model))
+
+
+def store(lines: Sequence[Row], path: Path = RESULTS) -> None:
+    """Write the lines as JSON; the file is replaced whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".tmp")
+    text = ",\n".join(json.dumps(asdict(line)) for line in lines)
+    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def table(lines: Sequence[Row]) -> str:
+    """Return the lines as a Markdown table."""
+    head = "| model | runs x completions | metric | coverage | 95 % of it | half-width | bias | short |"
+    rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    return "\n".join([head, rule, *(_cells(line) for line in lines)])
+
+
+def _cells(line: Row) -> str:
+    low, high = binomial(line.covered, line.experiments)
+    mark = "" if line.truth_source == "exact" else " *"
+    return (
+        f"| {line.model} | {line.setting} | `{line.metric}`{mark} | {100 * line.coverage:.1f} % | "
+        f"{100 * low:.0f}-{100 * high:.0f} % | {100 * line.half_width:.2g} % | "
+        f"{100 * line.bias:+.2f} % | {100 * line.short / line.experiments:.0f} % |"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""The workloads in NeXosim, and a bare loop as the ceiling: two programs in Rust.
+
+Their crate, `benches/nexosim`, is a workspace of its own, which only the benchmark builds.
+"""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from benches.peers.workloads import PeerMissingError, Run
+
+ROOT = Path(__file__).resolve().parents[2]
+CRATE = ROOT / "benches" / "nexosim"
+TARGET = ROOT / "build" / "bench" / "rust"
+BUILD_LIMIT_S = 900.0
+RUN_LIMIT_S = 120.0
+
+NEXOSIM_VISITS = {
+    "mm1": 1_000_000,
+    "mm4": 1_000_000,
+    "central-server": 1_000_000,
+    "pipeline": 1_000_000,
+    "many-stations": 100_000,
+}
+BARE_LOOP = "bare loop in Rust, without statistics"
+BARE_LOOP_VISITS = {"central-server": 10_000_000}
+
+
+def build() -> None:
+    """Build both programs.
+
+    Raises
+    ------
+    PeerMissingError
+        Where that fails; the message holds the last line of the compiler.
+    """
+    argv = [
+        *(
+            str(ROOT / "scripts" / "with-rust"),
+            "cargo",
+            "build",
+            "--release",
+            "--locked",
+            "--quiet",
+        ),
+        *("--manifest-path", str(CRATE / "Cargo.toml"), "--target-dir", str(TARGET)),
+    ]
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=False, timeout=BUILD_LIMIT_S
+        )
+    except subprocess.TimeoutExpired as error:
+        raise PeerMissingError(f"its crate was not built within {error.timeout:.0f} s") from error
+    if done.returncode != 0:
+        errors = [line for line in done.stderr.splitlines() if line.strip()]
+        raise PeerMissingError(f"its crate cannot be built: {errors[-1] if errors else 'no word'}")
+
+
+def nexosim_name() -> str:
+    """Return the name with the version that the lock file of the crate holds."""
+    lock = (CRATE / "Cargo.lock").read_text(encoding="utf-8")
+    found = re.search(r'name = "nexosim"\nversion = "([^"]+)"', lock)
+    return f"NeXosim {found[1]}" if found else "NeXosim"
+
+
+def program(name: str, key: str, visits: int) -> Callable[[], Run]:
+    """Return what runs the program `name` on the workload `key`."""
+    argv = [str(TARGET / "release" / name), key, str(visits)]
+
+    def simulate() -> Run:
+        done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=RUN_LIMIT_S)
+        made, answer = done.stdout.split()
+        return Run(visits=float(made), answer=float(answer))
+
+    return simulate

@@ -1,0 +1,189 @@
+"""From the kept parts of all replications to the spread of every metric.
+
+Tables give one interval between each two snapshots, histograms one per segment. A mean is a
+quotient of two columns. A percentile q of share p is where a share p of the observations lies
+below; its residual in a segment is the share below q there, less p, and the slope of the
+distribution at q turns shares into seconds.
+
+Invariant: only metrics that every replication can give have a spread here.
+
+Sources: `headroom.analysis.spread`; percentiles of dependent series by the indicator process as
+in Heidelberger and Lewis, *Quantile Estimation in Dependent Sequences* (1984).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from headroom.analysis.distributions import (
+    PERCENTS,
+    POOLED_METRIC,
+    Bins,
+    percentiles,
+    share_below,
+)
+from headroom.analysis.spread import Residuals, Spread, spreads
+from headroom.analysis.summaries import (
+    CAPACITY,
+    CLASS_RATIOS,
+    POOL_RATIOS,
+    STATION_RATIOS,
+    TIME,
+)
+from headroom.analysis.windows import Window
+from headroom.experiment.run import FloatArray, Histogram, ResourceKind, ResourceTable
+
+_RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
+    "station": STATION_RATIOS,
+    "pool": POOL_RATIOS,
+    "class": CLASS_RATIOS,
+}
+_Parts = list[tuple[FloatArray, dict[str, FloatArray]]]
+"""Per replication: the lengths (s) of its intervals, and what each column gained in them."""
+
+
+def spreads_of(
+    windows: Sequence[Window], merged: Mapping[str, Bins], *, batches: int
+) -> dict[str, Spread]:
+    """Return the spread of every metric that all replications can give, by metric.
+
+    Parameters
+    ----------
+    windows
+        Kept parts of the sound replications of one point.
+    merged
+        Distributions merged over them, by metric.
+    batches
+        Batches in all, see `headroom.analysis.spread.batch_count`.
+    """
+    found: dict[str, Spread] = {}
+    for kind in _RATIOS:
+        tables = [window.table(kind) for window in windows]
+        kept = [table for table in tables if table is not None]
+        if kept and len(kept) == len(windows):
+            found.update(_of_tables(kind, windows, kept, batches))
+    for metric, bins in merged.items():
+        found.update(_of_percentiles(metric, windows, bins, batches))
+    return found
+
+
+def _of_tables(
+    kind: ResourceKind, windows: Sequence[Window], tables: Sequence[ResourceTable], batches: int
+) -> Iterator[tuple[str, Spread]]:
+    names, capacity = tables[0].names, tables[0].capacity
+    parts = [_gains(window, table) for window, table in zip(windows, tables, strict=True)]
+    yield from _of_ratios(_RATIOS[kind], parts, capacity, [f"{kind}.{name}." for name in names],
+                          batches)  # fmt: skip
+    if kind == "class":
+        whole = [
+            (lengths, {name: rows.sum(axis=1, keepdims=True) for name, rows in gained.items()})
+            for lengths, gained in parts
+        ]
+        yield from _of_ratios(_RATIOS[kind], whole, np.ones(1), [""], batches)
+
+
+def _gains(window: Window, table: ResourceTable) -> tuple[FloatArray, dict[str, FloatArray]]:
+    lengths_s = np.diff(window.times_s())
+    lasts = lengths_s > 0.0
+    gained = {
+        name: np.diff(window.snapshots(column), axis=0)[lasts]
+        for name, column in table.columns.items()
+    }
+    return lengths_s[lasts], gained
+
+
+def _of_ratios(
+    ratios: Mapping[str, tuple[str, str]],
+    parts: _Parts,
+    capacity: FloatArray,
+    prefixes: Sequence[str],
+    batches: int,
+) -> Iterator[tuple[str, Spread]]:
+    for metric, (above, below) in ratios.items():
+        over = [_denominator(below, part, capacity) for part in parts]
+        sums = np.sum([rows.sum(axis=0) for rows in over], axis=0)
+        totals = np.sum([gained[above].sum(axis=0) for _, gained in parts], axis=0)
+        known = np.isfinite(sums) & (sums > 0.0)
+        ratio = totals / np.where(known, sums, 1.0)
+        residuals = [
+            Residuals(gained[above] - np.where(known, ratio * rows, 0.0), lengths_s)
+            for (lengths_s, gained), rows in zip(parts, over, strict=True)
+        ]
+        spread = spreads(residuals, np.where(known, sums, np.nan), batches=batches)
+        for prefix, one in zip(prefixes, spread, strict=True):
+            if one is not None:
+                yield f"{prefix}{metric}", one
+
+
+def _denominator(
+    below: str, part: tuple[FloatArray, dict[str, FloatArray]], capacity: FloatArray
+) -> FloatArray:
+    lengths_s, gained = part
+    if below == TIME:
+        return np.broadcast_to(lengths_s[:, None], (lengths_s.size, capacity.size))
+    return lengths_s[:, None] * capacity if below == CAPACITY else gained[below]
+
+
+def _of_percentiles(
+    metric: str, windows: Sequence[Window], bins: Bins, batches: int
+) -> Iterator[tuple[str, Spread]]:
+    histograms = [
+        next((h for h in window.run.histograms if h.metric == metric), None) for window in windows
+    ]
+    kept = [
+        _segments(window, histogram)
+        for window, histogram in zip(windows, histograms, strict=True)
+        if histogram is not None
+    ]
+    if len(kept) < len(windows) or any(not sizes.size for _, _, sizes in kept):
+        return
+    values = percentiles(bins)
+    below = [share_below(counts, histogram, values) for histogram, counts, _ in kept]
+    shares = np.sum([rows.sum(axis=0) for rows in below], axis=0) / bins.total
+    residuals = [
+        Residuals(rows - shares * sizes[:, None], sizes)
+        for rows, (_, _, sizes) in zip(below, kept, strict=True)
+    ]
+    total = np.full(len(values), float(bins.total))
+    for percent, spread in zip(PERCENTS, spreads(residuals, total, batches=batches), strict=True):
+        scaled = spread and _in_seconds(spread, bins, percent / 100.0)
+        if scaled:
+            yield from ((name, scaled) for name in _names(metric, percent, windows[0]))
+
+
+def _names(metric: str, percent: int, window: Window) -> Iterator[str]:
+    yield f"{metric}_p{percent}"
+    classes = window.table("class")
+    if metric == POOLED_METRIC and classes is not None and len(classes.names) == 1:
+        yield f"class.{classes.names[0]}.{metric}_p{percent}"
+
+
+def _segments(window: Window, histogram: Histogram) -> tuple[Histogram, FloatArray, FloatArray]:
+    """Return the histogram, its kept counts (segments, bins), and the size of each segment."""
+    counts = histogram.counts[window.kept_segments(histogram)].astype(np.float64)
+    sizes = counts.sum(axis=1)
+    return histogram, counts[sizes > 0.0], sizes[sizes > 0.0]
+
+
+def _in_seconds(spread: Spread, bins: Bins, share: float) -> Spread | None:
+    """Return the spread of the percentile whose share has `spread`.
+
+    The share found below a fixed value and the percentile move against each other, so the
+    skewness changes its sign; where the distribution thins out, the percentile is skewed further,
+    by the curvature of its inverse (delta method).
+    """
+    step = min(spread.standard_error, share / 2.0, (1.0 - share) / 2.0)
+    if step <= 0.0:
+        return None
+    low, middle, high = percentiles(
+        bins, [100.0 * (share - step), 100.0 * share, 100.0 * (share + step)]
+    )
+    width = (high - low) / 2.0
+    if width <= 0.0:
+        return None
+    curvature = (high + low - 2.0 * middle) / width
+    return Spread(
+        standard_error=spread.standard_error * width / step,
+        degrees=spread.degrees,
+        skewness=3.0 * curvature - spread.skewness,
+    )

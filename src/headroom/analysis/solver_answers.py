@@ -1,0 +1,63 @@
+"""What formulas say of a point, kept beside what its runs say.
+
+Invariant: the answer is a function of the system and the point; it never sees a run. Values are
+kept to `DIGITS` digits, so that the order of additions in a library does not show.
+"""
+
+from collections.abc import Collection
+
+import msgspec
+
+from headroom.analysis.results import PointResult, SolverAnswer
+from headroom.experiment.plan import PlannedExperiment, Point
+from headroom.experiment.system import Forecast, Forecasts
+
+SOLVED_AT_MOST = 200
+"""Points of an experiment for which formulas are asked, evenly chosen: milliseconds each, but a
+large approximation may take a tenth of a second."""
+DIGITS = 10
+
+
+def solver_answer(
+    experiment: PlannedExperiment, point: Point, estimates: Collection[str]
+) -> SolverAnswer | None:
+    """Return what formulas say of a point, None where its system knows none.
+
+    Parameters
+    ----------
+    experiment, point
+        The point.
+    estimates
+        Metrics that the point reports; the answer keeps those.
+    """
+    system = experiment.system
+    if not isinstance(system, Forecasts):
+        return None
+    found = system.forecast(point.config, ())
+    values = {
+        metric: float(f"{value:.{DIGITS}g}")
+        for metric, value in found.values.items()
+        if metric in estimates
+    }
+    return SolverAnswer(
+        method=found.method,
+        is_exact=found.is_exact,
+        reasons=[found.overload] if found.overload else list(found.reasons),
+        values=values,
+        knee=_knee(found),
+    )
+
+
+def with_solver_answer(
+    result: PointResult, experiment: PlannedExperiment, point: Point
+) -> PointResult:
+    """Return the result of a point with the answer of the solvers, where it has figures."""
+    if not result.estimates:
+        return result
+    answer = solver_answer(experiment, point, result.estimates)
+    return msgspec.structs.replace(result, solver=answer)
+
+
+def _knee(found: Forecast) -> float | None:
+    knees = [limits.knee for limits in found.limits]
+    return knees[0] if len(knees) == 1 else None

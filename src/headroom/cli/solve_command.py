@@ -1,0 +1,145 @@
+"""`headroom solve`: what formulas say of a model or a study, without a run."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headroom.cli import options, session
+from headroom.cli.output import ColorMode, result_console, write_json
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment import registry
+from headroom.experiment.changes import Change, parse_change
+from headroom.experiment.paths import STUDY_NAME
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import Forecast, Forecasts, Parameter, System, Value
+from headroom.quantities import format_level
+from headroom.report.solved import SolvedPoint, render_solved
+from headroom.sizing.space import Axis, parse_axis
+
+POINTS_AT_MOST = 100_000
+"""Points of a sweep; beyond it a typing error is likelier than patience."""
+_RESOURCES = ("station.", "pool.")
+
+
+def solve(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|STUDY",
+            help="A registered model, a model file.py (or file.py:function), or a study.",
+        ),
+    ],
+    *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUES",
+            help='Value or values of a parameter: "users=40", "users=1..100", "users=10,20,40", '
+            'also of a station or pool: "station.cpu.servers=1..8"; repeatable.',
+        ),
+    ] = None,
+    quick: options.Quick = False,
+    as_json: options.AsJson = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Solve a model by theory: exact where it can be, else labelled an approximation and why."""
+    axes = [parse_axis(text) for text in settings or []]
+    path = Path(subject)
+    if path.name == STUDY_NAME or (path.is_dir() and (path / STUDY_NAME).exists()):
+        points = list(_of_study(path, axes, is_quick=quick))
+    else:
+        points = list(_of_model(subject, axes))
+    if as_json:
+        write_json("solutions", points)
+    else:
+        render_solved(points, result_console(color))
+
+
+def _of_model(name: str, axes: Sequence[Axis]) -> Iterator[SolvedPoint]:
+    file, sign, function = name.partition(":")
+    setup: dict[str, Any] = {"model": name}
+    if file.endswith(".py"):
+        setup = {"file": file, **({"function": function} if sign else {})}
+    kind = registry.find_system("model")
+    system = kind.load(msgspec.convert(setup, kind.setup_type), base=Path.cwd())
+    declared = system.parameters()
+    _check_names(axes, declared)
+    defaults = {one.name: one.default for one in declared if one.default is not None}
+    varied = {axis.name for axis in axes}
+    for parameter in declared:
+        if parameter.name not in defaults and parameter.name not in varied:
+            raise StudyError(
+                f"the parameter {parameter.name!r} of model {name!r} has no value",
+                cure=f"add --set {parameter.name}=VALUE",
+            )
+    yield from _solved(name, system, defaults, {}, axes)
+
+
+def _of_study(path: Path, axes: Sequence[Axis], *, is_quick: bool) -> Iterator[SolvedPoint]:
+    plan = session.open_plan(path, quick=is_quick)
+    solvable = [one for one in plan.experiments if isinstance(one.system, Forecasts)]
+    if not solvable:
+        raise StudyError(
+            f"study {plan.study.name!r} measures; formulas know only simulated systems",
+            cure="name a study whose system is `model`",
+        )
+    for experiment in solvable:
+        _check_names(axes, experiment.system.parameters())
+        for point in experiment.points:
+            yield from _solved(
+                experiment.spec.name, experiment.system, point.config, point.levels, axes
+            )
+
+
+def _check_names(axes: Sequence[Axis], declared: Sequence[Parameter]) -> None:
+    known = [parameter.name for parameter in declared]
+    for axis in axes:
+        if axis.name not in known and not axis.name.startswith(_RESOURCES):
+            raise StudyError(
+                f"--set {axis.name} names no parameter of the model",
+                cure=suggestion(axis.name, known),
+            )
+
+
+def _solved(
+    name: str,
+    system: System,
+    config: Mapping[str, Value],
+    levels: Mapping[str, Value],
+    axes: Sequence[Axis],
+) -> Iterator[SolvedPoint]:
+    """Yield the answer for each combination of the levels of `axes`."""
+    count = 1
+    for axis in axes:
+        count *= len(axis.levels)
+    if count > POINTS_AT_MOST:
+        raise StudyError(
+            f"--set asks for {count:,} points, more than {POINTS_AT_MOST:,}",
+            cure="vary fewer parameters, or over fewer levels",
+        )
+    known = {parameter.name: parameter for parameter in system.parameters()}
+    for combination in itertools.product(*(axis.levels for axis in axes)):
+        chosen = {axis.name: level for axis, level in zip(axes, combination, strict=True)}
+        values = {n: known[n].check(level) for n, level in chosen.items() if n in known}
+        changes = [
+            parse_change(f"{n}={format_level(level)}")
+            for n, level in chosen.items()
+            if n not in known
+        ]
+        varied = {axis.name: chosen[axis.name] for axis in axes}
+        found = _answer(system, {**config, **values}, changes)
+        yield SolvedPoint(name=name, levels={**levels, **varied}, forecast=found)
+
+
+def _answer(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
+    if not isinstance(system, Forecasts):
+        raise TypeError(f"system {system.name!r} has no formulas")
+    try:
+        return system.forecast(config, changes)
+    except HeadroomError as error:
+        return Forecast(reasons=(error.message,))

@@ -1,0 +1,141 @@
+"""What a command is about: a registered model, a model file, or an experiment of a study.
+
+Invariant: whatever the name means, a `Subject` has a value for every parameter that is not
+varied.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headroom.cli import session
+from headroom.errors import StudyError
+from headroom.experiment import registry
+from headroom.experiment.paths import STUDY_NAME
+from headroom.experiment.plan import PlannedExperiment
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import Column, Parameter, Value
+from headroom.sizing.evaluate import Subject
+from headroom.sizing.space import parse_value
+
+
+def is_study(name: str) -> bool:
+    """Return whether a name is that of a study, not of a model."""
+    path = Path(name)
+    return path.name == STUDY_NAME or (path.is_dir() and (path / STUDY_NAME).exists())
+
+
+def find_subject(
+    name: str, experiment: str, completions: int | None, varied: Sequence[str]
+) -> tuple[Subject, Path]:
+    """Return what is to be sized with what a study fixes of it, and its results folder."""
+    if is_study(name):
+        path = Path(name)
+        return _of_study(path, experiment, completions, varied)
+    if experiment:
+        raise StudyError(
+            f"--experiment {experiment!r} belongs to a study, and {name!r} is a model",
+            cure="leave it out, or name the folder of a study",
+        )
+    setup: dict[str, Any] = _model_setup(name)
+    if completions is not None:
+        setup["completions"] = completions
+    kind = registry.find_system("model")
+    typed: msgspec.Struct = msgspec.convert(setup, kind.setup_type)
+    system = kind.load(typed, base=Path.cwd())
+    subject = Subject(name=name, system=system, setup=typed, base=Path.cwd(), config={})
+    return subject, Path("results")
+
+
+def _model_setup(name: str) -> dict[str, Any]:
+    file, sign, function = name.partition(":")
+    if file.endswith(".py"):
+        return {"file": file, **({"function": function} if sign else {})}
+    return {"model": name}
+
+
+def _of_study(
+    path: Path, experiment: str, completions: int | None, varied: Sequence[str]
+) -> tuple[Subject, Path]:
+    plan = session.open_plan(path, quick=False)
+    planned = _chosen(plan.experiments, experiment)
+    if planned.system.column is not Column.MODEL:
+        raise StudyError(
+            f"experiment {planned.spec.name!r} measures; only a simulation can be sized",
+            cure="name an experiment of the system `model`",
+        )
+    system, setup = planned.system, planned.setup
+    if completions is not None:
+        setup = msgspec.convert(
+            {**msgspec.to_builtins(setup), "completions": completions, "time_s": None},
+            type(setup),
+        )
+        system = type(system).load(setup, base=planned.base)
+    config = {
+        use.name: use.value
+        for use in planned.parameters
+        if use.value is not None and use.name not in varied
+    }
+    subject = Subject(
+        name=path.resolve().name if path.is_dir() else path.resolve().parent.name,
+        system=system,
+        setup=setup,
+        base=planned.base,
+        config=config,
+        warm_up=planned.spec.warm_up,
+    )
+    return subject, plan.folder / "results"
+
+
+def _chosen(experiments: Sequence[PlannedExperiment], wanted: str) -> PlannedExperiment:
+    known = {one.spec.name: one for one in experiments}
+    if wanted in known:
+        return known[wanted]
+    if wanted or len(known) > 1:
+        raise StudyError(
+            f"the study has no experiment {wanted!r}"
+            if wanted
+            else f"the study has several experiments: {', '.join(known)}",
+            cure=suggestion(wanted, known) if wanted else "choose one with --experiment NAME",
+        )
+    return experiments[0]
+
+
+def parse_settings(texts: Sequence[str], declared: Sequence[Parameter]) -> dict[str, Value]:
+    """Return the values that ``NAME=VALUE`` texts give to parameters, checked.
+
+    Raises
+    ------
+    StudyError
+        A name is unknown, or a value does not fit its parameter.
+    """
+    known = {parameter.name: parameter for parameter in declared}
+    found = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or name.strip() not in known:
+            raise StudyError(
+                f"--set {text!r} names no parameter of the model", cure=suggestion(name, known)
+            )
+        found[name.strip()] = known[name.strip()].check(parse_value(value.strip()))
+    return found
+
+
+def with_config(subject: Subject, settings: Mapping[str, Value], varied: Sequence[str]) -> Subject:
+    """Return the subject with a value for every parameter that is not varied."""
+    declared = subject.system.parameters()
+    both = sorted(set(varied) & set(settings))
+    if both:
+        raise StudyError(f"{both[0]!r} is set and varied", cure="remove it from --set or --over")
+    defaults = {one.name: one.default for one in declared if one.default is not None}
+    config = {**defaults, **subject.config, **settings}
+    missing = [one.name for one in declared if one.name not in config and one.name not in varied]
+    if missing:
+        raise StudyError(
+            f"the parameter {missing[0]!r} has no value", cure=f"add --set {missing[0]}=VALUE"
+        )
+    order = [one.name for one in declared if one.name in config and one.name not in varied]
+    return replace(subject, config={name: config[name] for name in order})

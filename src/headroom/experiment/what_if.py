@@ -1,0 +1,143 @@
+"""Points of a study with changed resources, run beside the points that they are compared with.
+
+A changed point is the base point with a few changes, run with the seeds of the base point, so
+that replication i of both meets the same chance (common random numbers).
+
+Invariants: a changed point lives in the journal under the experiment ``NAME/what-if``, a name
+that no study file can write, so it never mixes with the points of the study; its key, seeds and
+fingerprint are functions of the base point and the texts of its changes.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.changes import Change, parse_change
+from headroom.experiment.journal import Journal
+from headroom.experiment.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.seeds import digest, point_key
+from headroom.experiment.study import Replications
+
+SUFFIX = "/what-if"
+CHANGE_LEVEL = "what if"
+"""Name under which a row keeps its changes; no parameter can be called so."""
+_SEPARATOR = "; "
+_MEANING = 1
+"""Version of what changes mean; raising it runs them again."""
+
+
+def is_what_if(experiment: str) -> bool:
+    """Return whether a name in the journal is that of changed points.
+
+    Examples
+    --------
+    >>> is_what_if("load/what-if"), is_what_if("load")
+    (True, False)
+    """
+    return experiment.endswith(SUFFIX)
+
+
+def text_of(changes: Iterable[Change]) -> str:
+    """Return several changes as one text."""
+    return _SEPARATOR.join(change.text for change in changes)
+
+
+def changes_in(text: str) -> tuple[Change, ...]:
+    """Return the changes that `text_of` wrote.
+
+    Examples
+    --------
+    >>> [one.name for one in changes_in("station.a.servers=2; pool.b.tokens=x2")]
+    ['a', 'b']
+    """
+    return tuple(parse_change(part) for part in text.split(_SEPARATOR))
+
+
+def changed_point(point: Point, changes: Sequence[Change]) -> Point:
+    """Return a point of the plan with changed resources; it runs with the seeds of `point`."""
+    name, text = point.experiment + SUFFIX, text_of(changes)
+    levels = {**point.levels, CHANGE_LEVEL: text}
+    return replace(
+        point,
+        experiment=name,
+        key=point_key(name, levels),
+        levels=levels,
+        fingerprint=digest([point.fingerprint, _MEANING, text]),
+        changes=tuple(changes),
+        seed_key=point.seed_key or point.key,
+    )
+
+
+def changed_experiment(
+    experiment: PlannedExperiment, points: Iterable[Point], *, replications: int
+) -> PlannedExperiment:
+    """Return the experiment of the changed `points`, each of which runs so many times."""
+    spec = msgspec.structs.replace(
+        experiment.spec,
+        name=experiment.spec.name + SUFFIX,
+        replications=Replications(count=replications),
+    )
+    return replace(experiment, spec=spec, points=tuple(points))
+
+
+def changed_plan(plan: Plan, wanted: Iterable[tuple[PlannedExperiment, Point, int]]) -> Plan | None:
+    """Return a plan of changed points only, None where there are none.
+
+    Parameters
+    ----------
+    plan
+        The plan of the base points.
+    wanted
+        Experiment of the base point, changed point, and its number of replications.
+    """
+    groups: dict[tuple[str, int], list[Point]] = defaultdict(list)
+    experiments: dict[str, PlannedExperiment] = {}
+    for experiment, point, replications in wanted:
+        experiments[experiment.spec.name] = experiment
+        groups[experiment.spec.name, replications].append(point)
+    if not groups:
+        return None
+    return replace(
+        plan,
+        experiments=tuple(
+            changed_experiment(experiments[name], points, replications=count)
+            for (name, count), points in groups.items()
+        ),
+    )
+
+
+def stored_changes(journal: Journal, experiment: str) -> dict[str, list[str]]:
+    """Return for each base point (by key) the texts of changes that were ever run, sorted."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in journal.heads(experiment + SUFFIX):
+        levels = dict(row.levels)
+        text = levels.pop(CHANGE_LEVEL, None)
+        if isinstance(text, str) and _is_readable(text):
+            found[point_key(experiment, levels)].add(text)
+    return {key: sorted(texts) for key, texts in found.items()}
+
+
+def _is_readable(text: str) -> bool:
+    try:
+        changes_in(text)
+    except StudyError:
+        return False
+    return True
+
+
+def base_points(plan: Plan) -> Iterator[tuple[PlannedExperiment, Point]]:
+    """Yield every point of a plan with its experiment."""
+    for experiment in plan.experiments:
+        for point in experiment.points:
+            yield experiment, point
+
+
+def replications_of(plan: Plan) -> Mapping[str, int]:
+    """Return how many replications the points of each experiment of `plan` have in all."""
+    counts: dict[str, int] = defaultdict(int)
+    for experiment in plan.experiments:
+        counts[experiment.spec.name] += len(experiment.points) * experiment.most_replications
+    return counts

@@ -1,0 +1,64 @@
+"""The picture of an experiment's model, with what one point says of its parts.
+
+Invariant: drawn when the page is written; it needs no script and is complete without one.
+"""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from headroom.analysis.results import ExperimentResult, PointResult
+from headroom.quantities import format_percent
+from headroom.report.model_picture import Mark, Marks, draw_model, list_model
+from headroom.report.words import label_point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFigure:
+    """The picture, what it shows, and the model in words."""
+
+    key: str
+    svg: Markup
+    caption: str
+    listing: str
+
+
+def model_figure(experiment: ExperimentResult) -> ModelFigure | None:
+    """Return the picture of an experiment's model, None where it has none."""
+    model = experiment.model
+    if model is None:
+        return None
+    point = next((one for one in experiment.points if one.key == model.point), None)
+    key = f"{experiment.name}-model"
+    marks = Marks() if point is None else marks_of(point)
+    return ModelFigure(
+        key=key,
+        svg=Markup(draw_model(model.data, marks=marks, key=key)),  # noqa: S704 - it escapes texts
+        caption=_caption(experiment, point, marks),
+        listing=list_model(model.data),
+    )
+
+
+def marks_of(point: PointResult) -> Marks:
+    """Return how busy each station and pool of a point is, and which one limits."""
+    busy = {}
+    for resource in point.resources:
+        used = resource.estimates_among(point.estimates).get("utilization")
+        if used is not None:
+            mark = Mark(used.value, format_percent(used.value))
+            busy[f"{resource.kind} {resource.name}"] = mark
+    found = point.bottleneck
+    limits = f"{found.kind} {found.name}" if found and found.limits else ""
+    return Marks(busy=busy, limiting=limits)
+
+
+def _caption(experiment: ExperimentResult, point: PointResult | None, marks: Marks) -> str:
+    parts = []
+    if point is not None and experiment.factors:
+        parts.append(f"The model at {label_point(point, experiment.factors)}.")
+    if marks.busy:
+        parts.append("Servers and token boxes are filled as far as they are busy.")
+    if marks.limiting:
+        parts.append("What limits is drawn in red.")
+    parts.append("A dashed frame holds what is used while tokens are held.")
+    return " ".join(parts)

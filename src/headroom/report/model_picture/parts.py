@@ -1,0 +1,166 @@
+"""The parts of a model as nodes: their names, small print and tooltips."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headroom.quantities import format_level
+from headroom.report.model_picture.graph import Node
+from headroom.report.model_picture.words import (
+    discipline_words,
+    law_words,
+    listed,
+    mean_of,
+    mean_words,
+)
+
+_SERVICES_SHOWN = 2
+
+
+def usage_of(
+    programs: Mapping[str, Mapping[str, Any]], unit: str
+) -> dict[str, list[tuple[str, str, str]]]:
+    """Return for each station who uses it: program, mean service time, law in words."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for name, program in programs.items():
+        for step in _steps(program):
+            if step.get("op") == "use":
+                law = step.get("service")
+                uses = found.setdefault(str(step.get("station")), [])
+                uses.append((name, mean_words(law, unit), law_words(law, unit)))
+    return found
+
+
+def _steps(program: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    steps = program.get("steps")
+    yield from (one for one in steps if isinstance(one, Mapping)) if isinstance(steps, list) else ()
+
+
+def station_node(
+    data: Mapping[str, Any],
+    usage: list[tuple[str, str, str]],
+    breakdown: Mapping[str, Any] | None,
+    unit: str,
+) -> Node:
+    """Return the node of a station."""
+    name = str(data.get("name"))
+    means = list(dict.fromkeys(mean or law for _, mean, law in usage))
+    shown = " or ".join(means) if 0 < len(means) <= _SERVICES_SHOWN else ""
+    lines = [_servers(data), shown, discipline_words(str(data.get("discipline", "fcfs"))),
+             *_limits(data), *_failing(breakdown, unit)]  # fmt: skip
+    uses = dict.fromkeys(f"{program} uses it for {law}" for program, _, law in usage)
+    return Node(
+        key=f"station {name}",
+        kind="station",
+        name=name,
+        lines=tuple(filter(None, lines)),
+        note="; ".join([name, *filter(None, [lines[0] or "1 server", *lines[2:]]), *uses]),
+        data=dict(data),
+        members=(name,),
+    )
+
+
+def _servers(data: Mapping[str, Any]) -> str:
+    servers = data.get("servers", 1)
+    if data.get("discipline") == "infinite" or servers == 1:
+        return ""
+    return f"{format_level(servers)} servers"
+
+
+def _limits(data: Mapping[str, Any]) -> list[str]:
+    found = []
+    if data.get("limit") is not None:
+        found.append(f"{format_level(data['limit'])} at once")
+    if data.get("buffer") is not None:
+        full = "else rejected" if data.get("when_full") == "reject" else "else blocks"
+        found.append(f"room for {format_level(data['buffer'])}, {full}")
+    speeds = data.get("speeds")
+    if isinstance(speeds, (list, tuple)) and speeds:
+        found.append(f"speeds {listed([format_level(speed) for speed in speeds])}")
+    batch = data.get("batch")
+    if isinstance(batch, Mapping):
+        least, most = batch.get("least"), batch.get("most")
+        span = str(most) if least == most else f"{least} to {most}"
+        found.append(f"batches of {span}")
+    return found
+
+
+def _failing(breakdown: Mapping[str, Any] | None, unit: str) -> list[str]:
+    if breakdown is None:
+        return []
+    fails = mean_words(breakdown.get("time_to_failure"), unit)
+    return [f"fails after {fails}" if fails else "fails"]
+
+
+def pool_node(data: Mapping[str, Any]) -> Node:
+    """Return the node of a pool."""
+    name = str(data.get("name"))
+    tokens = data.get("tokens")
+    count = "" if tokens is None else f"{format_level(tokens)} token{'' if tokens == 1 else 's'}"
+    order = "by priority" if data.get("order") == "priority" else ""
+    lines = tuple(filter(None, [count, order]))
+    note = "; ".join([f"pool {name}", *lines])
+    return Node(key=f"pool {name}", kind="pool", name=name, lines=lines, note=note,
+                data=dict(data), members=(name,))  # fmt: skip
+
+
+def class_node(data: Mapping[str, Any], unit: str) -> Node:
+    """Return the node where the jobs of a class come from."""
+    name = str(data.get("name", "?"))
+    is_closed = data.get("kind") == "closed"
+    lines = _closed_lines(data, unit) if is_closed else _open_lines(data, unit)
+    priority = data.get("priority")
+    if priority:
+        lines.append(f"priority {format_level(priority)}")
+    kind = "closed" if is_closed else "open"
+    program = f"walks {data.get('program')}"
+    return Node(
+        key=f"class {name}",
+        kind="class",
+        name=name,
+        lines=tuple(filter(None, lines)),
+        note="; ".join([f"{kind} class {name}", *filter(None, lines), program]),
+        data=dict(data),
+        members=(name,),
+    )
+
+
+def _closed_lines(data: Mapping[str, Any], unit: str) -> list[str]:
+    think = data.get("think")
+    words = "" if think is None or mean_of(think) == 0 else f"think {law_words(think, unit)}"
+    return [f"{format_level(data.get('population'))} jobs", words]
+
+
+def _open_lines(data: Mapping[str, Any], unit: str) -> list[str]:
+    batch = data.get("batch")
+    words = "" if batch is None else f"in batches, {law_words(batch, '')}"
+    arrivals = data.get("arrivals")
+    if isinstance(arrivals, Mapping):
+        kind = str(arrivals.get("kind", "?")).replace("_", " ")
+        return [{"mmpp": "bursty (MMPP)", "trace": "from a trace"}.get(kind, kind), words]
+    every = law_words(data.get("interarrival"), unit)
+    return [f"every {every}" if every else "", words]
+
+
+def delay_node(key: str, law: object, unit: str) -> Node:
+    """Return the node of a delay: its mean inside, its law below."""
+    mean = mean_words(law, unit)
+    words = law_words(law, unit)
+    kind = "" if mean in ("", words) else words.removeprefix(mean).strip()
+    name = mean or words or "?"
+    return Node(key=key, kind="delay", name=name, lines=(kind,) if kind else (),
+                note=f"delay of {words}", members=())  # fmt: skip
+
+
+def attempt_node(key: str, data: Mapping[str, Any], unit: str) -> Node:
+    """Return the node at which an attempt begins."""
+    timeout = law_words(data.get("timeout"), unit)
+    tries = data.get("tries", 1)
+    lines = [
+        f"at most {timeout}" if timeout else "",
+        "1 try" if tries == 1 else f"{format_level(tries)} tries",
+    ]
+    pause = law_words(data.get("pause"), unit)
+    note = "; ".join(["attempt", *filter(None, [*lines, f"pause {pause}" if pause else ""])])
+    return Node(
+        key=key, kind="attempt", name="attempt", lines=tuple(filter(None, lines)), note=note
+    )

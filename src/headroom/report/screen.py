@@ -1,0 +1,101 @@
+"""A console that takes the texts of a study as they are, and tables at any width.
+
+Invariant: texts are never read as markup; what the console cannot show is written out.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from headroom.quantities import to_ascii
+
+VERDICT_STYLES = {
+    "holds": "green", "differs": "red", "undecided": "yellow", "meets": "green", "fails": "red",
+}  # fmt: skip
+_WORDS_AT_LEAST = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table: its head and its cells."""
+
+    head: str
+    cells: list[str]
+    is_number: bool = False
+
+
+def width_of(column: Column) -> int:
+    """Return the least width of a column: numbers stay whole, words wrap once they are long."""
+    words = [len(word) for text in (column.head, *column.cells) for word in text.split()]
+    if column.is_number:
+        return max([len(word) for word in column.head.split()] + [len(c) for c in column.cells])
+    natural = max(map(len, (column.head, *column.cells)))
+    return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A console that takes plain text and writes out what it cannot show."""
+
+    console: Console
+
+    def clean(self, text: str) -> str:
+        """Return `text` without signs that steer a terminal or that it cannot show."""
+        shown = "".join(sign if _is_shown(sign) else _escaped(sign) for sign in text)
+        is_unicode = self.console.encoding.lower().startswith("utf")
+        return shown if is_unicode else to_ascii(shown)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Print one line."""
+        self.print(Text(self.clean(text), style=style))
+
+    def print(self, shown: RenderableType) -> None:
+        """Print to the console; into a file or a pipe without blanks at the ends of lines."""
+        if self.console.is_terminal:
+            self.console.print(shown, highlight=False)
+            return
+        with self.console.capture() as caught:
+            self.console.print(shown, highlight=False)
+        for line in caught.get().splitlines():
+            self.console.print(Text(line.rstrip()), highlight=False, soft_wrap=True)
+
+    def item(self, head: str, text: str, style: str = "") -> None:
+        """Print a heading and its text side by side, the text indented when it wraps."""
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(width=9, style="dim", no_wrap=True)
+        grid.add_column(ratio=1, overflow="fold")
+        grid.add_row(self.clean(head), Text(self.clean(text), style=style))
+        self.print(grid)
+
+    def table(self, columns: Sequence["Column"]) -> None:
+        """Print a table; heads wrap at their words, numbers never."""
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
+        for column in columns:
+            table.add_column(
+                self.text(column.head),
+                justify="right" if column.is_number else "left",
+                width=width_of(column) if column.is_number else None,
+                min_width=width_of(column),
+                overflow="fold",
+            )
+        for cells in zip(*(column.cells for column in columns), strict=True):
+            styles = (VERDICT_STYLES.get(cell, "") for cell in cells)
+            table.add_row(*map(self.text, cells, styles))
+        self.print(table)
+
+    def text(self, text: str, style: str = "") -> Text:
+        """Return a text as the console can show it."""
+        return Text(self.clean(text), style=style)
+
+
+def _is_shown(sign: str) -> bool:
+    return sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs"}
+
+
+def _escaped(sign: str) -> str:
+    return " " if sign == "\t" else sign.encode("unicode_escape", "surrogatepass").decode("ascii")

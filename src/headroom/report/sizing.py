@@ -1,0 +1,80 @@
+"""The answer of `headroom size` in the terminal: the sentences, then the trail.
+
+Invariant: prints what `SizingResult` holds.
+"""
+
+from rich.console import Console
+
+from headroom.quantities import format_level
+from headroom.report.screen import Column, Screen
+from headroom.report.words import count_noun, title_metric
+from headroom.sizing.conclusion import cost_words, format_check
+from headroom.sizing.result import SizingResult, Trial
+
+
+def render_sizing(result: SizingResult, console: Console) -> None:
+    """Print the answer of a search for the smallest configuration, and its trail."""
+    screen = Screen(console)
+    screen.line(f"The smallest {result.subject} that meets its targets", "bold")
+    for target in result.targets:
+        screen.item("Target", target.text)
+    screen.item("Cost", cost_words(result))
+    if result.fixed:
+        screen.item("Fixed", ", ".join(f"{n} = {format_level(v)}" for n, v in result.fixed.items()))
+    for number, sentence in enumerate(result.statement):
+        screen.item("" if number else "Answer", sentence)
+    screen.item("Effort", effort_words(result))
+    _render_trail(result, screen)
+
+
+def effort_words(result: SizingResult) -> str:
+    """Return what the search took, in words."""
+    simulated = len({str(one.levels) for one in result.trail if one.how == "simulation"})
+    return (
+        f"{simulated:,} of {count_noun(result.configurations, 'configuration')} simulated with "
+        f"{count_noun(result.replications, 'replication')}, {result.screened:,} excluded by "
+        f"formulas, {result.inferred:,} inferred; seed {result.seed}."
+    )
+
+
+def _render_trail(result: SizingResult, screen: Screen) -> None:
+    shown = result.trail
+    columns = [Column("#", [str(one.number) for one in shown], is_number=True)]
+    columns += [
+        Column(axis.name, [format_level(one.levels[axis.name]) for one in shown], is_number=True)
+        for axis in result.axes
+    ]
+    columns.append(Column("Cost", [format_level(one.cost) for one in shown], is_number=True))
+    columns.append(Column("Verdict", [one.verdict for one in shown]))
+    columns += [
+        Column(title_metric(target.metric), [_figure(one, target.metric) for one in shown])
+        for target in result.targets
+    ]
+    columns.append(Column("n", [_effort(one) for one in shown]))
+    screen.table(columns)
+    for why, numbers in _reasons(result).items():
+        screen.item(f"# {numbers}", why)
+
+
+def _effort(trial: Trial) -> str:
+    return str(trial.replications) if trial.how == "simulation" else trial.how
+
+
+def _reasons(result: SizingResult) -> dict[str, str]:
+    """Return why places were looked at or excluded, with their numbers in the trail."""
+    numbers: dict[str, list[int]] = {}
+    for one in result.trail:
+        why = (
+            one.why
+            if one.how == "simulation"
+            else "a formula excluded it"
+            if one.how == "formula"
+            else "overload"
+        )
+        numbers.setdefault(f"{why}; {one.note}" if one.note else why, []).append(one.number)
+    return {why: ", ".join(map(str, found)) for why, found in numbers.items()}
+
+
+def _figure(trial: Trial, metric: str) -> str:
+    check = next((one for one in trial.checks if one.target.metric == metric), None)
+    return format_check(check) if check else ""

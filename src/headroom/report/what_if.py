@@ -1,0 +1,179 @@
+"""What changes of stations and pools give, as sentences and tables.
+
+Invariant: restates `WhatIfResult`; nothing is computed here.
+"""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from headroom.analysis.results import Effect, ExperimentResult, PointResult, WhatIfResult
+from headroom.quantities import format_given, format_ratio
+from headroom.report.screen import Column, Screen
+from headroom.report.tables import Cell, Head, Table
+from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
+
+_METRICS_SHOWN = 3
+_METRICS_IN_TERMINAL = 2
+_SENTENCES_AT_MOST = 4
+
+
+def format_effect(effect: Effect) -> str:
+    """Return how many times the value before the value after is, with its interval.
+
+    Examples
+    --------
+    >>> effect = Effect(metric="throughput", unit="1/s", better="high", before=222.0, after=284.9,
+    ...     ratio=1.2835, low=1.2771, high=1.2912, pairs=5, variance_reduction=1.3)
+    >>> format_effect(effect)[2:]
+    '1.284 (1.277 to 1.291)'
+    """
+    return format_ratio(effect.ratio, effect.low, effect.high)
+
+
+def format_saving(effect: Effect) -> str:
+    """Return what pairing by seeds saved, as the factor of variance.
+
+    Examples
+    --------
+    >>> effect = Effect(metric="throughput", unit="1/s", better="high", before=1.0, after=1.0,
+    ...     ratio=1.0, low=1.0, high=1.0, pairs=5, variance_reduction=None)
+    >>> format_saving(effect)
+    'all'
+    """
+    found = effect.variance_reduction
+    return "all" if found is None else format_given(float(f"{found:.2g}"), "1")
+
+
+def what_if_sentences(experiment: ExperimentResult) -> list[str]:
+    """Return what doubling gives at the most loaded point that was tried, best first."""
+    found = _last_tried(experiment)
+    if found is None:
+        return []
+    point, tried = found
+    told = [(one, _telling(one)) for one in tried if _telling(one)]
+    where = label_point(point, experiment.factors) if len(experiment.points) > 1 else ""
+    sentences = [
+        f"{_capital(one.text)}: {words}{f' (at {where})' if where else ''}."
+        for one, words in told[:_SENTENCES_AT_MOST]
+    ]
+    if experiment.what_if_replications:
+        runs = count_noun(experiment.what_if_replications, "replication")
+        sentences.append(f"These and the other changes took {runs} besides those of the points.")
+    return sentences
+
+
+def _last_tried(experiment: ExperimentResult) -> tuple[PointResult, list[WhatIfResult]] | None:
+    tried = [(point, point.what_ifs) for point in experiment.points if point.what_ifs]
+    return tried[-1] if tried else None
+
+
+def _telling(found: WhatIfResult) -> str:
+    effects = [effect for effect in found.effects if effect.better != "none"][:2]
+    if not effects:
+        return found.note
+    words = join_words([f"{label_metric(one.metric)} {format_effect(one)}" for one in effects])
+    return f"{words}{_then(found)}"
+
+
+def _then(found: WhatIfResult) -> str:
+    if found.bottleneck is None:
+        return ""
+    if not found.bottleneck.limits:
+        return "; nothing limits then"
+    return f"; {found.bottleneck.name} limits then"
+
+
+def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
+    """Return one row for each change at each point, None where nothing was tried."""
+    placed = [(point, found) for point in experiment.points for found in point.what_ifs]
+    if not placed:
+        return None
+    metrics = _metrics(experiment)
+    rows = [
+        [
+            Cell(label_point(point, experiment.factors), is_head=True),
+            Cell(found.text, found.change, remark=found.note),
+            *(_cell(found, metric) for metric in metrics),
+            Cell(_limit_then(found)),
+            Cell(str(found.done), str(found.done), is_number=True),
+        ]
+        for point, found in placed[:at_most]
+    ]
+    heads = [Head("Point"), Head("Change")]
+    heads += [
+        Head(title_metric(metric), "times", is_number=True, hint=metric) for metric in metrics
+    ]
+    heads += [Head("Limits then"), Head("n", is_number=True, hint="pairs of replications")]
+    note = (
+        "Each change ran with the seeds of its point. The ratio after / before has its 95 % "
+        "interval over the pairs; in small print, how many times smaller the pairing makes the "
+        "variance (below 1 it did not help). "
+        + ("" if len(rows) == len(placed) else f"The first {len(rows)} of {len(placed)} rows.")
+    )
+    return Table("What a change would give", heads, rows, note.strip())
+
+
+def _metrics(experiment: ExperimentResult) -> list[str]:
+    """Return the first metrics with a direction that some change has an effect on."""
+    return list(
+        dict.fromkeys(
+            effect.metric
+            for point in experiment.points
+            for found in point.what_ifs
+            for effect in found.effects
+            if effect.better != "none"
+        )
+    )[:_METRICS_SHOWN]
+
+
+def _cell(found: WhatIfResult, metric: str) -> Cell:
+    effect = next((one for one in found.effects if one.metric == metric), None)
+    if effect is None:
+        return Cell("", "", is_number=True)
+    remark = f"variance / {format_saving(effect)}"
+    return Cell(format_effect(effect), repr(effect.ratio), is_number=True, remark=remark)
+
+
+def _limit_then(found: WhatIfResult) -> str:
+    if found.bottleneck is None:
+        return ""
+    return found.bottleneck.name if found.bottleneck.limits else "nothing"
+
+
+def render_what_ifs(experiment: ExperimentResult, point: PointResult, console: Console) -> None:
+    """Print what changes give at one point."""
+    screen = Screen(console)
+    screen.line(experiment.title or experiment.name, "bold")
+    screen.line(label_point(point, experiment.factors), "bold")
+    if point.bottleneck is not None:
+        screen.item("Now", f"{_capital(point.bottleneck.evidence)}.")
+    render_what_if_table(point, screen)
+
+
+def render_what_if_table(point: PointResult, screen: Screen) -> None:
+    """Print the changes at a point as a table, and why some have no effects."""
+    if point.what_ifs:
+        screen.table([Column(*column) for column in what_if_columns(point)])
+    for found in point.what_ifs:
+        if found.note:
+            screen.item("What if", f"{found.text}: {found.note}")
+
+
+def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]:
+    """Yield head, cells and whether they are numbers, for a table in the terminal."""
+    found = point.what_ifs
+    yield "What if", [one.text for one in found], False
+    metrics = dict.fromkeys(
+        effect.metric for one in found for effect in one.effects if effect.better != "none"
+    )
+    for metric in list(metrics)[:_METRICS_IN_TERMINAL]:
+        effects = [next((e for e in one.effects if e.metric == metric), None) for one in found]
+        yield title_metric(metric), [format_effect(e) if e else "" for e in effects], False
+    firsts = [one.effects[0] if one.effects else None for one in found]
+    yield "Variance /", [format_saving(one) if one else "" for one in firsts], True
+    yield "Limits then", [_limit_then(one) for one in found], False
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

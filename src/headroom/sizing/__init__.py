@@ -1,0 +1,1 @@
+"""The smallest configuration that meets a target: searched with formulas, settled by simulation."""

@@ -1,0 +1,219 @@
+"""From a finished search to its result: the answer in sentences, and how sure it is.
+
+Invariant: what the sentences say is in the fields of the result.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from headroom.experiment.system import Value
+from headroom.quantities import format_bounds, format_level, format_percent, format_quantity
+from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
+from headroom.sizing.size import Looked, Sizing, trial_of
+from headroom.sizing.space import Place
+from headroom.sizing.targets import Target
+from headroom.version import version
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What was asked, for the record."""
+
+    subject: str
+    fixed: Mapping[str, Value]
+    targets: Sequence[Target]
+    seed: int
+    error: float
+    """Probability of a wrong verdict about one configuration."""
+    command: str
+
+
+def conclude(question: Question, sizing: Sizing) -> SizingResult:
+    """Return the result of a search that has run."""
+    space, search = sizing.space, sizing.search
+    trials = {
+        looked.place: trial_of(space, looked, number)
+        for number, looked in enumerate(sizing.trail, start=1)
+    }
+    trail = [trial_of(space, looked, n) for n, looked in enumerate(sizing.trail, start=1)]
+    best = None if search.best is None else trials[search.best]
+    undecided = _undecided(sizing, trials, best)
+    simulated = {one.place for one in sizing.trail if one.how == "simulation"}
+    confidence = max(0.0, 1.0 - question.error * len(search.supports(simulated.__contains__)))
+    not_tried = int(search.open_places().sum())
+    known = len(search.looked)
+    result = SizingResult(
+        format=FORMAT,
+        subject=question.subject,
+        fixed=dict(question.fixed),
+        targets=list(question.targets),
+        axes=[
+            AxisUsed(
+                name=axis.name,
+                levels=list(axis.levels),
+                weight=space.weights[axis.name],
+                is_priced_by_value=axis.is_priced_by_value,
+            )
+            for axis in space.axes
+        ],
+        seed=question.seed,
+        is_found=best is not None,
+        best=best,
+        equally_cheap=[trials[place] for place in search.equally_cheap()],
+        undecided=undecided,
+        nearest=None if best is not None else _nearest(sizing.trail, trials),
+        trail=trail,
+        configurations=space.size,
+        screened=known - len(simulated),
+        inferred=space.size - known - not_tried,
+        not_tried=not_tried,
+        replications=sum(trial.replications for trial in trail),
+        confidence=confidence,
+        is_monotone=not sizing.contradictions,
+        contradictions=sizing.contradictions,
+        statement=[],
+        command=question.command,
+        headroom_version=version(),
+    )
+    return _with_statement(result)
+
+
+def _undecided(sizing: Sizing, trials: Mapping[Place, Trial], best: Trial | None) -> list[Trial]:
+    """Return what is no dearer than the answer and could not be told apart from a target."""
+    return [
+        trials[place]
+        for place, verdict in sorted(sizing.search.looked.items())
+        if verdict == "undecided" and (best is None or trials[place].cost <= best.cost)
+    ]
+
+
+def _nearest(trail: Sequence[Looked], trials: Mapping[Place, Trial]) -> Trial | None:
+    """Return the simulated configuration whose worst target is missed by the least."""
+    settled = [one for one in trail if one.judgement is not None and any_value(one.checks)]
+    if not settled:
+        return None
+    nearest = min(settled, key=lambda one: (worst_shortfall(one.checks), one.place))
+    return trials[nearest.place]
+
+
+def any_value(checks: Sequence[Check]) -> bool:
+    """Return whether every check has a figure."""
+    return bool(checks) and all(check.value is not None for check in checks)
+
+
+def worst_shortfall(checks: Sequence[Check]) -> float:
+    """Return by how much of its bound the worst target is missed."""
+    return max(check.target.shortfall(check.value) for check in checks if check.value is not None)
+
+
+def _with_statement(result: SizingResult) -> SizingResult:
+    sentences = _found(result) if result.best else _nothing_found(result)
+    sentences += _caveats(result)
+    return msgspec.structs.replace(result, statement=sentences)
+
+
+def words_of(levels: Mapping[str, Value]) -> str:
+    """Return the levels of a configuration in words."""
+    return ", ".join(f"{name} = {format_level(level)}" for name, level in levels.items())
+
+
+def format_check(check: Check) -> str:
+    """Return the figure of a target with its interval."""
+    if check.value is None:
+        return "no figure"
+    target = check.target
+    return format_bounds(check.value, check.low, check.high, target.unit, metric=target.metric)
+
+
+def _found(result: SizingResult) -> list[str]:
+    best = result.best
+    if best is None:
+        return []
+    figures = "; ".join(f"{one.target.metric} {format_check(one)}" for one in best.checks)
+    first = f"{words_of(best.levels)} is the smallest that meets every target: {figures}."
+    sentences = [first, *_second_choices(result)]
+    if result.not_tried == 0:
+        sentences.append(
+            f"Every cheaper configuration fails; the verdicts behind that hold together with at "
+            f"least {format_percent(result.confidence)} confidence{_given_monotone(result)}."
+        )
+    return sentences
+
+
+def _given_monotone(result: SizingResult) -> str:
+    return ", given that more is never worse" if result.inferred and result.is_monotone else ""
+
+
+def _second_choices(result: SizingResult) -> list[str]:
+    sentences = []
+    if result.equally_cheap:
+        names = "; ".join(words_of(one.levels) for one in result.equally_cheap[:_NAMED])
+        sentences.append(f"As cheap and also enough: {names}.")
+    if result.undecided:
+        names = "; ".join(
+            f"{words_of(one.levels)} ({', '.join(map(format_check, one.checks))})"
+            for one in result.undecided[:_NAMED]
+        )
+        sentences.append(f"Not told apart from a target, so perhaps enough as well: {names}.")
+    return sentences
+
+
+def _nothing_found(result: SizingResult) -> list[str]:
+    what = "No configuration is shown to meet" if result.undecided else "No configuration meets"
+    sentences = [f"{what} every target over the given factors."]
+    nearest = result.nearest
+    if nearest is None:
+        reasons = dict.fromkeys(one.note for one in result.trail if one.note)
+        return sentences + [f"None has figures: {reason}." for reason in list(reasons)[:1]]
+    figures = "; ".join(
+        f"{one.target.text} missed with {format_check(one)}"
+        for one in nearest.checks
+        if one.value is not None and not one.target.is_met_by(one.value)
+    )
+    sentences.append(
+        f"Nearest comes {words_of(nearest.levels)}: {figures or 'all met in the mean'}."
+    )
+    if nearest.bottleneck is not None:
+        sentences.append(f"There {nearest.bottleneck.evidence}.")
+    return [*sentences, *_second_choices(result)]
+
+
+def _caveats(result: SizingResult) -> list[str]:
+    sentences = []
+    if not result.is_monotone:
+        shown = "; ".join(result.contradictions[:_NAMED])
+        sentences.append(
+            f"More is not always better here ({shown}), so nothing was inferred from one "
+            "configuration to another."
+        )
+    if result.not_tried:
+        sentences.append(
+            f"{result.not_tried:,} configurations that are not dearer were not tried: allow more "
+            "with --most."
+        )
+    return sentences
+
+
+def cost_words(result: SizingResult) -> str:
+    """Return how the cost of a configuration is counted.
+
+    Examples
+    --------
+    >>> axes = [AxisUsed(name="servers", levels=[1, 2], weight=3.0, is_priced_by_value=True),
+    ...         AxisUsed(name="disk", levels=["hdd", "ssd"], weight=1.0, is_priced_by_value=False)]
+    >>> _cost_words(axes)
+    '3 x servers + place of disk'
+    """
+    return _cost_words(result.axes)
+
+
+def _cost_words(axes: Sequence[AxisUsed]) -> str:
+    return " + ".join(
+        f"{'' if axis.weight == 1.0 else format_quantity(axis.weight, '1') + ' x '}"
+        f"{'' if axis.is_priced_by_value else 'place of '}{axis.name}"
+        for axis in axes
+    )

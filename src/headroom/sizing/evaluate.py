@@ -1,0 +1,204 @@
+"""Running configurations: the runner of studies, its journal and its workers, with shared seeds.
+
+Every configuration is a point whose replications run with the same seeds (common random
+numbers), so that neighbours differ by their sizes and hardly by chance. Rows are durable: a
+search that was cut off, or that asks for another target, reuses what ran.
+
+Invariant: a configuration's rows depend on the system, its parameters and the seed alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from headroom.experiment.changes import Change
+from headroom.experiment.interrupt import Interrupt
+from headroom.experiment.journal import Journal
+from headroom.experiment.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.progress import Progress
+from headroom.experiment.runner import run_plan
+from headroom.experiment.seeds import digest, point_key
+from headroom.experiment.selection import Selection
+from headroom.experiment.study import Experiment, Replications, Study, WarmUp
+from headroom.experiment.system import System, Value
+from headroom.experiment.what_if import CHANGE_LEVEL, text_of
+from headroom.sizing.verdicts import Judgement, Rule
+
+EXPERIMENT = "size"
+SEED_KEY = "size"
+"""Key that the seeds of all configurations derive from: they share their random numbers."""
+
+
+class InterruptedSearchError(Exception):
+    """The user stopped the search; what ran is in the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is to be sized: a system, and how each of its runs is cut and judged.
+
+    Parameters
+    ----------
+    name
+        As the user named it.
+    system, setup, base
+        The loaded system and what it was loaded from.
+    config
+        Value of every parameter that is not varied.
+    warm_up
+        How the warm-up is cut.
+    """
+
+    name: str
+    system: System
+    setup: msgspec.Struct
+    base: Path
+    config: Mapping[str, Value]
+    warm_up: WarmUp = field(default_factory=WarmUp)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """Parameters and changes of one place of the space."""
+
+    config: Mapping[str, Value]
+    changes: tuple[Change, ...] = ()
+
+
+class Evaluator:
+    """Simulates configurations until the rule has a verdict about each.
+
+    Parameters
+    ----------
+    subject, rule
+        What is run, and when it is enough.
+    journal
+        Opened for writing.
+    seed
+        Seed of the search.
+    jobs
+        Simulations in parallel.
+    new_progress
+        Makes a progress for each batch.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        rule: Rule,
+        journal: Journal,
+        *,
+        seed: int,
+        jobs: int,
+        new_progress: Callable[[], Progress],
+    ) -> None:
+        self._subject = subject
+        self._rule = rule
+        self._journal = journal
+        self._seed = seed
+        self._jobs = jobs
+        self._new_progress = new_progress
+
+    def judge(self, configurations: Sequence[Configuration]) -> list[tuple[Judgement, list[int]]]:
+        """Return the judgement of each configuration, and the seeds that it rests on.
+
+        Raises
+        ------
+        InterruptedSearchError
+            The user stopped it.
+        """
+        points = tuple(point_of(self._subject, one) for one in configurations)
+        plan = self._plan(points)
+        outcome = run_plan(
+            plan,
+            self._journal,
+            stopping=self._rule,
+            jobs=self._jobs,
+            progress=self._new_progress(),
+            interrupt=Interrupt(),
+        )
+        if outcome.interrupted:
+            raise InterruptedSearchError
+        selection = Selection(plan, self._journal)
+        return [self._judged(plan.experiments[0], point, selection) for point in points]
+
+    def _judged(
+        self, experiment: PlannedExperiment, point: Point, selection: Selection
+    ) -> tuple[Judgement, list[int]]:
+        rows = selection.rows(experiment, point)
+        failed = [row for row in rows if row.state == "failed"]
+        if failed or not rows:
+            error = failed[0].error.partition("\n")[0] if failed else "no replication ran"
+            nothing = Judgement(
+                verdict="fails",
+                checks=[],
+                replications=len(rows),
+                bottleneck=None,
+                values={},
+                note=f"it cannot be run: {error}",
+            )
+            return nothing, [row.seed for row in rows]
+        found = self._rule.judge(experiment, [row.run for row in rows if row.run is not None])
+        return found, [row.seed for row in rows[: found.replications]]
+
+    def _plan(self, points: tuple[Point, ...]) -> Plan:
+        replications = Replications(
+            metric=self._rule.targets[0].metric,
+            half_width=0.5,
+            minimum=self._rule.minimum,
+            maximum=self._rule.maximum,
+        )
+        return _plan_of(self._subject, points, replications, seed=self._seed)
+
+
+def point_of(subject: Subject, one: Configuration) -> Point:
+    """Return a configuration as a point; all of them share their seeds."""
+    text = text_of(one.changes)
+    levels = {**one.config, **({CHANGE_LEVEL: text} if text else {})}
+    system = subject.system
+    content = [system.name, dict(one.config), system.fingerprint(one.config), text]
+    return Point(
+        experiment=EXPERIMENT,
+        key=point_key(EXPERIMENT, levels),
+        levels=levels,
+        config=one.config,
+        fingerprint=digest(content),
+        changes=one.changes,
+        seed_key=SEED_KEY,
+    )
+
+
+def plan_of(
+    subject: Subject, configs: Sequence[Mapping[str, Value]], rule: Replications, *, seed: int
+) -> Plan:
+    """Return a plan of unchanged configurations of a subject."""
+    points = tuple(point_of(subject, Configuration(config=config)) for config in configs)
+    return _plan_of(subject, points, rule, seed=seed)
+
+
+def _plan_of(subject: Subject, points: tuple[Point, ...], rule: Replications, *, seed: int) -> Plan:
+    spec = Experiment(
+        name=EXPERIMENT,
+        title=subject.name,
+        system={"name": subject.system.name},
+        replications=rule,
+        warm_up=subject.warm_up,
+    )
+    experiment = PlannedExperiment(
+        spec=spec,
+        system=subject.system,
+        setup=subject.setup,
+        base=subject.base,
+        factors=(),
+        points=points,
+        parameters=(),
+    )
+    return Plan(
+        study=Study(schema=1, name=EXPERIMENT, title="Sizing", seed=seed, experiments=[spec]),
+        folder=subject.base,
+        is_quick=False,
+        seed=seed,
+        experiments=(experiment,),
+    )

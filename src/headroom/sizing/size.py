@@ -1,0 +1,373 @@
+"""The search for the smallest configuration that meets its targets, and the trail of it.
+
+First a search on formulas alone says where the answer is to be expected. Then simulation settles:
+it starts there, looks at the neighbours below, and goes on until every cheaper configuration is
+excluded. A formula excludes a configuration by itself only where theory is exact, or where a
+throughput lies beyond what the operational laws allow by more than `BOUND_MARGIN`; the neighbours
+of the answer are simulated even then.
+
+Invariant: the result is a function of subject, targets, space, rule and seed; a resumed search
+gives the same one.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headroom.analysis.comparison import paired_difference
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.changes import Change, parse_change
+from headroom.experiment.run import FloatArray
+from headroom.experiment.system import Changeable, Forecast, Forecasts, Parameter, Value
+from headroom.sizing.evaluate import Configuration, Evaluator, Subject
+from headroom.sizing.result import Check, How, Trial
+from headroom.sizing.search import Search, Verdict
+from headroom.sizing.space import Axis, Place, Space
+from headroom.sizing.targets import Target
+from headroom.sizing.verdicts import Judgement
+
+BOUND_MARGIN = 0.1
+"""Relative room given to a bound where the model is not one that theory solves exactly."""
+ROUNDING = 1e-6
+"""Relative room given to an exact value."""
+WORSE = 0.02
+"""Relative loss from which more of something is called worse, where chance cannot explain it."""
+WORSE_CONFIDENCE = 0.999
+_GUESSED_BY_MEAN = {"_p50": 0.7, "_p95": 3.0, "_p99": 4.6}
+"""Percentile over mean of an exponential response time: a guess that guides and never decides."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """A place of the space that was looked at."""
+
+    place: Place
+    verdict: Verdict
+    how: How
+    why: str
+    checks: list[Check] = field(default_factory=list)
+    judgement: Judgement | None = None
+    seeds: list[int] = field(default_factory=list)
+    note: str = ""
+
+
+class Sizing:
+    """A search over a space of configurations.
+
+    Parameters
+    ----------
+    subject, space, targets
+        What is sized, over what, for what.
+    evaluator
+        Simulates configurations.
+    most
+        Configurations simulated at most.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        space: Space,
+        targets: Sequence[Target],
+        evaluator: Evaluator,
+        *,
+        most: int,
+    ) -> None:
+        self._subject = subject
+        self._targets = tuple(targets)
+        self._evaluator = evaluator
+        self._most = most
+        self._forecasts: dict[Place, Forecast] = {}
+        self.space = space
+        self.search = Search(space)
+        self.trail: list[Looked] = []
+        self.contradictions: list[str] = []
+        self.is_cut_short = False
+
+    def run(self) -> None:
+        """Search until nothing cheaper is left, or as many were simulated as are allowed."""
+        self._expect()
+        while batch := self._next_batch():
+            if self._simulated_count >= self._most:
+                self.is_cut_short = True
+                return
+            self._simulate(batch)
+
+    @property
+    def _simulated_count(self) -> int:
+        return sum(one.how == "simulation" for one in self.trail)
+
+    def configuration(self, place: Place) -> Configuration:
+        """Return the parameters and changes of a place."""
+        levels, changes = {}, []
+        for name, level in self.space.levels(place).items():
+            change = change_of(name, level)
+            if change is None:
+                levels[name] = level
+            else:
+                changes.append(change)
+        return Configuration(config={**self._subject.config, **levels}, changes=tuple(changes))
+
+    def forecast(self, place: Place) -> Forecast:
+        """Return what formulas say of a place, asked once."""
+        if place not in self._forecasts:
+            self._forecasts[place] = self._asked(place)
+        return self._forecasts[place]
+
+    def _asked(self, place: Place) -> Forecast:
+        system = self._subject.system
+        if not isinstance(system, Forecasts):
+            return Forecast()
+        one = self.configuration(place)
+        try:
+            return system.forecast(one.config, one.changes)
+        except HeadroomError:
+            return Forecast()
+
+    def _expect(self) -> None:
+        """Search on the forecasts alone, so that the simulation starts near the answer."""
+        virtual = Search(self.space)
+        while (place := virtual.next()) is not None:
+            guess = self._guess(place)
+            if guess is None:
+                return
+            virtual.record(place, "meets" if guess else "fails")
+            self.search.expect(place, meets=guess)
+
+    def _guess(self, place: Place) -> bool | None:
+        forecast = self.forecast(place)
+        if forecast.overload:
+            return False
+        if not forecast.values:
+            return None
+        guesses = [(target, guessed(target, forecast.values)) for target in self._targets]
+        return all(value is None or target.is_met_by(value) for target, value in guesses)
+
+    def _next_batch(self) -> list[tuple[Place, str]]:
+        """Return the next places to simulate with the reason; those that formulas settle are noted.
+
+        Below a configuration that is expected to meet the targets its neighbours are looked at in
+        the same go, because the answer needs them anyway.
+        """
+        while (place := self.search.next()) is not None:
+            if not self._screen(place):
+                return self._with_neighbours(place)
+        return [(place, "a formula excluded it: checked") for place in self._unsettled()]
+
+    def _with_neighbours(self, place: Place) -> list[tuple[Place, str]]:
+        if not self.search.open_places()[place]:
+            is_neighbour = place in self.search.unchecked()
+            return [(place, "neighbour below" if is_neighbour else "its failure excludes most")]
+        first = (place, "expected to be the smallest" if self._guess(place) else "excludes most")
+        if not self._guess(place):
+            return [first]
+        below = [
+            one
+            for one in self.space.below(place)
+            if one not in self.search.looked and not self._screen(one)
+        ]
+        room = max(self._most - self._simulated_count - 1, 0)
+        return [first, *((one, "neighbour below") for one in below[:room])]
+
+    def _unsettled(self) -> list[Place]:
+        """Return the neighbours below the answer that only a formula has excluded."""
+        base = self.search.best or self.space.top
+        by_formula = {one.place for one in self.trail if one.how == "formula"}
+        by_formula -= {one.place for one in self.trail if one.how == "simulation"}
+        return [place for place in (base, *self.space.below(base)) if place in by_formula]
+
+    def _screen(self, place: Place) -> bool:
+        """Note a place that needs no simulation; returns whether it is one."""
+        forecast = self.forecast(place)
+        if forecast.overload:
+            self._note(Looked(place, "fails", "overload", "formula", note=forecast.overload))
+            return True
+        for target in self._targets:
+            reason = excluded_by(target, forecast)
+            if reason:
+                value = forecast.values.get(target.metric)
+                checks = [Check(target=target, value=value, met=False)]
+                self._note(Looked(place, "fails", "formula", "formula", checks, note=reason))
+                return True
+        return False
+
+    def _simulate(self, batch: Sequence[tuple[Place, str]]) -> None:
+        found = self._evaluator.judge([self.configuration(place) for place, _ in batch])
+        for (place, why), (judgement, seeds) in zip(batch, found, strict=True):
+            self._note(
+                Looked(
+                    place,
+                    judgement.verdict,
+                    "simulation",
+                    why,
+                    checks=judgement.checks,
+                    judgement=judgement,
+                    seeds=seeds,
+                    note=judgement.note,
+                )
+            )
+        self._look_for_contradictions()
+
+    def _note(self, looked: Looked) -> None:
+        self.trail.append(looked)
+        self.search.record(looked.place, looked.verdict)
+
+    def _look_for_contradictions(self) -> None:
+        """Stop inferring as soon as more of something is seen to be worse."""
+        texts = [
+            f"{self.space.text(less)} meets the targets, {self.space.text(more)} does not"
+            for less, more in self.search.contradictions()
+        ]
+        texts += [text for text in self._worse_with_more() if text not in texts]
+        self.contradictions = texts
+        if texts and self.search.is_trusted:
+            self.search.distrust()
+
+    def _worse_with_more(self) -> list[str]:
+        settled = [one for one in self.trail if one.judgement is not None]
+        return [
+            text
+            for less in settled
+            for more in settled
+            if less.place in set(self.space.below(more.place))
+            for target in self._targets
+            if (text := self._worse(less, more, target))
+        ]
+
+    def _worse(self, less: Looked, more: Looked, target: Target) -> str:
+        """Return how a target suffers from more of something, nothing where it does not."""
+        if less.judgement is None or more.judgement is None:
+            return ""
+        one = less.judgement.values.get(target.metric)
+        other = more.judgement.values.get(target.metric)
+        if one is None or other is None or not _is_surely_worse(one, other, target):
+            return ""
+        return (
+            f"{target.metric} is worse with {self.space.text(more.place)} than with "
+            f"{self.space.text(less.place)}"
+        )
+
+
+def _is_surely_worse(less: FloatArray, more: FloatArray, target: Target) -> bool:
+    """Return whether pairs of one seed show a loss that neither chance nor size explains."""
+    count = min(less.size, more.size)
+    sign = -1.0 if target.is_floor else 1.0
+    found = paired_difference(
+        sign * more[:count], sign * less[:count], confidence=WORSE_CONFIDENCE
+    ).interval
+    size = abs(float(np.mean(less[:count])))
+    return found.low is not None and found.low > WORSE * size
+
+
+def change_of(name: str, level: Value) -> Change | None:
+    """Return the change that a factor such as ``station.cpu.servers`` makes, None for a parameter.
+
+    Examples
+    --------
+    >>> change_of("station.cpu.servers", 4).text, change_of("servers", 4)
+    ('station.cpu.servers=4', None)
+    """
+    return parse_change(f"{name}={level}") if name.startswith(("station.", "pool.")) else None
+
+
+def guessed(target: Target, values: Mapping[str, float]) -> float | None:
+    """Return what a metric is by formulas, a percentile perhaps guessed from the mean.
+
+    Examples
+    --------
+    >>> target = Target(metric="response_s_p95", unit="s", bound=1.0, is_floor=False)
+    >>> round(guessed(target, {"response_s_mean": 0.1}), 3)
+    0.3
+    """
+    if target.metric in values:
+        return values[target.metric]
+    for ending, times in _GUESSED_BY_MEAN.items():
+        mean = values.get(f"{target.metric.removesuffix(ending)}_mean")
+        if target.metric.endswith(ending) and mean is not None:
+            return times * mean
+    return None
+
+
+def excluded_by(target: Target, forecast: Forecast) -> str:
+    """Return why formulas exclude a configuration, nothing where they do not.
+
+    Examples
+    --------
+    >>> target = Target(metric="throughput", unit="1/s", bound=100.0, is_floor=True)
+    >>> excluded_by(target, Forecast(highest={"throughput": 95.0}))
+    ''
+    >>> excluded_by(target, Forecast(highest={"throughput": 80.0}))
+    'by the operational laws throughput cannot exceed 80'
+    """
+    value = forecast.values.get(target.metric)
+    if forecast.is_exact and value is not None and target.shortfall(value) > ROUNDING:
+        return f"{target.metric} is {value:.4g} by theory, {forecast.method}"
+    highest = forecast.highest.get(target.metric, math.inf)
+    margin = ROUNDING if forecast.is_exact else BOUND_MARGIN
+    if target.is_floor and highest * (1.0 + margin) < target.bound:
+        return f"by the operational laws {target.metric} cannot exceed {highest:.4g}"
+    return ""
+
+
+def check_axes(axes: Sequence[Axis], subject: Subject, parameters: Sequence[Parameter]) -> None:
+    """Raise `StudyError` where an axis is no parameter, has a wrong level, or changes nothing.
+
+    Parameters
+    ----------
+    axes
+        The factors.
+    subject
+        What is sized; its `config` lacks the parameters that are varied.
+    parameters
+        Those that the system declares.
+    """
+    declared = {parameter.name: parameter for parameter in parameters}
+    names = [axis.name for axis in axes]
+    double = next((name for name in names if names.count(name) > 1), None)
+    if double is not None:
+        raise StudyError(f"the factor {double!r} is given twice", cure="keep one of the two")
+    for axis in axes:
+        if axis.name in declared:
+            for level in axis.levels:
+                declared[axis.name].check(level)
+        elif change_of(axis.name, axis.levels[0]) is None:
+            raise _unknown(axis.name, declared)
+    changes = [
+        change
+        for axis in axes
+        for level in axis.levels
+        if (change := change_of(axis.name, level)) is not None
+    ]
+    if changes and not isinstance(subject.system, Changeable):
+        raise StudyError(
+            f"the system {subject.system.name!r} cannot change its stations and pools",
+            cure="name parameters of it instead",
+        )
+
+
+def _unknown(name: str, declared: Mapping[str, Parameter]) -> StudyError:
+    return StudyError(
+        f"the factor {name!r} is no parameter of the model",
+        cure=f"choose among {', '.join(declared) or 'none'}, or change the model itself: "
+        "station.NAME.servers, pool.NAME.tokens",
+    )
+
+
+def trial_of(space: Space, looked: Looked, number: int) -> Trial:
+    """Return a place that was looked at as plain data."""
+    judgement = looked.judgement
+    return Trial(
+        number=number,
+        levels=space.levels(looked.place),
+        cost=space.cost(looked.place),
+        verdict=looked.verdict,
+        how=looked.how,
+        why=looked.why,
+        checks=looked.checks,
+        replications=0 if judgement is None else judgement.replications,
+        seeds=looked.seeds,
+        bottleneck=None if judgement is None else judgement.bottleneck,
+        note=looked.note,
+    )

@@ -1,0 +1,313 @@
+"""The whole search on real models: against formulas, cut off and resumed, and without an answer."""
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from headroom.errors import StudyError
+from headroom.experiment import registry
+from headroom.experiment.journal import Journal
+from headroom.experiment.progress import Progress
+from headroom.experiment.system import Forecast, Value
+from headroom.sizing.conclusion import Question, conclude
+from headroom.sizing.evaluate import Evaluator, Subject
+from headroom.sizing.result import SizingResult
+from headroom.sizing.size import Sizing, check_axes, excluded_by
+from headroom.sizing.space import Axis, Space, parse_axis
+from headroom.sizing.targets import Target, parse_target
+from headroom.sizing.verdicts import Rule
+
+OPEN_QUEUE = """
+from typing import Annotated
+
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+
+def build(
+    *,
+    rate: Annotated[float, parameter(unit="1/s", source="assumed")] = 8.0,
+    servers: Annotated[int, parameter(unit="1", low=1, source="assumed")] = 1,
+) -> Model:
+    model = Model("queue", time_unit="s")
+    request = model.program("request")
+    request.use(model.station("server", servers=servers), exponential(1.0))
+    model.open_class("requests", request, interarrival=exponential(1.0 / rate))
+    return model
+"""
+THRASHING = '''
+from typing import Annotated
+
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+
+def build(*, threads: Annotated[int, parameter(unit="1", low=1, source="assumed")] = 1) -> Model:
+    """More threads serve more at a time, and each one slows all others down."""
+    model = Model("threads", time_unit="s")
+    request = model.program("request")
+    request.use(model.station("server", servers=threads), exponential(1.0 + 0.15 * threads**2))
+    model.closed_class("users", request, population=12, think=exponential(1.0))
+    return model
+'''
+
+
+def subject_of(setup: Mapping[str, Value], base: Path, **config: Value) -> Subject:
+    kind = registry.find_system("model")
+    typed = msgspec.convert(dict(setup), kind.setup_type)
+    system = kind.load(typed, base=base)
+    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
+    return Subject(
+        name="test", system=system, setup=typed, base=base, config={**defaults, **config}
+    )
+
+
+def size(
+    subject: Subject,
+    over: Sequence[str],
+    targets: Sequence[str],
+    *,
+    folder: Path,
+    weights: Mapping[str, float] | None = None,
+    seed: int = 1,
+    most: int = 100,
+    maximum: int = 60,
+) -> SizingResult:
+    axes = tuple(map(parse_axis, over))
+    kept = {n: v for n, v in subject.config.items() if n not in {axis.name for axis in axes}}
+    subject = Subject(
+        name=subject.name,
+        system=subject.system,
+        setup=subject.setup,
+        base=subject.base,
+        config=kept,
+    )
+    check_axes(axes, subject, subject.system.parameters())
+    space = Space(axes, weights or {axis.name: 1.0 for axis in axes})
+    levels = {n: v for n, v in space.levels(space.top).items() if "." not in n}
+    metrics = subject.system.metrics({**kept, **levels})
+    parsed = tuple(parse_target(text, metrics) for text in targets)
+    rule = Rule(targets=parsed, error=0.01, minimum=5, maximum=maximum)
+    with Journal.open(folder / "journal.sqlite", create=True) as journal:
+        evaluator = Evaluator(
+            subject,
+            rule,
+            journal,
+            seed=seed,
+            jobs=2,
+            new_progress=lambda: Progress(Console(file=io.StringIO())),
+        )
+        sizing = Sizing(subject, space, parsed, evaluator, most=most)
+        sizing.run()
+    question = Question(
+        subject="test", fixed=kept, targets=parsed, seed=seed, error=0.01, command="headroom size"
+    )
+    return conclude(question, sizing)
+
+
+def erlang_c(servers: int, load: float) -> float:
+    """Return the probability of waiting in M/M/c, by Erlang's recursion."""
+    blocked = 1.0
+    for count in range(1, servers + 1):
+        blocked = load * blocked / (count + load * blocked)
+    used = load / servers
+    return blocked / (1.0 - used * (1.0 - blocked))
+
+
+def mean_response_s(servers: int, load: float) -> float:
+    return 1.0 + erlang_c(servers, load) / (servers - load)
+
+
+def p95_s(servers: int, load: float) -> float:
+    """Return the 95th percentile of the response time of M/M/c with service rate 1."""
+    waits, rate = erlang_c(servers, load), servers - load
+
+    def exceeds(t: float) -> float:
+        if math.isclose(rate, 1.0):
+            return math.exp(-t) * (1.0 + waits * t)
+        delayed = (rate * math.exp(-t) - math.exp(-rate * t)) / (rate - 1.0)
+        return math.exp(-t) * (1.0 - waits) + waits * delayed
+
+    low, high = 0.0, 1000.0
+    for _ in range(100):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if exceeds(middle) > 0.05 else (low, middle)
+    return high
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Subject:
+    (tmp_path / "model.py").write_text(OPEN_QUEUE)
+    return subject_of({"file": "model.py", "completions": 20_000}, tmp_path)
+
+
+@pytest.mark.parametrize("limit_s", [1.1, 1.5])
+def test_the_fewest_servers_for_a_mean_response_are_those_of_erlang(
+    queue: Subject, tmp_path: Path, limit_s: float
+) -> None:
+    """Oracle: M/M/c with 8 Erlang of load; the smallest c with R below the limit."""
+    expected = next(c for c in range(9, 40) if mean_response_s(c, 8.0) <= limit_s)
+    found = size(queue, ["servers=1..40"], [f"response_s_mean<={limit_s}s"], folder=tmp_path)
+    assert found.best is not None
+    assert found.best.levels == {"servers": expected}
+    assert found.not_tried == 0
+    assert found.is_monotone
+
+
+def test_the_fewest_servers_for_a_percentile_are_those_of_the_exact_distribution(
+    queue: Subject, tmp_path: Path
+) -> None:
+    """Oracle: the response time of M/M/c; a limit half-way between two sizes, clear of both."""
+    limit_s = (p95_s(10, 8.0) + p95_s(11, 8.0)) / 2.0
+    found = size(queue, ["servers=1..40"], [f"response_s_p95<={limit_s:.6f}s"], folder=tmp_path)
+    assert found.best is not None
+    assert found.best.levels == {"servers": 11}
+
+
+def test_sizes_without_a_steady_state_are_excluded_and_never_simulated(
+    queue: Subject, tmp_path: Path
+) -> None:
+    found = size(queue, ["servers=4..9"], ["response_s_mean<=2.5s"], folder=tmp_path)
+    overloaded = [one for one in found.trail if one.how == "overload"]
+    assert overloaded
+    assert all(int(str(one.levels["servers"])) <= 8 and not one.replications for one in overloaded)
+    assert found.best is not None
+    assert found.best.levels == {"servers": 9}
+
+
+def machine_repair(servers: int, users: int, think_s: float) -> float:
+    """Return the throughput of `users` at `servers`, service time 1, by balance equations."""
+    weights = [1.0]
+    for busy in range(1, users + 1):
+        weights.append(weights[-1] * (users - busy + 1) / (think_s * min(busy, servers)))
+    total = sum(weights)
+    return sum(min(n, servers) * w for n, w in enumerate(weights)) / total
+
+
+def test_the_fewest_servers_of_an_interactive_system_are_those_of_the_exact_solution(
+    tmp_path: Path,
+) -> None:
+    """Oracle: machine repairman, as a change of the station of a registered model."""
+    users, target = 40, 3.5
+    expected = next(c for c in range(1, 20) if machine_repair(c, users, 10.0) >= target)
+    subject = subject_of(
+        {"model": "interactive", "completions": 20_000},
+        tmp_path,
+        users=users,
+        think_s=10.0,
+        service_s=1.0,
+    )
+    found = size(
+        subject, ["station.server.servers=1..16"], [f"throughput>={target}/s"], folder=tmp_path
+    )
+    assert found.best is not None
+    assert found.best.levels == {"station.server.servers": expected}
+
+
+def test_two_factors_and_their_costs_decide_together(tmp_path: Path) -> None:
+    """Oracle: 30 jobs/s need 0.6 processors and 3 disks at full load; dear processors are saved."""
+    subject = subject_of({"model": "central_server", "completions": 5_000}, tmp_path, jobs=64)
+    found = size(
+        subject,
+        ["cpus=1..4", "disks=1..8"],
+        ["throughput>=30/s"],
+        folder=tmp_path,
+        weights={"cpus": 5.0, "disks": 1.0},
+    )
+    assert found.best is not None
+    assert found.best.levels == {"cpus": 1, "disks": 4}
+    assert found.best.cost == 9.0
+    fewer = [one for one in found.trail if one.levels == {"cpus": 1, "disks": 3}]
+    assert fewer[-1].how == "simulation", "the neighbour below is simulated, formula or not"
+    assert fewer[-1].verdict == "fails"
+
+
+def test_a_search_gives_the_same_answer_twice_and_reuses_every_replication(
+    queue: Subject, tmp_path: Path
+) -> None:
+    first = size(queue, ["servers=1..40"], ["response_s_p95<=3.3s"], folder=tmp_path)
+    with Journal.open(tmp_path / "journal.sqlite", create=False) as journal:
+        rows = journal.row_count()
+    again = size(queue, ["servers=1..40"], ["response_s_p95<=3.3s"], folder=tmp_path)
+    with Journal.open(tmp_path / "journal.sqlite", create=False) as journal:
+        assert journal.row_count() == rows
+    assert again == first
+    other = size(queue, ["servers=1..40"], ["response_s_p95<=3.3s"], folder=tmp_path, seed=2)
+    assert other.best is not None
+    assert first.best is not None
+    assert other.best.levels == first.best.levels
+
+
+def test_all_configurations_share_their_seeds(queue: Subject, tmp_path: Path) -> None:
+    found = size(queue, ["servers=9..12"], ["response_s_mean<=1.2s"], folder=tmp_path)
+    simulated = [one for one in found.trail if one.how == "simulation"]
+    assert len(simulated) >= 2
+    shortest = min(len(one.seeds) for one in simulated)
+    assert len({tuple(one.seeds[:shortest]) for one in simulated}) == 1
+
+
+def test_a_target_that_nothing_meets_says_what_comes_nearest_and_what_limits(
+    tmp_path: Path,
+) -> None:
+    subject = subject_of({"model": "central_server", "completions": 5_000}, tmp_path, jobs=64)
+    found = size(subject, ["disks=1..3"], ["throughput>=50/s"], folder=tmp_path)
+    assert not found.is_found
+    assert found.nearest is not None
+    assert found.nearest.levels == {"disks": 3}
+    text = " ".join(found.statement)
+    assert "No configuration meets" in text
+    assert "disks = 3" in text
+    assert "disk" in text.split("There ")[1]
+
+
+def test_where_more_is_worse_nothing_is_inferred(tmp_path: Path) -> None:
+    """2 threads are faster than 1 and 12: the top fails, its neighbour is better than it."""
+    (tmp_path / "model.py").write_text(THRASHING)
+    subject = subject_of({"file": "model.py", "completions": 4_000}, tmp_path)
+    found = size(subject, ["threads=1..12"], ["throughput>=1.15/s"], folder=tmp_path)
+    assert not found.is_monotone
+    assert found.contradictions
+    assert found.best is not None
+    assert found.best.levels == {"threads": 2}
+    assert found.inferred == 0
+    assert "not always better" in " ".join(found.statement)
+
+
+def test_a_search_that_was_cut_short_says_what_it_did_not_try(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(THRASHING)
+    subject = subject_of({"file": "model.py", "completions": 2_000}, tmp_path)
+    found = size(subject, ["threads=1..12"], ["throughput>=1.15/s"], folder=tmp_path, most=3)
+    assert found.not_tried > 0
+    assert "were not tried" in " ".join(found.statement)
+
+
+def test_a_formula_that_is_no_theorem_excludes_by_its_bound_and_a_margin_only() -> None:
+    target = Target(metric="throughput", unit="1/s", bound=100.0, is_floor=True)
+    rough = Forecast(values={"throughput": 1.0}, highest={"throughput": 95.0})
+    assert excluded_by(target, rough) == ""
+    exact = Forecast(values={"throughput": 99.0}, is_exact=True, method="exact (M/M/c)")
+    assert "by theory" in excluded_by(target, exact)
+    assert excluded_by(target, Forecast(highest={"throughput": 90.0}))
+
+
+@pytest.mark.parametrize(
+    ("axes", "why"),
+    [
+        ((Axis("serverz", (1,)),), "no parameter"),
+        ((Axis("servers", (1,)), Axis("servers", (2,))), "given twice"),
+        ((Axis("servers", (0, 1)),), "below its lowest value"),
+        ((Axis("servers", ("many",)),), "its type is int"),
+        ((Axis("station.server.tokens", (1,)),), "a station has no tokens"),
+    ],
+)
+def test_an_impossible_factor_is_refused_before_anything_runs(
+    queue: Subject, axes: tuple[Axis, ...], why: str
+) -> None:
+    with pytest.raises(StudyError, match=why) as caught:
+        check_axes(axes, queue, queue.system.parameters())
+    assert caught.value.cure

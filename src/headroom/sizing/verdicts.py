@@ -1,0 +1,159 @@
+"""Does a configuration meet its targets? A sequential test over replications.
+
+After 5, 8, 12, 18 ... replications each target is compared with the Student-t interval of its
+metric. The error that is allowed for one configuration is shared among all targets and all looks
+(Bonferroni), so the verdict holds at its confidence however often it was looked at. A
+configuration whose intervals still hold a bound at the last look stays undecided.
+
+Invariant: the verdict is a function of the replications in their order, so that a resumed search
+comes to the same one.
+
+Sources: sequential looks and shared errors as in Law, *Simulation Modeling and Analysis* (2015),
+sections 9.4 and 9.7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headroom.analysis.point import PointSummary, summarise
+from headroom.analysis.results import Bottleneck
+from headroom.analysis.stopping import looks
+from headroom.experiment.plan import PlannedExperiment, Point
+from headroom.experiment.run import FloatArray, Run
+from headroom.sizing.result import Check
+from headroom.sizing.search import Verdict
+from headroom.sizing.targets import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What the replications of a configuration say.
+
+    Parameters
+    ----------
+    verdict
+        ``"undecided"`` where more replications are needed, or the last look did not tell.
+    checks
+        Each target with its interval.
+    replications
+        Replications that were looked at.
+    bottleneck
+        What limits.
+    values
+        Metric of each target to its value per replication, for paired comparisons.
+    note
+        Why there are no figures.
+    """
+
+    verdict: Verdict
+    checks: list[Check]
+    replications: int
+    bottleneck: Bottleneck | None
+    values: dict[str, FloatArray]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """When a configuration meets its targets; also the stopping rule of its replications.
+
+    Parameters
+    ----------
+    targets
+        All must be met.
+    error
+        Probability of a wrong verdict about one configuration, between 0 and 1.
+    minimum, maximum
+        Replications at the first and the last look.
+    """
+
+    targets: tuple[Target, ...]
+    error: float
+    minimum: int
+    maximum: int
+
+    @property
+    def interval_confidence(self) -> float:
+        """Confidence of each two-sided interval: an error on one side only misleads.
+
+        Examples
+        --------
+        >>> target = Target(metric="throughput", unit="1/s", bound=1.0, is_floor=True)
+        >>> Rule(targets=(target,), error=0.02, minimum=5, maximum=8).interval_confidence
+        0.98
+        """
+        return 1.0 - 2.0 * self.error / (len(self.targets) * len(self._looks()))
+
+    def _looks(self) -> list[int]:
+        return list(looks(minimum=self.minimum, maximum=self.maximum))
+
+    def judge(self, experiment: PlannedExperiment, runs: Sequence[Run]) -> Judgement:
+        """Return the verdict at the first look that decides, else at the last one so far."""
+        passed = [look for look in self._looks() if look <= len(runs)] or [len(runs)]
+        for look in passed:
+            found = self._at(experiment, runs[:look])
+            if found.verdict != "undecided":
+                break
+        return found
+
+    def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
+        """Return whether a configuration is undecided; see `runner.StoppingRule`."""
+        del point
+        return len(runs) < self.maximum and self.judge(experiment, runs).verdict == "undecided"
+
+    def next_look(self, experiment: PlannedExperiment, count: int) -> int:
+        """Return the number of replications, above `count`, at which the rule looks next."""
+        del experiment
+        return next((look for look in self._looks() if look > count), count + 1)
+
+    def _at(self, experiment: PlannedExperiment, runs: Sequence[Run]) -> Judgement:
+        summary = summarise(experiment, runs)
+        checks = [self._check(target, summary) for target in self.targets]
+        note = _why_no_figures(summary)
+        return Judgement(
+            verdict="fails" if note else _verdict_of(checks),
+            checks=checks,
+            replications=len(runs),
+            bottleneck=summary.bottleneck,
+            values={
+                target.metric: summary.samples[target.metric].values
+                for target in self.targets
+                if target.metric in summary.samples and len(summary.windows) == len(runs)
+            },
+            note=note,
+        )
+
+    def _check(self, target: Target, summary: PointSummary) -> Check:
+        sample = summary.samples.get(target.metric)
+        if sample is None:
+            return Check(target=target, value=None)
+        interval = sample.interval(confidence=self.interval_confidence)
+        return Check(
+            target=target,
+            value=interval.value,
+            low=interval.low,
+            high=interval.high,
+            met=_is_met(target, interval.low, interval.high),
+        )
+
+
+def _is_met(target: Target, low: float | None, high: float | None) -> bool | None:
+    if low is None or high is None:
+        return None
+    both = {target.is_met_by(low), target.is_met_by(high)}
+    return both.pop() if len(both) == 1 else None
+
+
+def _verdict_of(checks: Sequence[Check]) -> Verdict:
+    """Return ``fails`` as soon as one target is surely missed, ``meets`` once all are met."""
+    if any(check.met is False for check in checks):
+        return "fails"
+    return "meets" if all(check.met for check in checks) else "undecided"
+
+
+def _why_no_figures(summary: PointSummary) -> str:
+    if summary.samples:
+        return ""
+    if summary.cut is not None and not summary.cut.is_steady:
+        return summary.cut.note
+    return summary.faults[0] if summary.faults else "no replication gave a figure"

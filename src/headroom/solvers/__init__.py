@@ -1,0 +1,23 @@
+"""Solvers: what a formula says of a model, beside what the simulator says.
+
+`solve` answers a `headroom.simulation.Model` exactly where theory can (product-form networks and
+a few queues of their own) and approximately elsewhere, and says which, with the reasons. See
+docs/background/solvers.md for the methods and their sources.
+"""
+
+from headroom.solvers.bounds import Bounds
+from headroom.solvers.errors import SolverError
+from headroom.solvers.network import Network, network_of
+from headroom.solvers.solution import ClassSolution, Solution, StationSolution
+from headroom.solvers.solve import solve
+
+__all__ = [
+    "Bounds",
+    "ClassSolution",
+    "Network",
+    "Solution",
+    "SolverError",
+    "StationSolution",
+    "network_of",
+    "solve",
+]

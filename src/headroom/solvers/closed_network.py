@@ -1,0 +1,205 @@
+"""Closed and mixed networks: which method, and from its arrays back to stations and classes.
+
+One class goes to convolution, several to mean value analysis or, with several servers, to
+convolution over the lattice of populations; what would take too long, or is no product form, to
+Linearizer.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from headroom.solvers.approximate import Centres, Loads, fixed_point, linearized
+from headroom.solvers.bounds import asymptotic_throughput
+from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray
+from headroom.solvers.convolution import convolution_work, convolve
+from headroom.solvers.errors import assert_within
+from headroom.solvers.forks import walk_time_s
+from headroom.solvers.mva import mean_value_analysis, mva_work
+from headroom.solvers.network import PRIORITY, SHARED, Network
+from headroom.solvers.solution import ROUNDING
+
+WORK_LIMIT = 2e8
+"""Multiplications up to which an exact solution is looked for: about a second."""
+LATTICE_LIMIT = 2_000_000
+"""Populations of a lattice at most, for several classes: its memory."""
+LINEARIZER_LIMIT = 400
+"""Stations x classes squared up to which Linearizer is used; beyond it Bard-Schweitzer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Answer:
+    """Throughput of each class, and wait of one visit and jobs, shape (stations, classes)."""
+
+    method: str
+    throughput_per_s: FloatArray
+    wait_s: FloatArray
+    jobs: FloatArray
+
+
+def closed_part(network: Network) -> Closed:
+    """Return the closed classes at the stations where jobs can wait, the rest as think time."""
+    columns, rows = network.closed, network.queues
+    demands = network.demand_s
+    delays = np.array([station.is_delay for station in network.stations], dtype=np.bool_)
+    think = [
+        network.classes[r].think_s + network.classes[r].delay_s + demands[delays, r].sum()
+        for r in columns
+    ]
+    offered = demands @ network.rate_per_s
+    return Closed(
+        demand_s=demands[np.ix_(rows, columns)],
+        servers=np.array([network.stations[k].servers for k in rows]),
+        think_s=np.array(think, dtype=np.float64),
+        population=np.array([network.classes[r].population for r in columns], dtype=np.int64),
+        open_load=offered[rows],
+    )
+
+
+def too_costly(part: Closed) -> str:
+    """Return why an exact solution is not looked for, empty where it is."""
+    work = mva_work(part) if uses_mva(part) else convolution_work(part)
+    if len(part.population) > 1 and part.lattice_size > LATTICE_LIMIT:
+        return (
+            f"an exact solution runs over {part.lattice_size:.3g} populations, more than "
+            f"{LATTICE_LIMIT:.3g}"
+        )
+    if work > WORK_LIMIT:
+        return (
+            f"an exact solution takes about {work:.2g} multiplications, more than {WORK_LIMIT:.2g}"
+        )
+    return ""
+
+
+def uses_mva(part: Closed) -> bool:
+    """Return whether mean value analysis is the exact method for this network."""
+    return len(part.population) > 1 and bool((part.servers == 1).all())
+
+
+def solve_exactly(network: Network) -> Answer:
+    """Return the exact answer of a product-form network."""
+    part = closed_part(network)
+    found = mean_value_analysis(part) if uses_mva(part) else convolve(part)
+    _assert_bounds(part, found)
+    method = "mean value analysis" if uses_mva(part) else "convolution"
+    return _spread(network, part, found, method)
+
+
+def _assert_bounds(part: Closed, found: ClosedAnswer) -> None:
+    """Panic where a figure leaves the asymptotic bounds, or jobs are lost."""
+    left = part.servers - part.open_load
+    for r, throughput in enumerate(found.throughput_per_s):
+        population, think = int(part.population[r]), float(part.think_s[r])
+        _, high = asymptotic_throughput(
+            part.demand_s[:, r], left, population=population, think_s=think
+        )
+        low = 0.0
+        if len(part.population) == 1:
+            slowest = part.demand_s[:, r] * part.servers / left
+            low, _ = asymptotic_throughput(slowest, left, population=population, think_s=think)
+        assert_within(float(throughput), low, high, what=f"throughput of class {r}")
+        present = float(found.jobs[:, r].sum() + throughput * think)
+        assert_within(present, population * (1 - 1e-6), population * (1 + 1e-6), what="jobs")
+
+
+def _spread(network: Network, part: Closed, found: ClosedAnswer, method: str) -> Answer:
+    """Return the answer for all stations and classes, open ones included."""
+    throughput = network.rate_per_s.copy()
+    throughput[network.closed] = found.throughput_per_s
+    demands = network.demand_s
+    jobs = demands * throughput
+    for place, row in enumerate(network.queues):
+        jobs[row, network.closed] = found.jobs[place]
+        offered = part.open_load[place]
+        if offered > 0:
+            jobs[row, network.open] *= found.open_jobs[place] / offered
+    return Answer(
+        method=method,
+        throughput_per_s=throughput,
+        wait_s=station_waits(network, throughput, jobs),
+        jobs=jobs,
+    )
+
+
+def station_waits(network: Network, throughput: FloatArray, jobs: FloatArray) -> FloatArray:
+    """Return the mean wait of a visit by Little's law, shape (stations, classes)."""
+    rates = network.visits * throughput
+    response = np.divide(jobs, rates, out=np.zeros_like(jobs), where=rates > 0)
+    waits = np.where(rates > 0, response - network.service_s, 0.0)
+    return np.where(waits > ROUNDING * response, waits, 0.0)
+
+
+def solve_approximately(network: Network) -> Answer:
+    """Return Linearizer's answer, with corrections for what is not product form."""
+    centres, loads = _centres(network), _loads(network)
+    size = centres.visits.shape[0] * centres.visits.shape[1] ** 2
+    is_small = size <= LINEARIZER_LIMIT
+    state = (linearized if is_small else fixed_point)(centres, loads)
+    jobs = network.demand_s * state.throughput
+    jobs[network.queues] = state.jobs
+    name = "Linearizer" if is_small else "Bard-Schweitzer"
+    return Answer(
+        method=name + _corrections(network),
+        throughput_per_s=state.throughput,
+        wait_s=station_waits(network, state.throughput, jobs),
+        jobs=jobs,
+    )
+
+
+def _corrections(network: Network) -> str:
+    has_many = any(1 < network.stations[row].servers < math.inf for row in network.queues)
+    return ", several servers by Erlang's C after Rolia and Sevcik" if has_many else ""
+
+
+def _centres(network: Network) -> Centres:
+    rows = network.queues
+    stations = [network.stations[row] for row in rows]
+    urgency = np.array([[one.priority for one in network.classes]] * len(rows))
+    knows = np.array([one.discipline in PRIORITY for one in stations], dtype=np.bool_)
+    return Centres(
+        visits=network.visits[rows],
+        service_s=network.service_s[rows],
+        service_c2=network.service_c2[rows],
+        servers=np.array([one.servers for one in stations]),
+        is_shared=np.array([one.discipline in SHARED for one in stations], dtype=np.bool_),
+        urgency=np.where(knows[:, None], urgency.reshape(len(rows), -1), 0.0),
+        is_preemptive=np.array(
+            [one.discipline == "priority_preempt" for one in stations], dtype=np.bool_
+        ),
+    )
+
+
+def _loads(network: Network) -> Loads:
+    names = [station.name for station in network.stations]
+    rows = {row: place for place, row in enumerate(network.queues)}
+
+    def cycle(column: int, residence: FloatArray) -> float:
+        visits = network.visits[:, column]
+        response = {
+            name: (
+                residence[rows[row]] / visits[row]
+                if row in rows and visits[row] > 0
+                else network.service_s[row, column]
+            )
+            for row, name in enumerate(names)
+        }
+        one = network.classes[column]
+        return walk_time_s(response, sequence=one.sequence, delay_s=one.delay_s, joins=one.joins)
+
+    return Loads(
+        population=np.array([one.population for one in network.classes], dtype=np.int64),
+        rate_per_s=network.rate_per_s,
+        think_s=np.array([one.think_s for one in network.classes]),
+        cycle=cycle,
+    )
+
+
+def saturated(network: Network) -> list[str]:
+    """Return the stations for which open classes ask more than they can do, with their load."""
+    offered = network.demand_s @ network.rate_per_s
+    return [
+        f"{station.name!r} ({offered[row] / station.servers:.3g} for each server)"
+        for row, station in enumerate(network.stations)
+        if not station.rejects and not station.is_delay and offered[row] >= station.servers
+    ]

@@ -1,0 +1,277 @@
+"""A queueing network, extracted from a model: stations, classes, visits, demands, routes.
+
+All times are seconds. Rows are stations, columns classes, in the order of the model.
+
+Invariant: everything that the numbers here leave out is named in `reasons`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headroom.simulation import Model
+from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.solvers.arrivals import Arrivals, arrivals_of
+from headroom.solvers.closed import FloatArray
+from headroom.solvers.errors import SolverError
+from headroom.solvers.moments import Moments, moments_of
+from headroom.solvers.tree import Data, trees_of
+from headroom.solvers.walk import Hold, Join, Use, Walk
+
+SHARED = frozenset({"ps", "lcfs_preempt", "infinite"})
+"""Disciplines whose stations are insensitive to the law of the service time."""
+INDIFFERENT = frozenset({"fcfs", "lcfs", "random"})
+"""Disciplines that do not look at the service time: one mean wait for all of them."""
+PRIORITY = frozenset({"priority", "priority_preempt"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Centre:
+    """A station: `servers` is infinite where nobody waits; the rest is as the model says it."""
+
+    name: str
+    servers: float
+    discipline: str
+    limit: int | None
+    places: float
+    """Jobs that fit in, those in service counted; infinite without a limit."""
+    rejects: bool
+    batch: bool
+    speeds: tuple[float, ...]
+    breaks: bool
+
+    @property
+    def is_delay(self) -> bool:
+        """True where every job is served at once."""
+        return math.isinf(self.servers)
+
+    @property
+    def capacity(self) -> float:
+        """Work (s) that all servers together do in a second."""
+        return sum(self.speeds) if self.speeds else self.servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobClass:
+    """A class of jobs: closed with a population, or open with arrivals."""
+
+    name: str
+    population: int
+    """0 for an open class."""
+    think_s: float
+    rate_per_s: float
+    arrivals: Arrivals
+    priority: float
+    delay_s: float
+    """Time of one walk that passes at no station, outside forks."""
+    joins: tuple[Join, ...]
+    sequence: Mapping[str, float]
+    """Visits of one walk outside forks, by station."""
+    holds: Mapping[str, Hold]
+    uses: tuple[Use, ...]
+    flows: Mapping[tuple[str, str], float]
+
+    @property
+    def is_open(self) -> bool:
+        """True for a class that arrives from outside."""
+        return self.population == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Network:
+    """A queueing network.
+
+    Parameters
+    ----------
+    name
+        Name of the model.
+    stations, classes
+        In the order of the model.
+    visits, service_s, service_c2
+        Shape (stations, classes): visits of one walk, mean and squared coefficient of variation
+        of the service of one visit.
+    pools
+        Tokens of each pool that some class may have to wait for.
+    reasons
+        What of the model these numbers leave out, each with its line.
+    """
+
+    name: str
+    stations: tuple[Centre, ...]
+    classes: tuple[JobClass, ...]
+    visits: FloatArray
+    service_s: FloatArray
+    service_c2: FloatArray
+    pools: Mapping[str, int]
+    reasons: tuple[str, ...]
+
+    @property
+    def demand_s(self) -> FloatArray:
+        """Shape (stations, classes): service time of one walk."""
+        return self.visits * self.service_s
+
+    @property
+    def closed(self) -> list[int]:
+        """Columns of the closed classes."""
+        return [place for place, one in enumerate(self.classes) if not one.is_open]
+
+    @property
+    def open(self) -> list[int]:
+        """Columns of the open classes."""
+        return [place for place, one in enumerate(self.classes) if one.is_open]
+
+    @property
+    def rate_per_s(self) -> FloatArray:
+        """Shape (classes,): arrivals per second, 0 for closed classes."""
+        return np.array([one.rate_per_s for one in self.classes])
+
+    @property
+    def queues(self) -> list[int]:
+        """Rows of the stations at which jobs can wait."""
+        return [place for place, one in enumerate(self.stations) if not one.is_delay]
+
+
+def network_of(model: Model) -> Network:
+    """Return the queueing network of a model.
+
+    Raises
+    ------
+    SimulationError
+        The model contradicts itself.
+    SolverError
+        A mean time cannot be computed, so there is no network to solve.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("shop", time_unit="ms")
+    >>> disk = model.station("disk")
+    >>> request = model.program("request")
+    >>> with request.loop(3):
+    ...     request.use(disk, exponential(5))
+    >>> model.closed_class("users", request, population=10, think=exponential(100))
+    >>> float(network_of(model).demand_s[0, 0])
+    0.015
+    """
+    data: Data = model.to_data()
+    unit_s = SECONDS_PER_UNIT[model.time_unit]
+    trees = trees_of(model, data)
+    initial = {one["name"]: Moments(one["initial"], 0.0) for one in data.get("attributes", ())}
+    walks = []
+    for one in data["classes"]:
+        walk = Walk(trees, dict(initial))
+        walk.run(one["program"])
+        _refuse_unknown(model.name, walk)
+        walks.append(walk)
+    stations = tuple(_centre(one, data) for one in data["stations"])
+    classes = tuple(
+        _job_class(one, walk, unit_s) for one, walk in zip(data["classes"], walks, strict=True)
+    )
+    visits, service, c2 = _tables(stations, walks, unit_s)
+    pools = _binding_pools(data, classes)
+    reasons = [reason for walk in walks for reason in walk.reasons]
+    return Network(
+        name=model.name,
+        stations=stations,
+        classes=classes,
+        visits=visits,
+        service_s=service,
+        service_c2=c2,
+        pools=pools,
+        reasons=tuple(dict.fromkeys(reasons)),
+    )
+
+
+def _refuse_unknown(name: str, walk: Walk) -> None:
+    if walk.unknown:
+        raise SolverError(
+            f"model {name!r} cannot be solved: {walk.unknown}",
+            cure="simulate it, or give that step a distribution",
+        )
+
+
+def _centre(data: Data, model: Data) -> Centre:
+    discipline = str(data.get("discipline", "fcfs"))
+    servers = math.inf if discipline == "infinite" else float(data["servers"])
+    buffer = data.get("buffer")
+    batch = data.get("batch")
+    return Centre(
+        name=data["name"],
+        servers=servers,
+        discipline=discipline,
+        limit=data.get("limit"),
+        places=math.inf if buffer is None else servers + float(buffer),
+        rejects=data.get("when_full") == "reject",
+        batch=batch is not None and (batch["least"], batch["most"]) != (1, 1),
+        speeds=tuple(float(speed) for speed in data.get("speeds") or ()),
+        breaks=any(one["station"] == data["name"] for one in model.get("breakdowns", ())),
+    )
+
+
+def _job_class(data: Data, walk: Walk, unit_s: float) -> JobClass:
+    is_closed = data["kind"] == "closed"
+    think = moments_of(data["think"], {}).mean if is_closed and data["think"] else 0.0
+    arrivals = Arrivals(rate=0.0, c2=1.0) if is_closed else arrivals_of(data)
+    return JobClass(
+        name=data["name"],
+        population=int(data["population"]) if is_closed else 0,
+        think_s=think * unit_s,
+        rate_per_s=arrivals.rate / unit_s,
+        arrivals=arrivals,
+        priority=float(data.get("priority", 0)),
+        delay_s=walk.whole.delay * unit_s,
+        joins=tuple(_in_seconds(join, unit_s) for join in walk.whole.joins),
+        sequence=walk.whole.visits,
+        holds={name: _hold_in_seconds(hold, unit_s) for name, hold in walk.holds.items()},
+        uses=tuple(walk.uses),
+        flows=walk.flows,
+    )
+
+
+def _in_seconds(join: Join, unit_s: float) -> Join:
+    for arm in join.arms:
+        arm.delay *= unit_s
+        arm.joins = [_in_seconds(inner, unit_s) for inner in arm.joins]
+    return join
+
+
+def _hold_in_seconds(hold: Hold, unit_s: float) -> Hold:
+    hold.delay *= unit_s
+    return hold
+
+
+def _tables(
+    stations: Sequence[Centre], walks: Sequence[Walk], unit_s: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return visits, mean service (s) and its c2, all uses of a station by a class mixed."""
+    rows = {one.name: place for place, one in enumerate(stations)}
+    shape = (len(stations), len(walks))
+    visits, total, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for column, walk in enumerate(walks):
+        for use in walk.uses:
+            row = rows[use.station]
+            speed = _mean_speed(stations[row])
+            visits[row, column] += use.mass
+            total[row, column] += use.mass * use.service.mean / speed
+            square[row, column] += use.mass * use.service.second / speed**2
+    safe = np.where(visits > 0, visits, 1.0)
+    service, second = total / safe, square / safe
+    c2 = np.where(service > 0, second / np.where(service > 0, service, 1.0) ** 2 - 1, 0.0)
+    return visits, service * unit_s, np.maximum(c2, 0.0)
+
+
+def _mean_speed(station: Centre) -> float:
+    return sum(station.speeds) / len(station.speeds) if station.speeds else 1.0
+
+
+def _binding_pools(data: Data, classes: Sequence[JobClass]) -> dict[str, int]:
+    """Return the pools whose tokens can run out, and how many they have."""
+    found = {}
+    for pool in data["pools"]:
+        users = [one for one in classes if pool["name"] in one.holds]
+        most = sum(one.population * one.holds[pool["name"]].most_tokens for one in users)
+        if users and (any(one.is_open for one in users) or most > pool["tokens"]):
+            found[pool["name"]] = int(pool["tokens"])
+    return found

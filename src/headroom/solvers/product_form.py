@@ -1,0 +1,95 @@
+"""Is a network product form? Every reason why not, each with the place that it comes from.
+
+Checked are the conditions of Baskett, Chandy, Muntz and Palacios (1975) in the generality of Kelly
+(1979), *Reversibility and Stochastic Networks*, chapter 3: at a station that serves in an order
+that does not look at service times, all of them are exponential with one mean; at a station that
+shares or preempts the latest, any law will do; Poisson arrivals; routes that do not depend on
+state; no limits, no priorities, nothing held or waited for at two places at the same time.
+"""
+
+import math
+from collections.abc import Iterator
+
+from headroom.solvers.network import INDIFFERENT, PRIORITY, Centre, JobClass, Network
+
+SAME = 1e-9
+"""Relative difference up to which two means are one."""
+SHOWN = 3
+"""Lines shown for one reason; the rest is counted."""
+
+
+def reasons_against(network: Network) -> list[str]:
+    """Return why the network is not product form; nothing where it is."""
+    found = list(network.reasons)
+    for row, station in enumerate(network.stations):
+        if (network.visits[row] > 0).any():
+            found += structure_reasons(network, station)
+            found += law_reasons(network, row)
+    for one in network.classes:
+        if one.arrivals.reason:
+            found.append(f"class {one.name!r}: {one.arrivals.reason}")
+    for pool in network.pools:
+        line = next(one.holds[pool].location for one in network.classes if pool in one.holds)
+        found.append(f"{line}: jobs hold and wait for tokens of pool {pool!r}")
+    return found
+
+
+def structure_reasons(network: Network, station: Centre) -> list[str]:
+    """Return what of a station itself, whatever is asked of it, no product form knows."""
+    closed_jobs = math.fsum(one.population for one in network.classes)
+    most = math.inf if any(one.is_open for one in network.classes) else closed_jobs
+    where = f"station {station.name!r}"
+    found = []
+    if station.limit is not None and station.limit < most:
+        found.append(f"{where}: at most {station.limit} jobs share the servers, the rest waits")
+    if station.places < most:
+        what = "turned away" if station.rejects else "held up (blocking)"
+        found.append(f"{where}: has {station.places:g} places; who comes when it is full is {what}")
+    if len(set(station.speeds)) > 1:
+        found.append(f"{where}: servers of different speeds")
+    if station.batch:
+        found.append(f"{where}: serves several jobs at once")
+    if station.breaks:
+        found.append(f"{where}: servers break down")
+    return found
+
+
+def law_reasons(network: Network, row: int) -> list[str]:
+    """Return what the service times and the priorities at a station have against product form."""
+    station = network.stations[row]
+    uses = [
+        (one, use) for one in network.classes for use in one.uses if use.station == station.name
+    ]
+    found = []
+    if station.discipline in PRIORITY and len({one.priority for one, _ in uses}) > 1:
+        found.append(f"station {station.name!r}: classes of different priority")
+    if station.discipline not in INDIFFERENT | PRIORITY or station.is_delay:
+        return found
+    not_exponential = [use.location for _, use in uses if not use.service.is_exponential]
+    if not_exponential:
+        found.append(
+            f"{_places(not_exponential)}: service at {station.name!r} "
+            f"({station.discipline}) is not exponential"
+        )
+    means = [use.service.mean for _, use in uses]
+    if max(means) - min(means) > SAME * max(means):
+        found.append(
+            f"{_places([use.location for _, use in uses])}: mean service times at "
+            f"{station.name!r} ({station.discipline}) differ by class or visit"
+        )
+    return found
+
+
+def _places(locations: list[str]) -> str:
+    once = list(dict.fromkeys(locations))
+    more = f" and {len(once) - SHOWN} more" if len(once) > SHOWN else ""
+    return ", ".join(once[:SHOWN]) + more
+
+
+def feeders(network: Network, row: int) -> Iterator[tuple[JobClass, str]]:
+    """Yield each class with each station (or the outside) from which it comes to this one."""
+    name = network.stations[row].name
+    for one in network.classes:
+        for (origin, target), mass in one.flows.items():
+            if target == name and mass > 0:
+                yield one, origin

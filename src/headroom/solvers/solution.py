@@ -1,0 +1,172 @@
+"""What a solver says of a model: plain figures, how they were found, and how far they go.
+
+Invariant: metric names and units are those of a simulated point, so that both can be laid side by
+side; a figure that does not exist (the utilization of unlimited servers) is absent.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from headroom.solvers.bounds import Bounds
+
+ROUNDING = 1e-11
+"""Share of the jobs at a station that the rounding of sums may leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassSolution:
+    """One class of jobs: completions per second, mean response (s), mean jobs in the system.
+
+    `response_s_at` holds percentiles by their per cent, where a closed form gives them.
+    """
+
+    name: str
+    throughput_per_s: float
+    response_s: float
+    jobs: float
+    response_s_at: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StationSolution:
+    """One station; `wait_s` and `response_s` are of one visit, `servers` may be infinite.
+
+    `jobs_by_class` and `throughput_by_class` split the totals by class.
+    """
+
+    name: str
+    servers: float
+    throughput_per_s: float
+    busy: float
+    jobs: float
+    wait_s: float
+    response_s: float
+    jobs_by_class: Mapping[str, float]
+    throughput_by_class: Mapping[str, float]
+    wait_s_at: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def utilization(self) -> float:
+        """Busy share of the servers, not-a-number where they are unlimited."""
+        return self.busy / self.servers if math.isfinite(self.servers) else math.nan
+
+    @property
+    def queue_len(self) -> float:
+        """Mean jobs that wait; what only rounding leaves of them is nobody."""
+        waiting = self.jobs - self.busy
+        return waiting if waiting > ROUNDING * self.jobs else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSolution:
+    """One pool: the held share of its tokens, requests that wait, their wait (s), grants."""
+
+    name: str
+    utilization: float
+    queue_len: float
+    wait_s: float
+    throughput_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """The answer of a solver.
+
+    Parameters
+    ----------
+    model
+        Name of the model.
+    method
+        How it was found, in words.
+    is_exact
+        True where theory gives exactly these figures for exactly this model.
+    reasons
+        Why the answer is an approximation, each with the line of the model where there is one;
+        empty for an exact one.
+    classes, stations, pools
+        The figures.
+    bounds
+        Asymptotic or balanced-job bounds of each class.
+    """
+
+    model: str
+    method: str
+    is_exact: bool
+    reasons: tuple[str, ...]
+    classes: tuple[ClassSolution, ...]
+    stations: tuple[StationSolution, ...]
+    pools: tuple[PoolSolution, ...]
+    bounds: tuple[Bounds, ...]
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Completions of all classes per second."""
+        return math.fsum(one.throughput_per_s for one in self.classes)
+
+    @property
+    def response_s(self) -> float:
+        """Mean response time (s) of whoever completes."""
+        total = self.throughput_per_s
+        spent = math.fsum(one.throughput_per_s * one.response_s for one in self.classes)
+        return spent / total if total > 0 else math.nan
+
+    @property
+    def label(self) -> str:
+        """Exact or approximate, and the method.
+
+        Examples
+        --------
+        >>> Solution(model="m", method="convolution", is_exact=True, reasons=(), classes=(),
+        ...     stations=(), pools=(), bounds=()).label
+        'exact (convolution)'
+        """
+        return f"{'exact' if self.is_exact else 'approximation'} ({self.method})"
+
+    def metrics(self) -> dict[str, float]:
+        """Return every figure under the name that a simulated point gives it, in base units."""
+        jobs = math.fsum(one.jobs for one in self.classes)
+        found = {
+            "throughput": self.throughput_per_s,
+            "response_s_mean": self.response_s,
+            "jobs_mean": jobs,
+        }
+        for one in self.classes:
+            found |= {f"class.{one.name}.{name}": value for name, value in _of_class(one)}
+        if len(self.classes) == 1:
+            found |= dict(_percentiles(self.classes[0]))
+        for station in self.stations:
+            found |= {f"station.{station.name}.{name}": v for name, v in _of_station(station)}
+        for pool in self.pools:
+            found |= {f"pool.{pool.name}.{name}": value for name, value in _of_pool(pool)}
+        return {name: float(value) for name, value in found.items() if math.isfinite(value)}
+
+
+def _of_class(one: ClassSolution) -> Iterator[tuple[str, float]]:
+    yield "throughput", one.throughput_per_s
+    yield "response_s_mean", one.response_s
+    yield "jobs_mean", one.jobs
+    yield from _percentiles(one)
+
+
+def _percentiles(one: ClassSolution) -> Iterator[tuple[str, float]]:
+    for percent, value in one.response_s_at.items():
+        yield f"response_s_p{percent}", value
+
+
+def _of_station(one: StationSolution) -> Iterator[tuple[str, float]]:
+    yield "utilization", one.utilization
+    yield "queue_len_mean", one.queue_len
+    yield "wait_s_mean", one.wait_s
+    yield "response_s_mean", one.response_s
+    yield "throughput", one.throughput_per_s
+    yield "jobs_mean", one.jobs
+    for percent, value in one.wait_s_at.items():
+        yield f"wait_s_p{percent}", value
+
+
+def _of_pool(one: PoolSolution) -> Iterator[tuple[str, float]]:
+    yield "utilization", one.utilization
+    yield "queue_len_mean", one.queue_len
+    yield "wait_s_mean", one.wait_s
+    yield "throughput", one.throughput_per_s

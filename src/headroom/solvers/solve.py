@@ -1,0 +1,294 @@
+"""From a model to a solution: exact where theory allows, approximate and labelled elsewhere."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from headroom.simulation import Model
+from headroom.solvers.alone import exact_formula
+from headroom.solvers.bounds import (
+    Bounds,
+    asymptotic_throughput,
+    balanced_throughput,
+    fastest_per_s,
+)
+from headroom.solvers.closed import FloatArray
+from headroom.solvers.closed_network import (
+    Answer,
+    closed_part,
+    saturated,
+    solve_approximately,
+    solve_exactly,
+    too_costly,
+)
+from headroom.solvers.errors import SolverError
+from headroom.solvers.fork_join import fork_join
+from headroom.solvers.forks import walk_time_s
+from headroom.solvers.network import JobClass, Network, network_of
+from headroom.solvers.open_network import open_waits
+from headroom.solvers.percentiles import response_percentiles, wait_percentiles
+from headroom.solvers.product_form import reasons_against
+from headroom.solvers.solution import ClassSolution, PoolSolution, Solution, StationSolution
+from headroom.solvers.tokens import solve_with_pool
+
+
+def solve(model: Model) -> Solution:
+    """Return the steady state of a model as theory gives it.
+
+    Parameters
+    ----------
+    model
+        Any model. Where it is not product form, the answer is an approximation and `reasons` says
+        of what.
+
+    Raises
+    ------
+    SimulationError
+        The model contradicts itself.
+    SolverError
+        There is no steady state, or no solver here knows what the model asks for.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("interactive", time_unit="ms")
+    >>> request = model.program("request")
+    >>> request.use(model.station("server"), exponential(50))
+    >>> model.closed_class("users", request, population=20, think=exponential(1000))
+    >>> solution = solve(model)
+    >>> solution.label, round(solution.throughput_per_s, 3), round(solution.bounds[0].knee, 1)
+    ('exact (convolution)', 16.822, 21.0)
+    """
+    return solve_network(network_of(model))
+
+
+def solve_network(network: Network) -> Solution:
+    """Return the steady state of a network; see `solve`."""
+    _refuse_saturated(network)
+    reasons = reasons_against(network)
+    if network.pools and network.closed:
+        answer, pools = solve_with_pool(network)
+        return _solution(network, answer, reasons, is_exact=False, pools=pools)
+    if network.pools:
+        raise SolverError(
+            f"model {network.name!r} holds tokens of pool {next(iter(network.pools))!r} for "
+            "arrivals from outside, for which there is no solver here",
+            cure="simulate it; solvers know pools that closed classes hold",
+        )
+    if network.closed:
+        return _closed_solution(network, reasons)
+    return _open_solution(network, reasons)
+
+
+def _refuse_saturated(network: Network) -> None:
+    full = saturated(network)
+    if full:
+        raise SolverError(
+            f"model {network.name!r} has no steady state: open classes offer a load of 1 or more "
+            f"to {', '.join(full)}",
+            cure="lower the arrivals or add servers",
+        )
+
+
+def _closed_solution(network: Network, reasons: Sequence[str]) -> Solution:
+    if not reasons:
+        cost = too_costly(closed_part(network))
+        if not cost:
+            return _solution(network, solve_exactly(network), (), is_exact=True)
+        reasons = [cost]
+    return _solution(network, solve_approximately(network), reasons, is_exact=False)
+
+
+def _open_solution(network: Network, reasons: Sequence[str]) -> Solution:
+    found = open_waits(network)
+    throughput = network.rate_per_s * np.prod((1 - found.lost[:, None]) ** network.visits, axis=0)
+    rates = network.visits * network.rate_per_s * (1 - found.lost[:, None])
+    jobs = rates * (network.service_s + found.wait_s)
+    theorem = "Jackson's theorem" if len(network.queues) > 1 else "M/M/c"
+    method = theorem if not reasons else exact_formula(network)
+    joined = fork_join(network)
+    is_exact = bool(method)
+    response: Mapping[int, float] = {}
+    if joined is not None:
+        method, is_exact, response = joined.method, joined.is_exact, {0: joined.response_s}
+    answer = Answer(
+        method=method or "decomposition into G/G/c queues, Allen and Cunneen",
+        throughput_per_s=throughput,
+        wait_s=found.wait_s,
+        jobs=jobs,
+    )
+    left_out = () if is_exact else reasons
+    return _solution(
+        network, answer, left_out, is_exact=is_exact, responses=response, lost=found.lost
+    )
+
+
+def _solution(
+    network: Network,
+    answer: Answer,
+    reasons: Sequence[str],
+    *,
+    is_exact: bool,
+    pools: Sequence[PoolSolution] = (),
+    responses: Mapping[int, float] | None = None,
+    lost: FloatArray | None = None,
+) -> Solution:
+    is_markov = is_exact and not reasons_against(network)
+    return Solution(
+        model=network.name,
+        method=answer.method,
+        is_exact=is_exact,
+        reasons=tuple(reasons),
+        classes=tuple(
+            _class(network, answer, column, (responses or {}).get(column), is_markov=is_markov)
+            for column in range(len(network.classes))
+        ),
+        stations=tuple(
+            _station(network, answer, row, lost, is_markov=is_markov)
+            for row in range(len(network.stations))
+            if (network.visits[row] > 0).any()
+        ),
+        pools=tuple(pools),
+        bounds=tuple(_bounds(network)),
+    )
+
+
+def _class(
+    network: Network, answer: Answer, column: int, response: float | None, *, is_markov: bool
+) -> ClassSolution:
+    one, throughput = network.classes[column], float(answer.throughput_per_s[column])
+    if one.is_open:
+        response_s = _open_response_s(network, answer, column) if response is None else response
+    else:
+        response_s = one.population / throughput - one.think_s if throughput > 0 else math.inf
+    return ClassSolution(
+        name=one.name,
+        throughput_per_s=throughput,
+        response_s=response_s,
+        jobs=throughput * response_s,
+        response_s_at=response_percentiles(network) if is_markov else {},
+    )
+
+
+def _open_response_s(network: Network, answer: Answer, column: int) -> float:
+    one = network.classes[column]
+    times = network.service_s[:, column] + answer.wait_s[:, column]
+    response = {
+        station.name: float(time) for station, time in zip(network.stations, times, strict=True)
+    }
+    return walk_time_s(response, sequence=one.sequence, delay_s=one.delay_s, joins=one.joins)
+
+
+def _station(
+    network: Network, answer: Answer, row: int, lost: FloatArray | None, *, is_markov: bool
+) -> StationSolution:
+    station = network.stations[row]
+    passed = 1.0 if lost is None else 1.0 - lost[row]
+    source = answer.throughput_per_s if lost is None else network.rate_per_s
+    rates = network.visits[row] * source * passed
+    total = float(rates.sum())
+    wait = float(rates @ answer.wait_s[row]) / total if total > 0 else math.nan
+    service = float(rates @ network.service_s[row]) / total if total > 0 else math.nan
+    names = [one.name for one in network.classes]
+    return StationSolution(
+        name=station.name,
+        servers=station.servers,
+        throughput_per_s=total,
+        busy=total * service if total > 0 else 0.0,
+        jobs=float(answer.jobs[row].sum()),
+        wait_s=wait,
+        response_s=wait + service,
+        jobs_by_class=dict(zip(names, map(float, answer.jobs[row]), strict=True)),
+        throughput_by_class=dict(zip(names, map(float, rates), strict=True)),
+        wait_s_at=wait_percentiles(network, row) if is_markov else {},
+    )
+
+
+def _bounds(network: Network) -> list[Bounds]:
+    names, demands, capacity = _limiters(network)
+    offered = demands @ network.rate_per_s
+    found = []
+    for column, one in enumerate(network.classes):
+        left = capacity - offered + demands[:, column] * one.rate_per_s
+        own = demands[:, column]
+        slowest = own / left
+        name = names[int(slowest.argmax())] if slowest.max(initial=0.0) > 0 else ""
+        if one.is_open:
+            found.append(_open_bounds(one, own, left, name))
+        else:
+            found.append(_closed_bounds(network, column, own, left, name))
+    return found
+
+
+def _limiters(network: Network) -> tuple[list[str], FloatArray, FloatArray]:
+    """Return what can limit: stations, then pools, with the time that a walk needs of each."""
+    rows = network.queues
+    names = [network.stations[row].name for row in rows]
+    demands = [network.demand_s[row] for row in rows]
+    capacity = [network.stations[row].servers for row in rows]
+    for pool, tokens in network.pools.items():
+        names.append(f"pool {pool}")
+        demands.append(np.array([_held_s(network, column, pool) for column in _columns(network)]))
+        capacity.append(float(tokens))
+    shape = (len(names), len(network.classes))
+    return names, np.array(demands).reshape(shape), np.array(capacity, dtype=np.float64)
+
+
+def _columns(network: Network) -> range:
+    return range(len(network.classes))
+
+
+def _held_s(network: Network, column: int, pool: str) -> float:
+    """Return the token-time (s) of a walk in which nobody waits."""
+    hold = network.classes[column].holds.get(pool)
+    if hold is None:
+        return 0.0
+    used = sum(
+        hold.visits.get(station.name, 0.0) * network.service_s[row, column]
+        for row, station in enumerate(network.stations)
+    )
+    return (hold.delay + float(used)) * hold.most_tokens
+
+
+def _open_bounds(one: JobClass, own: FloatArray, left: FloatArray, name: str) -> Bounds:
+    return Bounds(
+        class_name=one.name,
+        throughput_per_s_low=0.0,
+        throughput_per_s_high=fastest_per_s(own, left),
+        response_s_low=0.0 if one.joins else float(own.sum()) + one.delay_s,
+        response_s_high=math.inf,
+        knee=None,
+        station=name,
+        kind="asymptotic",
+    )
+
+
+def _closed_bounds(
+    network: Network, column: int, own: FloatArray, left: FloatArray, name: str
+) -> Bounds:
+    one = network.classes[column]
+    total = float(network.demand_s[:, column].sum()) + one.think_s + one.delay_s
+    fastest = fastest_per_s(own, left)
+    is_alone = len(network.classes) == 1 and not one.joins
+    low, high = 0.0, min(fastest, one.population / total if total > 0 else math.inf)
+    kind = "asymptotic"
+    if one.joins:
+        high = fastest
+    elif is_alone and not network.pools:
+        queues = network.demand_s[network.queues, column]
+        think = total - float(queues.sum())
+        low, high = asymptotic_throughput(queues, left, population=one.population, think_s=think)
+        if not reasons_against(network) and (left == 1).all():
+            low, high = balanced_throughput(queues, population=one.population, think_s=think)
+            kind = "balanced jobs"
+    return Bounds(
+        class_name=one.name,
+        throughput_per_s_low=low,
+        throughput_per_s_high=high,
+        response_s_low=one.population / high - one.think_s if high > 0 else math.inf,
+        response_s_high=one.population / low - one.think_s if low > 0 else math.inf,
+        knee=total * fastest if is_alone and math.isfinite(fastest) else None,
+        station=name,
+        kind=kind,
+    )

@@ -1,0 +1,70 @@
+"""What the solvers say of a model, as a forecast.
+
+Invariant: a model that no solver knows gets an empty forecast, never an error; an open load that
+a station cannot carry is found without any solver.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from headroom.errors import HeadroomError
+from headroom.experiment.system import Forecast, Limits
+from headroom.simulation import Model
+
+if TYPE_CHECKING:
+    from headroom.solvers import Bounds, Solution
+
+
+def forecast_of(model: Model) -> Forecast:
+    """Return what formulas say of `model`.
+
+    Examples
+    --------
+    >>> from headroom.systems.model.library import mmc
+    >>> found = forecast_of(mmc(servers=2, utilization=0.8, service_s=1.0))
+    >>> round(found.values["response_s_mean"], 4), found.is_exact
+    (2.7778, True)
+    """
+    try:
+        loads = model.loads()
+    except HeadroomError as error:
+        return Forecast(reasons=(error.message,))
+    full = next((name for name, load in loads.items() if load >= 1.0), None)
+    if full is not None and model.stop_time is None:
+        load = loads[full]
+        return Forecast(
+            overload=f"open arrivals offer each server of {full} a load of {load:.3g}: no steady "
+            "state"
+        )
+    from headroom.solvers import solve  # noqa: PLC0415 - few commands need the solvers
+
+    try:
+        return _from(solve(model))
+    except HeadroomError as error:
+        return Forecast(reasons=(error.message,))
+
+
+def _from(solution: "Solution") -> Forecast:
+    highest = math.fsum(one.throughput_per_s_high for one in solution.bounds)
+    is_bounded = bool(solution.bounds) and math.isfinite(highest)
+    return Forecast(
+        values=solution.metrics(),
+        is_exact=solution.is_exact,
+        method=solution.label,
+        highest={"throughput": highest} if is_bounded else {},
+        reasons=solution.reasons,
+        limits=tuple(map(_limits, solution.bounds)),
+    )
+
+
+def _limits(bounds: "Bounds") -> Limits:
+    return Limits(
+        class_name=bounds.class_name,
+        throughput_low=bounds.throughput_per_s_low,
+        throughput_high=bounds.throughput_per_s_high,
+        response_s_low=bounds.response_s_low,
+        response_s_high=bounds.response_s_high,
+        knee=bounds.knee,
+        resource=bounds.station,
+        kind=bounds.kind,
+    )

@@ -1,0 +1,125 @@
+"""Changed copies of models: against formulas, and without a trace on the model given."""
+
+import numpy as np
+import pytest
+
+from headroom.errors import StudyError
+from headroom.experiment.changes import parse_change
+from headroom.simulation import (
+    Distribution,
+    Model,
+    constant,
+    discrete,
+    empirical,
+    erlang,
+    exponential,
+    hyperexponential,
+    lognormal,
+    normal,
+    pareto,
+    simulate,
+    triangular,
+    uniform,
+    weibull,
+)
+from headroom.systems.model.changed import changed_model, scaled
+from headroom.systems.model.library import mm1
+
+COMPLETIONS = 200_000
+
+
+def mean_response_s(model: Model, seed: int) -> float:
+    result = simulate(model, seed=seed, completions=COMPLETIONS)
+    columns = result.classes.columns
+    return float(columns["response_s_sum"][-1, 0] / columns["completion_count"][-1, 0])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected_s"),
+    [
+        # Erlang C with load 0.8 on two servers: R = S / (1 - (U / 2)^2).
+        ("station.server.servers=x2", 1.0 / (1.0 - 0.4**2)),
+        ("station.server.servers=2", 1.0 / (1.0 - 0.4**2)),
+        # M/M/1 with half the service time: R = S / (1 - U).
+        ("station.server.speed=x2", 0.5 / (1.0 - 0.4)),
+    ],
+)
+def test_a_doubled_queue_is_what_the_formula_says(change: str, expected_s: float) -> None:
+    """Oracle: M/M/1 at 80 % load with a second server, or a server twice as fast."""
+    model = changed_model(mm1(utilization=0.8, service_s=1.0), [parse_change(change)])
+    found = np.mean([mean_response_s(model, seed) for seed in range(4)])
+    assert found == pytest.approx(expected_s, rel=0.01)
+
+
+def held_model() -> Model:
+    model = Model("held", time_unit="s")
+    cpu, pool = model.station("cpu", servers=2), model.pool("slots", tokens=3)
+    job = model.program("job")
+    with job.holding(pool):
+        job.use(cpu, exponential(1))
+    model.closed_class("jobs", job, population=5)
+    return model
+
+
+def test_a_change_leaves_no_trace_on_the_model_given() -> None:
+    model = held_model()
+    before = model.to_json()
+    changes = ("station.cpu.servers=8", "station.cpu.speed=x4", "pool.slots.tokens=x3")
+    changed = changed_model(model, [parse_change(text) for text in changes])
+    assert model.to_json() == before
+    assert changed.stations["cpu"].servers == 8
+    assert changed.pools["slots"].tokens == 9
+    assert b'"mean":0.25' in changed.to_json()
+
+
+def test_no_change_gives_the_same_bytes() -> None:
+    assert changed_model(held_model(), []).to_json() == held_model().to_json()
+
+
+def test_changes_apply_one_after_another() -> None:
+    twice = [parse_change("station.cpu.servers=x2")] * 2
+    assert changed_model(held_model(), twice).stations["cpu"].servers == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("station.cpx.servers=2", "no station 'cpx'"),
+        ("station.cpx.speed=2", "no station 'cpx'"),
+        ("pool.cpu.tokens=2", "no pool 'cpu'"),
+        ("station.cpu.servers=x0.2", "whole number"),
+    ],
+)
+def test_a_change_of_what_is_not_there_is_refused_with_a_cure(text: str, why: str) -> None:
+    with pytest.raises(StudyError, match=why) as caught:
+        changed_model(held_model(), [parse_change(text)])
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        constant(3),
+        uniform(1, 5),
+        exponential(2),
+        erlang(4, stages=3),
+        hyperexponential(2, c2=4),
+        lognormal(2, c2=3),
+        weibull(2, shape=1.5),
+        pareto(1, shape=3),
+        normal(5, 1),
+        triangular(1, 2, 5),
+        empirical([1, 2, 7]),
+        discrete([1, 2], weights=[0.3, 0.7]),
+    ],
+)
+def test_every_law_scales_draw_by_draw(law: Distribution) -> None:
+    """Property: with one seed the scaled law draws exactly the scaled numbers."""
+    halved = scaled(law, 0.5)
+    assert halved is not None
+    assert halved.draw(200, seed=3) == pytest.approx(0.5 * law.draw(200, seed=3))
+    assert halved.mean == pytest.approx(0.5 * law.mean)
+
+
+def test_a_law_that_nobody_knows_how_to_scale_is_not_scaled_wrongly() -> None:
+    assert scaled(Distribution("unheard of", (("mean", 2.0),), 2.0, 1.0), 0.5) is None
