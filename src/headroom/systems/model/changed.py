@@ -13,7 +13,9 @@ from headroom.errors import StudyError
 from headroom.experiment.changes import Change
 from headroom.experiment.suggestions import suggestion
 from headroom.simulation import Distribution, Model
-from headroom.simulation.program import Pool, Program, Station, Step
+from headroom.simulation.program import Program
+from headroom.simulation.stations import Pool, Station
+from headroom.simulation.step import Step
 
 Resource = TypeVar("Resource", Station, Pool)
 
@@ -42,7 +44,7 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
     Raises
     ------
     StudyError
-        A name is unknown, a number is not whole, or a service time cannot be scaled.
+        A name is unknown, or a number is not whole.
 
     Examples
     --------
@@ -85,7 +87,7 @@ def _times(value: float | tuple[float, ...], factor: float) -> float | tuple[flo
 def _with_servers(model: Model, change: Change) -> None:
     station = _named(change, model.stations)
     servers = change.capacity_from(station.servers)
-    model.stations = {**model.stations, change.name: replace(station, servers=servers)}
+    model.stations = {**model.stations, change.name: station.with_servers(servers)}
 
 
 def _with_tokens(model: Model, change: Change) -> None:
@@ -95,26 +97,33 @@ def _with_tokens(model: Model, change: Change) -> None:
 
 
 def _with_speed(model: Model, change: Change) -> None:
-    _named(change, model.stations)
-    model.programs = {name: _faster(program, change) for name, program in model.programs.items()}
+    """Divide the service times; where they are computed, make the servers faster instead."""
+    station = _named(change, model.stations)
+    programs = {name: _faster(program, change) for name, program in model.programs.items()}
+    faster = {name: program for name, program in programs.items() if program is not None}
+    if len(faster) == len(programs):
+        model.programs = faster
+    else:
+        model.stations = {**model.stations, change.name: station.with_speed(change.value)}
 
 
-def _faster(program: Program, change: Change) -> Program:
-    faster = copy(program)
-    faster.steps = [_faster_step(step, change) for step in program.steps]
-    return faster
+def _faster(program: Program, change: Change) -> Program | None:
+    """Return a program with shorter service times, None where one of them is computed."""
+    faster = program.copy()
+    steps = [_faster_step(step, change) for step in program.steps]
+    faster.steps = [step for step in steps if step is not None]
+    return faster if len(faster.steps) == len(steps) else None
 
 
-def _faster_step(step: Step, change: Change) -> Step:
+def _faster_step(step: Step, change: Change) -> Step | None:
     if step.op != "use" or step.data["station"] != change.name:
         return step
-    law = None if step.law is None else scaled(step.law, 1.0 / change.value)
+    service = step.amounts["service"]
+    law = scaled(service, 1.0 / change.value) if isinstance(service, Distribution) else None
     if law is None:
-        raise StudyError(
-            f"{step.location}: {change.text} cannot scale this service time, which is computed",
-            cure="make the speed a parameter of the model function and vary that",
-        )
-    return replace(step, data={**step.data, "service": law.to_data()}, law=law)
+        return None
+    data = {**step.data, "service": law.to_data()}
+    return replace(step, data=data, amounts={"service": law})
 
 
 _CHANGERS: dict[str, Callable[[Model, Change], None]] = {

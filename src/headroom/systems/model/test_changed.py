@@ -123,3 +123,16 @@ def test_every_law_scales_draw_by_draw(law: Distribution) -> None:
 
 def test_a_law_that_nobody_knows_how_to_scale_is_not_scaled_wrongly() -> None:
     assert scaled(Distribution("unheard of", (("mean", 2.0),), 2.0, 1.0), 0.5) is None
+
+
+def test_a_computed_service_time_is_shortened_by_faster_servers() -> None:
+    """Oracle: one job alone, 6 s of work computed from its attribute, on a server twice as fast."""
+    model = Model("computed", time_unit="s")
+    cpu, size = model.station("cpu"), model.attribute("size", initial=3)
+    job = model.program("job")
+    job.use(cpu, size * 2)
+    model.closed_class("jobs", job, population=1)
+    changed = changed_model(model, [parse_change("station.cpu.speed=x2")])
+    assert changed.stations["cpu"].speeds == (2.0,)
+    result = simulate(changed, seed=1, completions=10)
+    assert result.snapshot_times_s[-1] == pytest.approx(30.0)
