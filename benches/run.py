@@ -1,8 +1,9 @@
 """Run the benchmarks: `python -m benches.run [PART ...] [--long]`, or `make bench PART=...`.
 
-Every module of this folder except the harness is a part and has a function
-``cases() -> list[Case]``. Each part prints its table and writes `benches/results/<part>.json`.
-`--long` adds the ``long_cases()`` of the parts that have some.
+Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
+prints its table and writes `benches/results/<part>.json`.
+`--long` adds the ``long_cases()`` of the parts that have some; ``shown(rows) -> str`` of a part
+replaces the plain table.
 """
 
 import importlib
@@ -17,9 +18,10 @@ LONG = "--long"
 
 
 def part_names() -> list[str]:
-    """Return the parts, sorted."""
+    """Return the parts, sorted: the modules of this folder that define ``cases()``."""
+    modules = [path for path in FOLDER.glob("*.py") if path != Path(__file__).resolve()]
     return sorted(
-        path.stem for path in FOLDER.glob("*.py") if path.stem not in {"__init__", "run", "harness"}
+        path.stem for path in modules if "\ndef cases(" in path.read_text(encoding="utf-8")
     )
 
 
@@ -37,7 +39,7 @@ def run_part(name: str, results: Path, *, with_long: bool = False) -> None:
     for case in cases_of(part, with_long=with_long):
         print(f"   {case.name} ...", file=sys.stderr, flush=True)
         rows += measure_case(case)
-    print(table(rows))
+    print(getattr(part, "shown", table)(rows))
     write_rows(rows, results / f"{name}.json")
     print(f"written to {results / name}.json")
 

@@ -256,9 +256,8 @@ def threads_and_memory(rows: list[Row]) -> str:
     return "\n\n".join(blocks)
 
 
-def stored_table() -> str:
-    """Return what `--table` prints: the stored results in words and columns."""
-    rows = read_rows(RESULTS)
+def shown(rows: list[Row]) -> str:
+    """Return all rows in words and columns, under a description of the machine."""
     speeds = [row for row in rows if row.metric == VISITS]
     others = [row for row in rows if row.metric != VISITS]
     return "\n\n".join([rows[0].machine, speed_table(speeds), threads_and_memory(others)])
@@ -270,7 +269,7 @@ def main(arguments: list[str]) -> int:
         print("python -m benches.simulation --table prints the stored results;")
         print("make bench PART=simulation measures anew")
         return 2
-    print(stored_table())
+    print(shown(read_rows(RESULTS)))
     return 0
 
 

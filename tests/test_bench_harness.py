@@ -1,6 +1,7 @@
 """The benchmark harness: what it measures and writes; no wall-clock threshold anywhere."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from benches.harness import Case, Work, measure_case, read_rows, table, write_rows
-from benches.run import cases_of, main, part_names
+from benches.run import cases_of, main, part_names, run_part
 
 
 def sum_to(count: int) -> Work:
@@ -116,3 +117,20 @@ def test_an_unknown_part_is_named_with_the_known_ones(capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert "no-such-part" in said
     assert all(name in said for name in part_names())
+
+
+def test_only_modules_with_cases_are_parts() -> None:
+    assert "simulation" in part_names()
+    assert not {"harness", "run", "coverage"} & set(part_names())
+
+
+def test_a_part_that_shows_its_rows_itself_is_asked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = ModuleType("benches.sample")
+    case = case_with(lambda: 2.0, lambda: 1.0, measure="returned")
+    vars(part).update(cases=lambda: [case], shown=lambda rows: f"{len(rows)} row of {rows[0].peer}")
+    monkeypatch.setitem(sys.modules, "benches.sample", part)
+    run_part("sample", tmp_path)
+    assert "1 row of peer" in capsys.readouterr().out
+    assert [row.ratio for row in read_rows(tmp_path / "sample.json")] == [2.0]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, get_args, get_type_hints
 
+import typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from headroom.cli.app import app
@@ -41,10 +42,19 @@ def command_line() -> str:
         "change meaning. The content of `run` and `show` is that of `results.json`, which "
         "`headroom schema results` describes.\n"
     )
-    for command in app.registered_commands:
-        if command.name and command.callback:
-            parts += _command_section(command.name, command.callback)
+    for name, callback in _commands(app, ""):
+        parts += _command_section(name, callback)
     return "\n".join(parts)
+
+
+def _commands(group: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield each command with its full name, those of groups after the others."""
+    for command in group.registered_commands:
+        if command.name and command.callback:
+            yield f"{prefix}{command.name}", command.callback
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            yield from _commands(inner.typer_instance, f"{prefix}{inner.name} ")
 
 
 def _command_section(name: str, function: Callable[..., Any]) -> Iterator[str]:

@@ -28,7 +28,7 @@ _SCALED_UNITS = {
 }
 """Units that take prefixes, with the smallest and largest power of ten in use for them."""
 
-_SHARES = ("utilization", "share")
+_SHARES = ("utilization", "share", "blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio")
 """Endings of metrics that are parts of a whole."""
 _ROUNDING = 1e-12
 """Relative room for the rounding of a quotient that is rounded up."""

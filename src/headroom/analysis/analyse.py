@@ -17,7 +17,7 @@ from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
 from headroom.analysis.drawn_model import drawn_model
 from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
-from headroom.analysis.knee import FEWEST_LEVELS, knee_over
+from headroom.analysis.knee import FEWEST_TOLD, knee_over
 from headroom.analysis.pictures import PICTURES_AT_MOST, evenly
 from headroom.analysis.point import analyse_point
 from headroom.analysis.results import (
@@ -235,7 +235,7 @@ def _knees(analysed: _Analysed) -> Iterable[Knee]:
     """Yield the knee of every response over every numeric factor with enough levels."""
     for factor in analysed.experiment.factors:
         levels = set(factor.levels)
-        if not factor.is_numeric or not FEWEST_LEVELS <= len(levels) == len(factor.levels):
+        if not factor.is_numeric or not FEWEST_TOLD <= len(levels) == len(factor.levels):
             continue  # A zipped factor that repeats a level has several values there: no curve.
         for where, places in _curves(analysed.points, factor):
             for metric in analysed.responses:

@@ -22,7 +22,7 @@ from headroom.analysis.distributions import (
     percentiles,
     share_below,
 )
-from headroom.analysis.spread import Residuals, Spread, spreads
+from headroom.analysis.spread import LEAST_ROOT, Residuals, Spread, spreads
 from headroom.analysis.summaries import (
     CAPACITY,
     CLASS_RATIOS,
@@ -38,6 +38,8 @@ _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
     "pool": POOL_RATIOS,
     "class": CLASS_RATIOS,
 }
+SURE_SHARE = 0.95
+"""Percentiles beyond this share hang on a few bursts: their skewness is taken at its full size."""
 _Parts = list[tuple[FloatArray, dict[str, FloatArray]]]
 """Per replication: the lengths (s) of its intervals, and what each column gained in them."""
 
@@ -186,4 +188,5 @@ def _in_seconds(spread: Spread, bins: Bins, share: float) -> Spread | None:
         standard_error=spread.standard_error * width / step,
         degrees=spread.degrees,
         skewness=3.0 * curvature - spread.skewness,
+        least_root=LEAST_ROOT if share <= SURE_SHARE else 0.0,
     )

@@ -40,18 +40,44 @@ class Bins:
 def kept_bins(window: Window) -> dict[str, Bins]:
     """Return the bins of each metric in the kept part of a run; empty histograms are left out.
 
-    Several classes are merged into `POOLED_METRIC` as well.
+    Several classes are merged into `POOLED_METRIC` as well. Times by the number of jobs present
+    are no observations: `kept_occupancies` returns them.
     """
+    found = _kept(window, [one for one in window.run.histograms if not is_occupancy(one.metric)])
+    of_classes = [bins for name, bins in found.items() if _is_response_of_a_class(name)]
+    if of_classes and POOLED_METRIC not in found:
+        found[POOLED_METRIC] = merge(of_classes)
+    return found
+
+
+def kept_occupancies(window: Window) -> dict[str, Bins]:
+    """Return for each station how long each number of jobs was present, in parts of the time."""
+    found = _kept(window, [one for one in window.run.histograms if is_occupancy(one.metric)])
+    return {
+        metric: Bins(bins.low, bins.high, bins.counts / bins.counts.sum())
+        for metric, bins in found.items()
+    }
+
+
+def is_occupancy(metric: str) -> bool:
+    """Return whether a metric is the number of jobs present at a station.
+
+    Examples
+    --------
+    >>> is_occupancy("station.cpu.jobs"), is_occupancy("response_s")
+    (True, False)
+    """
+    return metric.startswith("station.") and metric.endswith(".jobs")
+
+
+def _kept(window: Window, histograms: Sequence[Histogram]) -> dict[str, Bins]:
     found = {}
-    for histogram in window.run.histograms:
+    for histogram in histograms:
         counts = window.kept_counts(histogram)
         kept = counts > 0
         if kept.any():
             bins = Bins(histogram.bin_low[kept], histogram.bin_high[kept], counts[kept])
             found[histogram.metric] = merge([bins])
-    of_classes = [bins for name, bins in found.items() if _is_response_of_a_class(name)]
-    if of_classes and POOLED_METRIC not in found:
-        found[POOLED_METRIC] = merge(of_classes)
     return found
 
 
@@ -135,7 +161,8 @@ def share_below(counts: FloatArray, histogram: Histogram, values: Sequence[float
     """
     widths = histogram.bin_high - histogram.bin_low
     parts = (np.asarray(values) - histogram.bin_low[:, None]) / widths[:, None]
-    below: FloatArray = counts @ np.clip(parts, 0.0, 1.0)
+    # Not a matrix product: the bits of that depend on the library and on its threads.
+    below: FloatArray = np.add.reduce(counts[:, :, None] * np.clip(parts, 0.0, 1.0), axis=1)
     return below
 
 

@@ -12,6 +12,7 @@ counted.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -36,6 +37,7 @@ _UNITS_BY_ENDING: dict[str, tuple[str, Direction]] = {
     "wait_s_mean": ("s", "low"),
     "response_s_mean": ("s", "low"),
 }
+_RESOURCE_KINDS: tuple[Literal["station", "pool"], ...] = ("station", "pool")
 _SHARE = ".utilization"
 _STATION_METRICS = tuple(_UNITS_BY_ENDING)
 _POOL_METRICS = ("utilization", "queue_len_mean", "wait_s_mean", "throughput")
@@ -161,9 +163,10 @@ def resources_of(run: Run) -> list[Resource]:
         Any sound run of the point, for names and capacities.
     """
     return [
-        Resource(kind=table.kind, name=name, capacity=float(capacity))
-        for table in sorted(run.resources, key=lambda table: table.kind, reverse=True)
-        if table.kind != "class"
+        Resource(kind=kind, name=name, capacity=float(capacity))
+        for kind in _RESOURCE_KINDS
+        for table in run.resources
+        if table.kind == kind
         for name, capacity in zip(table.names, table.capacity, strict=True)
     ]
 

@@ -117,8 +117,17 @@ def _first_crossing(side: _Side) -> Crossing:
         if side.best(0) <= 0.0:
             note = f"not told apart from the limit at {lowest}: run more replications"
             return Crossing(state="unclear", note=note)
-        return Crossing(state="broken", note=f"already broken at the lowest level, {lowest}")
+        return Crossing(state="broken", note=f"broken at the lowest level, {lowest}{_kept(side)}")
     return _between(side, first)
+
+
+def _kept(side: _Side) -> str:
+    """Say from which level on the limit is kept after all: a floor that the load must reach."""
+    broken = [place for place in range(len(side.levels)) if side.worst(place) > 0.0]
+    last = broken[-1]
+    if last == len(side.levels) - 1:
+        return ""
+    return f"; kept from {format_level(side.levels[last + 1])} up"
 
 
 def _between(side: _Side, place: int) -> Crossing:

@@ -35,6 +35,8 @@ from headroom.quantities import format_level
 
 FEWEST_LEVELS = 5
 """Two levels for each asymptote and one between them."""
+FEWEST_TOLD = 4
+"""Levels from which a missing knee is worth a word, with the levels that would show it."""
 FEWEST_REPLICATIONS = 3
 """Two give an interval, but no idea of the scatter: it may be a hundred times too small."""
 LEVELS_NAMED = 4
@@ -152,7 +154,8 @@ def find_knee(curve: Curve) -> KneeFit:
     """
     count = curve.levels.size
     if count < FEWEST_LEVELS:
-        return KneeFit(note=f"{count} levels are too few: a knee needs {FEWEST_LEVELS} or more")
+        few = f"{count} levels are too few: a knee needs {FEWEST_LEVELS} or more"
+        return KneeFit(note=few + _levels_to_add(curve.levels))
     if _is_straight(curve, slice(None), CURVE_SIGNIFICANCE):
         return KneeFit(note="the curve is straight within its intervals")
     if reason := why_no_corner(curve):
@@ -166,11 +169,26 @@ def find_knee(curve: Curve) -> KneeFit:
     return _within_levels(curve, replace(fit, low=low, high=high))
 
 
+def _levels_to_add(levels: FloatArray) -> str:
+    """Return which levels would make a curve long enough: the middles of the widest gaps."""
+    wanted = FEWEST_LEVELS - levels.size
+    gaps = np.diff(levels)
+    if not 0 < wanted <= gaps.size:
+        return ""
+    widest = np.sort(np.argsort(-gaps, kind="stable")[:wanted])
+    middles = [format_level(float(levels[place] + gaps[place] / 2.0)) for place in widest]
+    return f"; add {' and '.join(middles)}"
+
+
 def _within_levels(curve: Curve, fit: KneeFit) -> KneeFit:
     first, last = float(curve.levels[0]), float(curve.levels[-1])
     low, high = fit.low or 0.0, fit.high or 0.0
     if low <= first and high >= last:
-        return KneeFit(note="the levels do not settle where the curve bends: add levels")
+        bend = f"{format_level(first)} and {format_level(last)}"
+        return KneeFit(
+            note="the levels do not settle where the curve bends: add levels between "
+            f"{bend}, or replications"
+        )
     if low < first or high > last:
         note = "the interval ends with the levels"
         return replace(fit, low=max(low, first), high=min(high, last), note=note)

@@ -12,7 +12,13 @@ from math import inf, isfinite
 import msgspec
 
 from headroom.analysis.batches import spreads_of
-from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric, thinned
+from headroom.analysis.distributions import (
+    Bins,
+    kept_bins,
+    kept_occupancies,
+    merge_by_metric,
+    thinned,
+)
 from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.limits import bottleneck_of, limit_without_steady_state, with_overload
@@ -27,6 +33,7 @@ from headroom.analysis.results import (
 )
 from headroom.analysis.run_length import run_length
 from headroom.analysis.spread import Spread, batch_count
+from headroom.analysis.states import state_metrics
 from headroom.analysis.summaries import run_values, without_classes
 from headroom.analysis.warm_up import choose_cut
 from headroom.analysis.windows import Window, open_window
@@ -34,6 +41,9 @@ from headroom.experiment.journal import ReplicationRow
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Metric
+
+MILLIONTHS = 1_000_000
+"""What the counts of a distribution of time sum up to, but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +147,9 @@ def analyse_point(
     summary = summarise(experiment, [row.run for row in done if row.run is not None])
     metrics = experiment.system.metrics(point.config)
     resources = resources_of(summary.windows[0].run) if summary.windows else []
-    estimates = estimates_of([*metrics, *resource_metrics(resources)], summary.samples)
+    estimates = estimates_of(
+        [*metrics, *resource_metrics(resources), *state_metrics(summary.samples)], summary.samples
+    )
     result = PointResult(
         key=point.key,
         levels=dict(point.levels),
@@ -170,6 +182,8 @@ def _distributions(
 ) -> list[Distribution]:
     units = {metric.name: metric.unit for metric in metrics}
     binned = [_binned(metric, bins) for metric, bins in summary.merged.items()]
+    occupancies = merge_by_metric(kept_occupancies(window) for window in summary.windows)
+    binned += [_occupancy(metric, bins) for metric, bins in occupancies.items()]
     if column is not Column.MEASURE:
         return binned
     return binned + [
@@ -188,6 +202,19 @@ def _binned(metric: str, bins: Bins) -> Distribution:
         low=drawn.low.tolist(),
         high=drawn.high.tolist(),
         counts=[int(number) for number in drawn.counts],
+    )
+
+
+def _occupancy(metric: str, bins: Bins) -> Distribution:
+    """Return how long each number of jobs was present, in millionths of the time."""
+    drawn = thinned(Bins(bins.low, bins.high, bins.counts / bins.counts.sum() * MILLIONTHS))
+    return Distribution(
+        metric=metric,
+        unit="1",
+        count=MILLIONTHS,
+        low=drawn.low.tolist(),
+        high=drawn.high.tolist(),
+        counts=[round(part) for part in drawn.counts],
     )
 
 

@@ -182,15 +182,27 @@ def _on_grid(
     return np.diff(np.interp(grid_s, known_s, np.concatenate([[0.0], cumulative])))
 
 
-def values_to_cut(settling: Settling, *, blur: float = 0.0) -> int:
-    """Return how many leading values are warm-up.
+def times_beyond_one(values: FloatArray) -> float:
+    """Return the correlation time of long averages beyond the one value that each lasts.
+
+    Zero where it is not clearly above one: few averages show a correlation by chance. Its
+    standard error is about sqrt(2 (2 W + 1) / N) for a window of W values and N values in all
+    (Sokal, section 3); quantities of little variance count little.
 
     Parameters
     ----------
-    settling
-        What `settle` found.
-    blur
-        Correlation (values) that averaging over each value alone puts in, taken off.
+    values
+        Shape (quantities, replications, n).
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(2)
+    >>> times_beyond_one(random.normal(size=(1, 1, 50)))
+    0.0
     """
-    remembered = max(settling.correlation_time - blur, 0.0)
-    return settling.start + math.ceil(WARM_UP_TIMES * remembered)
+    variances = values.var(axis=(-2, -1))
+    total = float(np.sum(variances**2))
+    alike = float(np.sum(variances)) ** 2 / total if total > 0.0 else 1.0
+    count = alike * values.shape[-2] * values.shape[-1]
+    beyond = correlation_time(values) - 1.0
+    return beyond if beyond > 2.0 * math.sqrt(2.0 * (2.0 * WINDOW + 1.0) / count) else 0.0

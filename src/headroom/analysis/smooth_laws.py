@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from headroom.experiment.run import FloatArray
+from headroom.quantities import format_level
 
 LEVELS_PER_LINE = 3
 """Levels on each side of the corner, itself counted in both: two are always on a line."""
@@ -51,7 +52,7 @@ def why_no_corner(curve: WeightedCurve) -> str:
     >>> why_no_corner(Curve(levels, levels**2, errors, errors))
     'the curve bends evenly, and no two straight lines explain it better'
     >>> why_no_corner(Curve(levels, np.minimum(levels, 2.0), errors, errors))
-    'the curve bends next to its end: add levels there'
+    'the curve bends next to its end: add levels between 1 and 3'
     >>> why_no_corner(Curve(levels, np.minimum(levels, 6.0), errors, errors))
     ''
     """
@@ -64,8 +65,24 @@ def why_no_corner(curve: WeightedCurve) -> str:
     if smooth >= corner:
         return ""
     if smooth >= at_the_end:
-        return "the curve bends next to its end: add levels there"
+        low, high = _end_with_the_bend(curve)
+        return (
+            "the curve bends next to its end: add levels between "
+            f"{format_level(low)} and {format_level(high)}"
+        )
     return "the curve bends evenly, and no two straight lines explain it better"
+
+
+def _end_with_the_bend(curve: WeightedCurve) -> tuple[float, float]:
+    """Return the two levels at the end of the curve between which the best corner lies."""
+    corners, turns = _turns(curve, levels_per_line=LEVELS_PER_LINE - 1)
+    fixed = [np.ones_like(curve.levels), curve.levels]
+    misfits = [_least_misfit(curve, fixed, turn[None, :]) for turn in turns]
+    corner = float(corners[int(np.argmin(misfits))])
+    levels = curve.levels
+    is_left = corner < (levels[0] + levels[-1]) / 2.0
+    low, high = (levels[0], levels[2]) if is_left else (levels[-3], levels[-1])
+    return float(low), float(high)
 
 
 def _misfit_of_laws(curve: WeightedCurve) -> float:
@@ -87,11 +104,16 @@ def _misfit_of_laws(curve: WeightedCurve) -> float:
 
 def _misfit_of_corners(curve: WeightedCurve, *, levels_per_line: int) -> float:
     """Return the least weighted misfit of two lines that meet between the levels."""
+    _, turns = _turns(curve, levels_per_line=levels_per_line)
+    return _least_misfit(curve, [np.ones_like(curve.levels), curve.levels], turns)
+
+
+def _turns(curve: WeightedCurve, *, levels_per_line: int) -> tuple[FloatArray, FloatArray]:
+    """Return corners with so many levels on each side, and what each adds to a straight line."""
     levels = curve.levels
     last = levels.size - levels_per_line
     corners = np.linspace(levels[levels_per_line - 1], levels[last], _CORNERS)
-    turns = np.maximum(levels - corners[:, None], 0.0)
-    return _least_misfit(curve, [np.ones_like(levels), levels], turns)
+    return corners, np.maximum(levels - corners[:, None], 0.0)
 
 
 def _least_misfit(curve: WeightedCurve, fixed: list[FloatArray], shapes: FloatArray) -> float:

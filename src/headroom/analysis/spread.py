@@ -53,11 +53,14 @@ class Spread:
         Degrees of freedom of the standard error, >= 1.
     skewness
         Skewness of the estimate: its third cumulant over the cube of its standard error.
+    least_root
+        Bound of Hall's transformation, see `LEAST_ROOT`.
     """
 
     standard_error: float
     degrees: int
     skewness: float
+    least_root: float = LEAST_ROOT
 
     def bounds(self, value: float, quantile: float) -> tuple[float, float]:
         """Return the interval around `value` for a two-sided quantile of Student's t.
@@ -72,12 +75,13 @@ class Spread:
         """
         if self.standard_error == 0.0:
             return value, value
-        low = value - unskewed(quantile, self.skewness) * self.standard_error
-        high = value - unskewed(-quantile, self.skewness) * self.standard_error
+        below = unskewed(quantile, self.skewness, least_root=self.least_root)
+        above = -unskewed(-quantile, self.skewness, least_root=self.least_root)
+        low, high = value - below * self.standard_error, value + above * self.standard_error
         return min(low, value), max(high, value)
 
 
-def unskewed(quantile: float, skewness: float) -> float:
+def unskewed(quantile: float, skewness: float, *, least_root: float = LEAST_ROOT) -> float:
     """Return the quantile of a studentised mean of this skewness, from Student's quantile.
 
     Inverse of Hall's transformation g(t) = ((1 + 2 b t)^3 - 1) / (6 b) + b with b = skewness / 6.
@@ -91,7 +95,7 @@ def unskewed(quantile: float, skewness: float) -> float:
     2.0
     """
     size = abs(quantile)
-    most = (math.sqrt(size * size + 4.0 * (1.0 - LEAST_ROOT) / 6.0) - size) / 2.0
+    most = (math.sqrt(size * size + 4.0 * (1.0 - least_root) / 6.0) - size) / 2.0
     b = min(max(skewness / 6.0, -most), most)
     if abs(b) < 1e-9:  # noqa: PLR2004 - the limit of the formula below
         return quantile
@@ -153,18 +157,36 @@ def spreads(
     count = coarse.shape[0]
     if count < 2:  # noqa: PLR2004 - a variance needs two
         return [None] * denominators.size
-    variances = np.sum(coarse**2 / shares[:, None], axis=0) / (count - 1)
-    fine, _ = _batched(parts, max(SKEWNESS_BATCHES, batches))
-    number = max(fine.shape[0], 3)
-    thirds = number**2 / ((number - 1.0) * (number - 2.0)) * np.sum(fine**3, axis=0)
-    errors = np.sqrt(variances)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        skews = np.where(errors > 0.0, thirds / errors**3, 0.0)
-        errors = errors / np.abs(denominators)
+    variances = _variances(coarse, shares)
+    skews = _skewness(*_batched(parts, max(SKEWNESS_BATCHES, batches)), variances)
+    with np.errstate(invalid="ignore"):
+        errors = np.sqrt(variances) / np.abs(denominators)
     return [
         Spread(float(error), count - 1, float(skew)) if np.isfinite(error) else None
         for error, skew in zip(errors, skews, strict=True)
     ]
+
+
+def _variances(batches: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the variance of each column's sum, from its batches."""
+    found: FloatArray = np.sum(batches**2 / shares[:, None], axis=0) / (shares.size - 1)
+    return found
+
+
+def _skewness(batches: FloatArray, shares: FloatArray, variances: FloatArray) -> FloatArray:
+    """Return the skewness of each column's sum, from many short batches.
+
+    Short batches are correlated and show too little of it. What correlation adds to the variance,
+    a factor r between long and short batches, it adds about squared to the third cumulant: in a
+    process that only remembers r times longer, two lags take the place of one.
+    """
+    count = max(shares.size, 3)
+    thirds = count**2 / ((count - 1.0) * (count - 2.0)) * np.sum(batches**3, axis=0)
+    short = _variances(batches, shares)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        longer = np.maximum(variances / short, 1.0)
+        found: FloatArray = np.where(short > 0.0, thirds / short**1.5 * np.sqrt(longer), 0.0)
+    return found
 
 
 def _batched(parts: Sequence[Residuals], total: int) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from headroom.analysis.distributions import PERCENTS, Bins, percentiles
+from headroom.analysis.states import state_values
 from headroom.analysis.windows import Window, per_second
 from headroom.experiment.run import FloatArray, ResourceTable
 
@@ -41,6 +42,7 @@ def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
     classes = window.table("class")
     if classes is not None:
         values.update(_class_values(classes, window))
+    values.update(state_values(window))
     return {name: value for name, value in values.items() if np.isfinite(value)}
 
 

@@ -61,7 +61,7 @@ def test_a_limit_that_no_level_breaks_says_up_to_where() -> None:
 def test_a_limit_that_the_lowest_level_breaks_says_so() -> None:
     found = limit_crossing(sloped([5.0, 6.0]), at_most=1.0)
     assert found.state == "broken"
-    assert found.note == "already broken at the lowest level, 5"
+    assert found.note == "broken at the lowest level, 5"
 
 
 @pytest.mark.parametrize("limit", [1.0, 3.0])
@@ -121,3 +121,8 @@ def test_a_crossing_lies_between_its_levels_and_inside_its_interval(
     assert found.level is not None
     assert found.high is not None
     assert 0.0 <= found.low <= found.level <= found.high <= len(rises) - 1
+
+
+def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:
+    found = limit_crossing(sloped([5.0, 6.0, 9.0]), at_least=5.5)
+    assert found.note == "broken at the lowest level, 5; kept from 6 up"

@@ -181,7 +181,9 @@ def test_the_order_of_the_levels_does_not_matter() -> None:
 
 def test_four_levels_are_too_few() -> None:
     samples = noisy(np.array([1.0, 2.0, 2.0, 2.0]), noise=0.001)
-    assert knee_of([1, 2, 3, 4], samples).note == ("4 levels are too few: a knee needs 5 or more")
+    assert knee_of([1, 2, 3, 4], samples).note == (
+        "4 levels are too few: a knee needs 5 or more; add 1.5"
+    )
 
 
 def test_levels_that_never_reach_saturation_do_not_invent_a_knee_beyond_them() -> None:

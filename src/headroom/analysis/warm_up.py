@@ -22,16 +22,18 @@ correlation times as in `headroom.analysis.relaxation`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from msgspec.structs import replace
 
 from headroom.analysis.relaxation import (
+    WARM_UP_TIMES,
     correlation_time,
     jobs_over_time,
     joined,
     settle,
-    values_to_cut,
+    times_beyond_one,
 )
 from headroom.analysis.results import WarmUpCut
 from headroom.experiment.run import FloatArray, Run, Series
@@ -277,7 +279,7 @@ def _settled_cut(average: AveragedSeries) -> tuple[float, bool]:
         return 0.0, False
     values, group = joined(average.parts)
     settling = settle(values)
-    count = values_to_cut(settling) * group
+    count = (settling.start + ceil(WARM_UP_TIMES * settling.correlation_time)) * group
     if settling.start > 0:
         count = max(count, truncation.dropped * _group(average))
     return _end_s(average, min(count, average.values.size // 2)), True
@@ -298,7 +300,10 @@ def _stations_settled_s(runs: Sequence[Run]) -> float:
     if found is None:
         return 0.0
     jobs, step_s = found
-    return values_to_cut(settle(jobs), blur=1.0) * step_s
+    if times_beyond_one(jobs) == 0.0:
+        return 0.0
+    start = settle(jobs).start
+    return (start + WARM_UP_TIMES * times_beyond_one(jobs[..., start:])) * step_s
 
 
 def _correlation_s(
@@ -311,7 +316,7 @@ def _correlation_s(
     if found is not None:
         jobs, step_s = found
         kept = jobs[..., int(cut.cut_s / step_s) :]
-        times_s.append((correlation_time(kept) - 1.0) * step_s)
+        times_s.append(times_beyond_one(kept) * step_s)
     return max(times_s, default=0.0)
 
 

@@ -105,7 +105,7 @@ def _used_up(
         return
     least = 0.0 if rule.parts == "all" else SATURATED
     for table in sorted(summary.windows[0].run.resources, key=lambda table: table.kind):
-        if table.kind == "class":
+        if table.kind not in ("pool", "station"):
             continue  # Classes have no capacity to double.
         for name in table.names:
             sample = summary.samples.get(f"{table.kind}.{name}.utilization")

@@ -11,6 +11,7 @@ from headroom.cli import (
     export_command,
     init_command,
     inspect_commands,
+    model_command,
     run_command,
     size_command,
     solve_command,
@@ -121,6 +122,7 @@ app.command("list")(inspect_commands.list_studies)
 app.command("what-if")(what_if_command.what_if)
 app.command("size")(size_command.size)
 app.command("solve")(solve_command.solve)
+app.add_typer(model_command.app, name="model")
 app.command("init")(init_command.init)
 app.command("schema")(export_command.schema)
 app.command("export")(export_command.export)

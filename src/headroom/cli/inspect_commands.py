@@ -12,6 +12,8 @@ from rich.text import Text
 
 from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.cli import options, session
+from headroom.cli.limit_option import with_limits
+from headroom.cli.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.paths import JOURNAL_NAME
@@ -115,11 +117,27 @@ def show(
             help="Everything about one point: its key, or its levels, e.g. users=40,disk_ms=6.0.",
         ),
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            help='Tell at which load this breaks: "response_s_p95<=200ms"; repeatable.',
+        ),
+    ] = None,
+    load: Annotated[
+        str, typer.Option("--load", help="Factor that is the load [the first numeric one].")
+    ] = "",
+    current: Annotated[
+        float | None,
+        typer.Option("--current", help="Level of the load today: the headroom counts from it."),
+    ] = None,
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Print the essentials of a study's results in the terminal."""
     plan = session.open_plan(study, quick=quick, seed=seed)
+    if limit:
+        plan = with_limits(plan, limit, load=load, current=current)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
     key = None if point is None else session.point_key(result, point)
@@ -168,6 +186,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
     studies: list[StudyListing]
     systems: list[str]
+    models: list[str]
 
 
 def list_studies(
@@ -176,13 +195,17 @@ def list_studies(
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """List the studies below a folder, and the systems that studies can use."""
+    """List the studies below a folder, and the systems and models that studies can use."""
     if not folder.is_dir():
         raise StudyError(f"{folder} is not a folder", cure="name a folder that holds studies")
     files = sorted(
         {path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}study.toml")}
     )
-    listing = Listing(studies=[_listed(path) for path in files], systems=list(system_names()))
+    listing = Listing(
+        studies=[_listed(path) for path in files],
+        systems=list(system_names()),
+        models=list(model_names()),
+    )
     if as_json:
         write_json("listing", listing)
         return
@@ -193,6 +216,7 @@ def list_studies(
     console = result_console(color)
     console.print(table)
     console.print(f"systems: {', '.join(listing.systems)}", markup=False)
+    console.print(f"models: {', '.join(listing.models)}", markup=False)
 
 
 def _listed(path: Path) -> StudyListing:

@@ -59,6 +59,13 @@ def run(
             help="First bring back what is readable of a damaged journal, which is kept beside.",
         ),
     ] = False,
+    is_doubled: Annotated[
+        bool,
+        typer.Option(
+            "--what-if/--no-what-if",
+            help="Double what is used up at each simulated point, as the study says.",
+        ),
+    ] = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
@@ -74,7 +81,8 @@ def run(
         chosen = plan.only(only) if only else plan
         how = _How(jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure)
         outcome = _run(chosen, journal, how)
-        if not outcome.interrupted and not (stop_on_failure and outcome.failed):
+        is_whole = not outcome.interrupted and not (stop_on_failure and outcome.failed)
+        if is_doubled and is_whole:
             outcome = _run_what_ifs(chosen, journal, how, outcome)
         result = session.analysed(plan, journal)
     page = session.write_artefacts(plan, result)

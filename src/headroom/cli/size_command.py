@@ -13,10 +13,11 @@ from headroom.cli.output import ColorMode, error_console, result_console, write_
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal import Journal
-from headroom.experiment.paths import JOURNAL_NAME
+from headroom.experiment.paths import JOURNAL_NAME, PAGE_NAME
 from headroom.experiment.progress import Progress
 from headroom.experiment.system import Parameter
 from headroom.report.sizing import render_sizing
+from headroom.report.sizing_page import render_sizing_page
 from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, InterruptedSearchError, Subject
 from headroom.sizing.size import Sizing, check_axes
@@ -26,6 +27,7 @@ from headroom.sizing.verdicts import Rule
 
 DEFAULT_SEED = 1
 _FOLDER = "size"
+_CONFIDENCE, _REPLICATIONS, _MOST = 0.95, 60, 100
 
 
 def size(
@@ -66,14 +68,14 @@ def size(
     confidence: Annotated[
         float,
         typer.Option("--confidence", min=0.5, max=0.9999, help="Asked of the whole answer."),
-    ] = 0.95,
+    ] = _CONFIDENCE,
     replications: Annotated[
         int,
         typer.Option("--replications", min=5, help="Replications of a configuration at most."),
-    ] = 60,
+    ] = _REPLICATIONS,
     most: Annotated[
         int, typer.Option("--most", min=1, help="Configurations simulated at most.")
-    ] = 100,
+    ] = _MOST,
     seed: options.Seed = None,
     jobs: Annotated[
         int | None,
@@ -112,8 +114,18 @@ def size(
         error=error,
         command=_command(
             subject,
-            {"--target": target, "--over": over, "--cost": cost or [], "--set": fixed or []},
-            seed=seed,
+            {
+                "--experiment": [experiment] if experiment else [],
+                "--target": target,
+                "--over": over,
+                "--cost": cost or [],
+                "--set": fixed or [],
+                "--completions": [] if completions is None else [str(completions)],
+                "--confidence": [] if confidence == _CONFIDENCE else [f"{confidence:g}"],
+                "--replications": [] if replications == _REPLICATIONS else [str(replications)],
+                "--most": [] if most == _MOST else [str(most)],
+                "--seed": [] if seed is None else [str(seed)],
+            },
         ),
     )
     place = (folder or results / _FOLDER) / JOURNAL_NAME
@@ -130,10 +142,14 @@ def size(
         sizing = Sizing(chosen, space, targets, evaluator, most=most)
         _run(sizing, quiet=quiet)
     result = conclude(question, sizing)
+    page = place.parent / PAGE_NAME
+    page.write_text(render_sizing_page(result), encoding="utf-8")
     if as_json:
         write_json("sizing-result", result)
+        session.note(f"report: {page.as_posix()}", quiet=quiet)
     else:
         render_sizing(result, result_console(color))
+        typer.echo(f"Report: {page.as_posix()}")
     raise typer.Exit(ExitCode.DONE if result.is_found else ExitCode.CLAIMS_DIFFER)
 
 
@@ -171,10 +187,9 @@ def _changes(space: Space) -> set[str]:
     return {axis.name for axis in space.axes if axis.name.startswith(("station.", "pool."))}
 
 
-def _command(subject: str, options_given: Mapping[str, Sequence[str]], *, seed: int | None) -> str:
+def _command(subject: str, given: Mapping[str, Sequence[str]]) -> str:
     """Return the command that repeats the search."""
     words = ["headroom", "size", subject]
-    for option, values in options_given.items():
+    for option, values in given.items():
         words += [word for value in values for word in (option, value)]
-    words += [] if seed is None else [f"--seed={seed}"]
     return shlex.join(words)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-ResourceKind: TypeAlias = Literal["station", "pool", "class"]
+ResourceKind: TypeAlias = Literal["station", "pool", "class", "visit", "pool_visit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,9 @@ class Histogram:
 class ResourceTable:
     """Cumulative statistics of all stations, all pools or all job classes of a run.
 
+    The kinds ``visit`` and ``pool_visit`` tell the classes apart at each station and pool; their
+    rows are named ``cpu.class.users``.
+
     Parameters
     ----------
     kind
@@ -94,6 +97,10 @@ class ResourceTable:
         every snapshot ``jobs_s`` is ``response_s_sum`` plus ``age_s``, and ``queue_s`` is
         ``wait_s_sum`` plus ``queue_age_s``, exactly but for rounding.
         Runs stored before the ages were recorded lack them.
+        A system may know more. Stations: ``blocked_s`` and ``down_s`` (server-seconds),
+        ``reject_count``, ``abandon_s_sum``. Classes: ``lost_count``, ``failed_try_count``, and
+        job-seconds in delays (``delay_s``), waiting for arms or replies (``join_s``) and outside
+        of full stations (``outside_s``). Visits: the columns of stations, ``blocked_s_sum`` too.
     maxima
         Name to array of shape (resources,): largest value over the whole run, warm-up
         included, e.g. ``queue_len``.

@@ -239,6 +239,11 @@ class Forecasts(Protocol):
 class HasModel(Protocol):
     """A system that can show its model; optional for a `System`."""
 
+    @classmethod
+    def model_names(cls) -> tuple[str, ...]:
+        """Return the names of the models that are registered, sorted."""
+        ...
+
     def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
         """Return the model of `config` as data, in the model format of `headroom.simulation`."""
         ...

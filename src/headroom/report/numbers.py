@@ -28,16 +28,38 @@ def format_estimate(estimate: Estimate, *, scale: Scale | None = None) -> str:
 
 def format_short(estimate: Estimate, *, scale: Scale | None = None) -> str:
     """Return ``12.3 ±0.4``: for narrow columns, the larger side of the interval behind ±."""
-    used = scale or choose_scale([estimate.value], estimate.unit, metric=estimate.metric)
+    bounds = (estimate.low, estimate.high)
+    return format_plus_minus(
+        estimate.value, bounds, estimate.unit, metric=estimate.metric, scale=scale
+    )
+
+
+def format_plus_minus(
+    value: float,
+    bounds: tuple[float | None, float | None],
+    unit: str,
+    *,
+    metric: str = "",
+    scale: Scale | None = None,
+) -> str:
+    """Return a value with the larger side of its interval behind ±.
+
+    Examples
+    --------
+    >>> format_plus_minus(0.0123, (0.0119, 0.0126), "s")
+    '12.3 ±0.4 ms'
+    """
+    low, high = bounds
+    used = scale or choose_scale([value], unit, metric=metric)
     suffix = "" if scale else used.suffix
-    half_width = half_width_of(estimate.low, estimate.high)
-    centre = format_scaled(estimate.value, used, half_width=half_width)
-    if estimate.low is None or estimate.high is None or half_width is None:
+    half_width = half_width_of(low, high)
+    centre = format_scaled(value, used, half_width=half_width)
+    if low is None or high is None or half_width is None:
         return f"{centre}{suffix}"
-    side = max(estimate.high - estimate.value, estimate.value - estimate.low) * used.factor
+    side = max(high - value, value - low) * used.factor
     if side <= 0 or not math.isfinite(side):
         return f"{centre}{suffix}"
-    decimals = decimals_for(estimate.value * used.factor, half_width=half_width * used.factor)
+    decimals = decimals_for(value * used.factor, half_width=half_width * used.factor)
     shown = format_plain(math.ceil(side * 10.0**decimals) / 10.0**decimals, decimals=decimals)
     return f"{centre} ±{shown}{suffix}"
 

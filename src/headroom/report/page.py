@@ -18,7 +18,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
-import jinja2
 import msgspec
 from markupsafe import Markup
 
@@ -37,6 +36,7 @@ from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.extent import Extent, extents_of, is_whole
 from headroom.report.headroom_left import limits_table
+from headroom.report.layout import environment, template_text
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
@@ -107,9 +107,9 @@ def render_page(result: StudyResult) -> str:
     extents = extents_of(result)
     views = [view_of(e, extent) for e, extent in zip(result.experiments, extents, strict=True)]
     libraries = [_library(name) for name in _LIBRARIES]
-    script = _template_text("page.js")
+    script = template_text("page.js")
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             result=result,
@@ -133,7 +133,7 @@ def render_page(result: StudyResult) -> str:
 
 def _style(views: Iterable[ExperimentView]) -> Markup:
     rules = page_rules() if any(view.model for view in views) else ""
-    return Markup(_template_text("page.css") + rules)  # noqa: S704 - files of this package
+    return Markup(template_text("page.css") + rules)  # noqa: S704 - files of this package
 
 
 def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
@@ -273,11 +273,6 @@ def embed_json(value: object) -> Markup:
 
 
 @cache
-def _template_text(name: str) -> str:
-    return (_HERE / "templates" / name).read_text(encoding="utf-8").strip()
-
-
-@cache
 def _library(name: str) -> str:
     text = (_HERE / "vendor" / f"{name}.min.js").read_text(encoding="utf-8").strip()
     text = re.sub(r"\n?//# sourceMappingURL=\S+$", "", text)
@@ -306,14 +301,3 @@ def _policy(scripts: Iterable[str]) -> str:
 
 def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("headroom.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -6,9 +6,10 @@ Invariant: prints what `SizingResult` holds.
 from rich.console import Console
 
 from headroom.quantities import format_level
+from headroom.report.numbers import format_plus_minus
 from headroom.report.screen import Column, Screen
 from headroom.report.words import count_noun, title_metric
-from headroom.sizing.conclusion import cost_words, format_check
+from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import SizingResult, Trial
 
 
@@ -47,20 +48,24 @@ def _render_trail(result: SizingResult, screen: Screen) -> None:
     columns.append(Column("Cost", [format_level(one.cost) for one in shown], is_number=True))
     columns.append(Column("Verdict", [one.verdict for one in shown]))
     columns += [
-        Column(title_metric(target.metric), [_figure(one, target.metric) for one in shown])
+        Column(
+            title_metric(target.metric),
+            [figure_of(one, target.metric) for one in shown],
+            is_number=True,
+        )
         for target in result.targets
     ]
     columns.append(Column("n", [_effort(one) for one in shown]))
     screen.table(columns)
-    for why, numbers in _reasons(result).items():
-        screen.item(f"# {numbers}", why)
+    for place, (why, numbers) in enumerate(reasons_of(result).items()):
+        screen.item("" if place else "Why", f"# {numbers}: {why}")
 
 
 def _effort(trial: Trial) -> str:
     return str(trial.replications) if trial.how == "simulation" else trial.how
 
 
-def _reasons(result: SizingResult) -> dict[str, str]:
+def reasons_of(result: SizingResult) -> dict[str, str]:
     """Return why places were looked at or excluded, with their numbers in the trail."""
     numbers: dict[str, list[int]] = {}
     for one in result.trail:
@@ -75,6 +80,10 @@ def _reasons(result: SizingResult) -> dict[str, str]:
     return {why: ", ".join(map(str, found)) for why, found in numbers.items()}
 
 
-def _figure(trial: Trial, metric: str) -> str:
+def figure_of(trial: Trial, metric: str) -> str:
+    """Return the figure of a metric at a configuration, with its interval."""
     check = next((one for one in trial.checks if one.target.metric == metric), None)
-    return format_check(check) if check else ""
+    if check is None or check.value is None:
+        return ""
+    bounds = (check.low, check.high)
+    return format_plus_minus(check.value, bounds, check.target.unit, metric=metric)

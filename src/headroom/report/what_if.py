@@ -52,14 +52,13 @@ def what_if_sentences(experiment: ExperimentResult) -> list[str]:
         return []
     point, tried = found
     told = [(one, _telling(one)) for one in tried if _telling(one)]
-    where = label_point(point, experiment.factors) if len(experiment.points) > 1 else ""
+    where = f"At {label_point(point, experiment.factors)}, " if len(experiment.points) > 1 else ""
     sentences = [
-        f"{_capital(one.text)}: {words}{f' (at {where})' if where else ''}."
-        for one, words in told[:_SENTENCES_AT_MOST]
+        f"{_capital(f'{where}{one.text}')}: {words}." for one, words in told[:_SENTENCES_AT_MOST]
     ]
     if experiment.what_if_replications:
         runs = count_noun(experiment.what_if_replications, "replication")
-        sentences.append(f"These and the other changes took {runs} besides those of the points.")
+        sentences.append(f"All changes that were tried took {runs} besides those of the points.")
     return sentences
 
 

@@ -22,6 +22,7 @@ def run_of(result: SimulationResult) -> Run:
         _table("station", result.stations),
         _table("pool", result.pools),
         _table("class", result.classes),
+        *_by_class(result),
     )
     return Run(
         series=tuple(
@@ -42,7 +43,8 @@ def run_of(result: SimulationResult) -> Run:
                 segment_end_times_s=one.segment_end_times_s,
             )
             for one in result.histograms
-        ),
+        )
+        + _occupancies(result),
         snapshot_times_s=result.snapshot_times_s,
         resources=tuple(table for table in tables if table.names),
         # Processor time differs between two runs of one seed; the journal stores wall time
@@ -51,6 +53,27 @@ def run_of(result: SimulationResult) -> Run:
         holds=dict(result.holds),
         nested=dict(result.nested),
     )
+
+
+def _occupancies(result: SimulationResult) -> tuple[Histogram, ...]:
+    """Return how long each number of jobs was present at each station, where that was recorded."""
+    return tuple(
+        Histogram(
+            metric=f"station.{one.name}.jobs",
+            bin_low=one.bin_low,
+            bin_high=one.bin_high,
+            counts=one.counts,
+            segment_end_times_s=one.segment_end_times_s,
+        )
+        for one in getattr(result, "occupancies", ())
+    )
+
+
+def _by_class(result: SimulationResult) -> tuple[ResourceTable, ...]:
+    """Return the tables that tell classes apart at stations and pools; none with one class."""
+    kinds: tuple[tuple[ResourceKind, str], ...] = (("visit", "visits"), ("pool_visit", "requests"))
+    found = [(kind, getattr(result, name, None)) for kind, name in kinds]
+    return tuple(_table(kind, table) for kind, table in found if table is not None)
 
 
 def _table(kind: ResourceKind, table: Table) -> ResourceTable:

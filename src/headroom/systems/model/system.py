@@ -15,6 +15,8 @@ from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
 from headroom.simulation import Model, simulate
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.trace import EventTrace
+from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.forecast import forecast_of
@@ -24,6 +26,7 @@ from headroom.systems.model.source import (
     built_model,
     function_of_file,
     model_as_data,
+    model_names,
     registered_function,
 )
 
@@ -119,12 +122,28 @@ class ModelSystem:
         """Return what formulas say of the model of `config` with changed stations and pools."""
         return forecast_of(changed_model(self._model(config), changes))
 
+    @classmethod
+    def model_names(cls) -> tuple[str, ...]:
+        """Return the names of the registered models, sorted."""
+        return model_names()
+
     def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
         """Return the model of `config` as data."""
         data: dict[str, Any] = msgspec.json.decode(
             model_as_data(self.function, self._model(config))
         )
         return data
+
+    def write_trace(
+        self, config: Mapping[str, Value], *, seed: int, event_count: int, path: Path
+    ) -> int:
+        """Write the first `event_count` events of one run in Chrome's trace format."""
+        model = self._model(config)
+        trace = _traced(
+            model, seed=seed, event_count=event_count, completions=self.setup.completions
+        )
+        write_trace(path, trace, model.to_data())
+        return int(trace.time_s.size)
 
     def _simulated(self, model: Model, seed: int) -> Run:
         time_s = self.setup.time_s
@@ -134,6 +153,14 @@ class ModelSystem:
 
     def _model(self, config: Mapping[str, Value]) -> Model:
         return built_model(self.function, config)
+
+
+def _traced(model: Model, *, seed: int, event_count: int, completions: int | None) -> EventTrace:
+    """Return the first events of one run of `model`."""
+    wishes: dict[str, Any] = {"trace": event_count}
+    result: Any = simulate(model, seed=seed, completions=completions, **wishes)
+    trace: EventTrace = result.trace
+    return trace
 
 
 def _check(setup: ModelSetup) -> None:

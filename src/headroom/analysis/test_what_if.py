@@ -1,0 +1,160 @@
+"""What doubling gives, on real models: against formulas, planned once, never asked for twice."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from headroom.analysis.analyse import analyse
+from headroom.analysis.results import PointResult, StudyResult
+from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.what_if import planned_what_ifs
+from headroom.experiment.changes import parse_change
+from headroom.experiment.design import make_plan
+from headroom.experiment.interrupt import Interrupt
+from headroom.experiment.journal import Journal
+from headroom.experiment.plan import Plan
+from headroom.experiment.progress import Progress
+from headroom.experiment.runner import Outcome, run_plan
+from headroom.experiment.study_file import load_study
+from headroom.experiment.what_if import changed_plan, changed_point
+
+STUDY = """
+schema = 1
+name = "doubled"
+title = "What doubling gives"
+seed = 5
+
+[[experiment]]
+name = "load"
+responses = ["throughput", "response_s_mean"]
+system = {{ name = "model", model = "{model}", completions = 20_000 }}
+replications = {{ count = 6 }}
+{rest}
+"""
+INTERACTIVE = """
+fixed = { think_s = 1.0, service_s = 0.05 }
+factors = { users = [2, 60] }
+"""
+
+
+def planned(folder: Path, *, model: str, rest: str) -> Plan:
+    (folder / "study.toml").write_text(STUDY.format(model=model, rest=rest))
+    return make_plan(load_study(folder), quick=False)
+
+
+def run(plan: Plan | None, journal: Journal) -> Outcome:
+    assert plan is not None
+    return run_plan(
+        plan,
+        journal,
+        stopping=IntervalRule(),
+        jobs=2,
+        progress=Progress(Console(file=io.StringIO())),
+        interrupt=Interrupt(),
+    )
+
+
+def analysed(plan: Plan, journal: Journal) -> StudyResult:
+    return analyse(plan, journal, environments=journal.environments(), command="")
+
+
+def point_at(result: StudyResult, users: int) -> PointResult:
+    points = result.experiments[0].points
+    return next(point for point in points if point.levels["users"] == users)
+
+
+def repair_throughput(servers: int, users: int, think_s: float, service_s: float) -> float:
+    """Return the exact throughput of the machine repairman by its balance equations."""
+    weights = [1.0]
+    for busy in range(1, users + 1):
+        step = (users - busy + 1) / think_s / (min(busy, servers) / service_s)
+        weights.append(weights[-1] * step)
+    served = sum(min(n, servers) / service_s * weight for n, weight in enumerate(weights))
+    return served / sum(weights)
+
+
+def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path) -> None:
+    """Oracle: 60 users, think 1 s, service 50 ms: one server against two, and one twice as fast."""
+    plan = planned(tmp_path, model="interactive", rest=INTERACTIVE)
+    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
+        run(plan, journal)
+        run(planned_what_ifs(plan, journal), journal)
+        result = analysed(plan, journal)
+    assert point_at(result, 2).what_ifs == [], "nothing limits 2 users"
+    found = {one.change: one for one in point_at(result, 60).what_ifs}
+    base = repair_throughput(1, 60, 1.0, 0.05)
+    expected = {
+        "station.server.servers=x2": repair_throughput(2, 60, 1.0, 0.05) / base,
+        "station.server.speed=x2": repair_throughput(1, 60, 1.0, 0.025) / base,
+    }
+    assert found.keys() == expected.keys()
+    for change, ratio in expected.items():
+        effect = found[change].effects[0]
+        assert effect.metric == "throughput"
+        assert effect.low is not None
+        assert effect.high is not None
+        assert effect.low <= ratio <= effect.high
+        assert effect.pairs == 5
+    assert found["station.server.servers=x2"].text == "server 1 to 2 servers"
+    assert result.experiments[0].what_if_replications == 10
+
+
+def test_what_ran_once_is_not_run_again_and_gives_the_same_result(tmp_path: Path) -> None:
+    plan = planned(tmp_path, model="interactive", rest=INTERACTIVE)
+    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
+        run(plan, journal)
+        first = run(planned_what_ifs(plan, journal), journal)
+        before = analysed(plan, journal)
+        base = run(plan, journal)
+        again = run(planned_what_ifs(plan, journal), journal)
+        assert analysed(plan, journal).experiments == before.experiments
+    assert (first.done, again.done, base.done) == (10, 0, 0)
+    assert again.reused == 10
+    assert not base.kept, "the rows of changed systems are not called strangers"
+
+
+@pytest.mark.parametrize(
+    ("rule", "count"), [("none", 0), ("limits", 2), ("all", 4)], ids=["none", "limits", "all"]
+)
+def test_the_study_decides_what_is_doubled(tmp_path: Path, rule: str, count: int) -> None:
+    rest = f'what_if = {{ parts = "{rule}" }}\n{INTERACTIVE}'
+    plan = planned(tmp_path, model="interactive", rest=rest)
+    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
+        run(plan, journal)
+        changed = planned_what_ifs(plan, journal)
+    points = [] if changed is None else [p for one in changed.experiments for p in one.points]
+    assert len(points) == count
+
+
+def test_a_change_that_cannot_run_says_why_and_harms_nothing_else(tmp_path: Path) -> None:
+    """Half the servers of an open queue at 80 % load are overloaded: a finding, no crash."""
+    rest = (
+        'fixed = { servers = 2 }\nfactors = { utilization = [0.8] }\nwhat_if = { parts = "none" }'
+    )
+    plan = planned(tmp_path, model="mmc", rest=rest)
+    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
+        run(plan, journal)
+        experiment = plan.experiments[0]
+        point = changed_point(experiment.points[0], [parse_change("station.server.servers=1")])
+        run(changed_plan(plan, [(experiment, point, 2)]), journal)
+        result = analysed(plan, journal)
+    found = result.experiments[0].points[0]
+    assert found.estimates
+    assert found.what_ifs[0].effects == []
+    assert "load" in found.what_ifs[0].note
+
+
+def test_pairs_of_one_seed_cancel_the_chance_of_the_arrivals(tmp_path: Path) -> None:
+    """Throughput of an open queue is its arrivals, and those are the same in both systems."""
+    rest = 'factors = { utilization = [0.95] }\nwhat_if = { parts = "all", replications = 6 }'
+    plan = planned(tmp_path, model="mm1", rest=rest)
+    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
+        run(plan, journal)
+        run(planned_what_ifs(plan, journal), journal)
+        result = analysed(plan, journal)
+    throughput = result.experiments[0].points[0].what_ifs[0].effects[0]
+    assert throughput.metric == "throughput"
+    assert throughput.ratio == pytest.approx(1.0, abs=0.01)
+    assert throughput.variance_reduction is None or throughput.variance_reduction > 10

@@ -1,0 +1,114 @@
+"""`headroom model`: what is printed is the model that would run."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from headroom.cli.app import app
+from headroom.errors import ExitCode
+from headroom.simulation import Model, exponential
+from headroom.simulation.trace import EventTrace
+from headroom.systems.model import system
+
+SHOP = """
+from typing import Annotated
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+def shop(*, users: Annotated[int, parameter(unit="1", low=1, source="assumed")] = 7):
+    model = Model("shop", time_unit="ms")
+    page = model.program("page")
+    page.use(model.station("web"), exponential(5))
+    model.closed_class("users", page, population=users)
+    return model
+"""
+
+
+def run(*words: str) -> str:
+    answer = CliRunner().invoke(app, ["model", *words])
+    assert answer.exit_code == 0, answer.stderr
+    return answer.stdout
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> str:
+    path = tmp_path / "shop.py"
+    path.write_text(SHOP, encoding="utf-8")
+    return f"{path}:shop"
+
+
+def test_registered_models_are_listed_with_their_parameters() -> None:
+    listed = json.loads(run("list", "--json"))["content"]
+    models = {one["name"]: {p["name"]: p for p in one["parameters"]} for one in listed}
+    assert models["mm1"]["utilization"]["default"] == 0.8
+    assert models["mm1"]["service_s"]["unit"] == "s"
+    assert "central_server" in run("list")
+
+
+def test_the_listing_of_studies_names_the_models_too(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(app, ["list", str(tmp_path), "--json"])
+    assert "mm1" in json.loads(answer.stdout)["content"]["models"]
+
+
+def test_a_model_is_told_with_the_values_it_is_given(shop: str) -> None:
+    assert run("show", shop, "--set", "users=9").splitlines() == [
+        "parameters",
+        "  users = 9",
+        "model shop, times in ms",
+        "stations",
+        "  web; 1 server; page uses it for 5 ms exponential",
+        "classes",
+        "  closed class users; 9 jobs; walks page",
+        "program page",
+        "  use web for 5 ms exponential",
+    ]
+
+
+def test_the_json_is_that_of_the_builder_byte_for_byte(shop: str) -> None:
+    model = Model("shop", time_unit="ms")
+    page = model.program("page")
+    page.use(model.station("web"), exponential(5))
+    model.closed_class("users", page, population=7)
+    assert run("json", shop) == model.to_json().decode() + "\n"
+
+
+def test_a_picture_goes_to_stdout_or_into_a_file(shop: str, tmp_path: Path) -> None:
+    path = tmp_path / "shop.svg"
+    drawn = run("picture", shop)
+    assert run("picture", shop, "-o", str(path)).strip() == str(path)
+    assert path.read_text(encoding="utf-8") == drawn
+    assert ElementTree.fromstring(drawn).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
+
+
+def test_a_trace_holds_the_events_of_one_run(
+    shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, object] = {}
+
+    def simulate(model: Model, **options: object) -> SimpleNamespace:
+        asked.update(options, model=model.name)
+        empty = np.zeros(2, dtype=np.uint32)
+        trace = EventTrace(time_s=np.array([0.0, 1.0]), kind=np.array([0, 1], dtype=np.uint8),
+                           job=empty, klass=empty, resource=empty, is_truncated=True)  # fmt: skip
+        return SimpleNamespace(trace=trace)
+
+    monkeypatch.setattr(system, "simulate", simulate)
+    path = tmp_path / "trace.json"
+    told = run("trace", shop, "-o", str(path), "--events", "2", "--seed", "3")
+    assert (asked["model"], asked["trace"], asked["seed"]) == ("shop", 2, 3)
+    assert f"{path}: 2 events" in told
+    events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    assert [event["name"] for event in events if event["ph"] == "b"] == ["users"]
+
+
+@pytest.mark.parametrize("words", [("show", "mm2"), ("show", "mm1", "--set", "uses=3"),
+                                   ("picture", "nowhere.py")])  # fmt: skip
+def test_what_is_not_there_is_told_with_a_cure(words: tuple[str, ...]) -> None:
+    answer = CliRunner().invoke(app, ["model", *words])
+    assert answer.exit_code == ExitCode.USAGE
+    assert "cure:" in answer.stderr

@@ -1,0 +1,29 @@
+"""The templates of the pages: Jinja with escaping, and the texts that stand in them.
+
+Invariant: every template escapes what it is given; a name that it does not know is an error.
+"""
+
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+
+_HERE = files("headroom.report")
+
+
+@cache
+def template_text(name: str) -> str:
+    """Return a file of the templates as it is."""
+    return (_HERE / "templates" / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return where the templates are found."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("headroom.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
