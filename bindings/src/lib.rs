@@ -8,8 +8,10 @@ use pyo3::prelude::*;
 /// Compiled core of Headroom.
 #[pymodule]
 mod _core {
-    use headroom::simulation::result::{HistogramTable, Outcome, SeriesTable, Table};
-    use headroom::simulation::{self as kernel, Stop};
+    use headroom::simulation::result::{
+        HistogramTable, OccupancyTable, Outcome, SeriesTable, Table, TableSet, Trace,
+    };
+    use headroom::simulation::{self as kernel, RunOptions, Stop};
     use pyo3::create_exception;
     use pyo3::exceptions::PyException;
     use pyo3::prelude::*;
@@ -45,21 +47,30 @@ mod _core {
         reason = "the method alone is not general enough over the lifetime of the token"
     )]
     #[pyfunction]
-    #[pyo3(signature = (*, model, seed, completions = None, time = None))]
+    #[pyo3(signature = (
+        *, model, seed, completions = None, time = None, sample_every = None, trace_limit = 0
+    ))]
     fn simulate<'py>(
         py: Python<'py>,
         model: &[u8],
         seed: u64,
         completions: Option<u64>,
         time: Option<f64>,
+        sample_every: Option<f64>,
+        trace_limit: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut signal: Option<PyErr> = None;
         let mut is_wanted = || {
             signal = Python::attach(|py| py.check_signals()).err();
             signal.is_none()
         };
-        let stop = Stop { completions, time };
-        let outcome = py.detach(|| kernel::simulate(model, seed, stop, &mut is_wanted));
+        let options = RunOptions {
+            seed,
+            stop: Stop { completions, time },
+            sample_every,
+            trace_limit,
+        };
+        let outcome = py.detach(|| kernel::simulate(model, options, &mut is_wanted));
         match (signal, outcome) {
             (Some(error), _) => Err(error),
             (None, outcome) => outcome_dict(py, &outcome.map_err(|error| raise(&error))?),
@@ -68,18 +79,36 @@ mod _core {
 
     /// Draw values of a distribution; see `headroom.simulation.Distribution.draw`.
     #[pyfunction]
-    #[pyo3(signature = (*, distribution, seed, key, count))]
+    #[pyo3(signature = (*, distribution, seed, key, count, sampling = "fast"))]
     fn draw<'py>(
         py: Python<'py>,
         distribution: &[u8],
         seed: u64,
         key: u64,
         count: usize,
+        sampling: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let sampling = sampling.parse().map_err(|error| raise(&error))?;
         let values = py
-            .detach(|| kernel::draw(distribution, seed, key, count))
+            .detach(|| kernel::draw(distribution, seed, key, count, sampling))
             .map_err(|error| raise(&error))?;
         floats(py, &values)
+    }
+
+    /// Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`.
+    #[pyfunction]
+    #[pyo3(signature = (*, process, seed, key, count))]
+    fn draw_arrivals<'py>(
+        py: Python<'py>,
+        process: &[u8],
+        seed: u64,
+        key: u64,
+        count: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let times = py
+            .detach(|| kernel::arrivals::draw(process, seed, key, count))
+            .map_err(|error| raise(&error))?;
+        floats(py, &times)
     }
 
     fn raise(error: &kernel::SimulationError) -> PyErr {
@@ -88,14 +117,13 @@ mod _core {
 
     fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        dict.set_item("snapshot_times_s", floats(py, &outcome.snapshot_times_s)?)?;
-        let snapshot_count = outcome.snapshot_times_s.len();
-        dict.set_item(
-            "stations",
-            table_dict(py, &outcome.stations, snapshot_count)?,
-        )?;
-        dict.set_item("pools", table_dict(py, &outcome.pools, snapshot_count)?)?;
-        dict.set_item("classes", table_dict(py, &outcome.classes, snapshot_count)?)?;
+        dict.set_item("snapshots", table_set_dict(py, &outcome.snapshots)?)?;
+        if let Some(samples) = &outcome.samples {
+            dict.set_item("samples", table_set_dict(py, samples)?)?;
+        }
+        if let Some(trace) = &outcome.trace {
+            dict.set_item("trace", trace_dict(py, trace)?)?;
+        }
         let series = outcome.series.iter().map(|series| series_dict(py, series));
         dict.set_item(
             "series",
@@ -109,10 +137,54 @@ mod _core {
             "histograms",
             PyList::new(py, histograms.collect::<PyResult<Vec<_>>>()?)?,
         )?;
+        let occupancies = outcome
+            .occupancies
+            .iter()
+            .map(|occupancy| occupancy_dict(py, occupancy));
+        dict.set_item(
+            "occupancies",
+            PyList::new(py, occupancies.collect::<PyResult<Vec<_>>>()?)?,
+        )?;
         dict.set_item("event_count", outcome.event_count)?;
         dict.set_item("visit_count", outcome.visit_count)?;
         dict.set_item("simulated_s", outcome.simulated_s)?;
         Ok(dict)
+    }
+
+    fn table_set_dict<'py>(py: Python<'py>, set: &TableSet) -> PyResult<Bound<'py, PyDict>> {
+        let row_count = set.times_s.len();
+        let dict = PyDict::new(py);
+        dict.set_item("times_s", floats(py, &set.times_s)?)?;
+        dict.set_item("stations", table_dict(py, &set.stations, row_count)?)?;
+        dict.set_item("pools", table_dict(py, &set.pools, row_count)?)?;
+        dict.set_item("classes", table_dict(py, &set.classes, row_count)?)?;
+        dict.set_item("visits", table_dict(py, &set.visits, row_count)?)?;
+        dict.set_item("requests", table_dict(py, &set.requests, row_count)?)?;
+        Ok(dict)
+    }
+
+    fn trace_dict<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("time_s", floats(py, &trace.time_s)?)?;
+        dict.set_item("kind", integers(py, &trace.kind)?)?;
+        dict.set_item("job", integers(py, &trace.job)?)?;
+        dict.set_item("klass", integers(py, &trace.class)?)?;
+        dict.set_item("resource", integers(py, &trace.resource)?)?;
+        dict.set_item("is_truncated", trace.is_truncated)?;
+        Ok(dict)
+    }
+
+    fn occupancy_dict<'py>(
+        py: Python<'py>,
+        occupancy: &OccupancyTable,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        bins_dict(
+            py,
+            &occupancy.bin_low,
+            &occupancy.bin_high,
+            &occupancy.counts,
+            &occupancy.segment_end_times_s,
+        )
     }
 
     fn table_dict<'py>(
@@ -149,16 +221,29 @@ mod _core {
         py: Python<'py>,
         histogram: &HistogramTable,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let shape = (histogram.segment_end_times_s.len(), histogram.bin_low.len());
-        let counts = integers(py, &histogram.counts)?.call_method1("reshape", (shape,))?;
+        bins_dict(
+            py,
+            &histogram.bin_low,
+            &histogram.bin_high,
+            &histogram.counts,
+            &histogram.segment_end_times_s,
+        )
+    }
+
+    fn bins_dict<'py>(
+        py: Python<'py>,
+        low: &[f64],
+        high: &[f64],
+        counts: &[u64],
+        ends_s: &[f64],
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let shape = (ends_s.len(), low.len());
         let dict = PyDict::new(py);
-        dict.set_item("bin_low", floats(py, &histogram.bin_low)?)?;
-        dict.set_item("bin_high", floats(py, &histogram.bin_high)?)?;
+        dict.set_item("bin_low", floats(py, low)?)?;
+        dict.set_item("bin_high", floats(py, high)?)?;
+        let counts = integers(py, counts)?.call_method1("reshape", (shape,))?;
         dict.set_item("counts", counts)?;
-        dict.set_item(
-            "segment_end_times_s",
-            floats(py, &histogram.segment_end_times_s)?,
-        )?;
+        dict.set_item("segment_end_times_s", floats(py, ends_s)?)?;
         Ok(dict)
     }
 

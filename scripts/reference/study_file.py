@@ -14,6 +14,8 @@ _TABLES: list[tuple[type[msgspec.Struct], str]] = [
     (study.Range, "A range of levels"),
     (study.Replications, "`[experiment.replications]`"),
     (study.WarmUp, "`[experiment.warm_up]`"),
+    (study.WhatIf, "`[experiment.what_if]`"),
+    (study.Limit, "`[[experiment.limit]]`"),
     (study.Quick, "`[experiment.quick]`"),
     (study.ValueClaim, '`[[claim]]` with `kind = "value"`'),
     (study.RatioClaim, '`[[claim]]` with `kind = "ratio"`'),

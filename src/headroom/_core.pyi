@@ -13,9 +13,20 @@ class KernelError(Exception):
     """A model that cannot be run, or a run that had to stop: message and cure."""
 
 def simulate(
-    *, model: bytes, seed: int, completions: int | None = None, time: float | None = None
+    *,
+    model: bytes,
+    seed: int,
+    completions: int | None = None,
+    time: float | None = None,
+    sample_every: float | None = None,
+    trace_limit: int = 0,
 ) -> dict[str, Any]:
     """Run a model once; see `headroom.simulation.simulate`."""
 
-def draw(*, distribution: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
+def draw(
+    *, distribution: bytes, seed: int, key: int, count: int, sampling: str = "fast"
+) -> npt.NDArray[np.float64]:
     """Draw values of a distribution; see `headroom.simulation.Distribution.draw`."""
+
+def draw_arrivals(*, process: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
+    """Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`."""

@@ -100,10 +100,11 @@ def _gaps_of(
     if "age_s" not in columns:
         return
     rounding_s = _rounding_s(columns, "arrival_count")
-    left_over_s = columns["jobs_s"] - columns["response_s_sum"] - columns["age_s"]
+    left_s = columns["response_s_sum"] + _given_up_s(columns)
+    left_over_s = columns["jobs_s"] - left_s - columns["age_s"]
     is_broken = np.any(np.abs(left_over_s) > rounding_s, axis=0)
     gained_s, responses_s, aged_s = (
-        _gained(window, columns[name]) for name in ("jobs_s", "response_s_sum", "age_s")
+        _gained(window, column) for column in (columns["jobs_s"], left_s, columns["age_s"])
     )
     for place, name in enumerate(places):
         unit_s = float(gained_s[place]) or 1.0
@@ -113,6 +114,12 @@ def _gaps_of(
             tolerance=float(abs(aged_s[place]) + rounding_s[place]) / unit_s,
             passed=not is_broken[place],
         )
+
+
+def _given_up_s(columns: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the time (s) of those who left without being served to the end."""
+    nothing = np.zeros_like(columns["response_s_sum"])
+    return columns.get("abandon_s_sum", nothing) + columns.get("lost_s_sum", nothing)
 
 
 def _gained(window: Window, column: FloatArray) -> FloatArray:
@@ -147,12 +154,17 @@ def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[
 
 
 def _utilization_law_faults(table: ResourceTable) -> list[str]:
+    """Return a fault for each station that works for longer than jobs are there for it.
+
+    Jobs may be there for longer: they share servers, are served together, or are blocked.
+    """
     columns = table.columns
     in_service_s = columns["jobs_s"] - columns["queue_s"]
-    broken = _differ(columns["busy_s"], in_service_s, _rounding_s(columns, "arrival_count"))
+    excess_s = columns["busy_s"] + columns.get("blocked_s", 0.0) - in_service_s
+    broken = np.any(excess_s > _rounding_s(columns, "arrival_count"), axis=0)
     return [
-        f"the utilization law fails for station {name}: busy time differs from the time that "
-        "jobs spend there outside its queue"
+        f"the utilization law fails for station {name}: it is busy for longer than jobs are "
+        "there outside its queue"
         for name, is_broken in zip(table.names, broken, strict=True)
         if is_broken
     ]

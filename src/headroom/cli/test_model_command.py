@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from headroom.cli.app import app
 from headroom.errors import ExitCode
 from headroom.simulation import Model, exponential
-from headroom.simulation.trace import EventTrace
+from headroom.simulation.event_trace import EventTrace
 from headroom.systems.model import system
 
 SHOP = """

@@ -39,6 +39,7 @@ from headroom.report.headroom_left import limits_table
 from headroom.report.layout import environment, template_text
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
+from headroom.report.state_tables import class_tables
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
 from headroom.report.tables import (
     Table,
@@ -55,6 +56,8 @@ Rows: TypeAlias = list[tuple[str, str]]
 """Names and texts of a table with two columns."""
 _LIBRARIES = ("vega", "vega-lite", "vega-embed")
 _HERE = files("headroom.report")
+_CLASS_ROWS = 200
+"""Rows of a table by class that a page holds at least."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
 
@@ -78,6 +81,7 @@ class ExperimentView:
     first_choice: str
     points: Table
     resources: Table | None
+    class_tables: list[Table]
     theory: Table | None
     what_ifs: Table | None
     limits: Table | None
@@ -160,6 +164,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         first_choice=first_choice(experiment),
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
+        class_tables=class_tables(experiment, at_most=max(extent.resource_rows, _CLASS_ROWS)),
         theory=theory_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
         limits=limits_table(experiment),

@@ -5,7 +5,7 @@ running a study.
 """
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pytest
@@ -14,6 +14,7 @@ from headroom.analysis.results import (
     Bottleneck,
     ClaimResult,
     Distribution,
+    DrawnModel,
     Estimate,
     ExperimentResult,
     Factor,
@@ -209,6 +210,82 @@ def model_experiment() -> ExperimentResult:
         ],
         replications="10 per point",
     )
+
+
+def _class_estimates(name: str, rate: float, response: float) -> list[Estimate]:
+    """Return the figures of one class: its own, its states, and its visits to each part."""
+    states = {
+        "station.web.service_share": 0.22,
+        "station.web.wait_share": 0.04,
+        "station.database.wait_share": 0.41,
+        "station.database.service_share": 0.18,
+        "station.database.blocked_share": 0.03,
+        "pool.connections.wait_share": 0.08,
+        "delay_share": 0.02,
+    }
+    visit = f"station.database.class.{name}."
+    return [
+        estimate(f"class.{name}.throughput", "1/s", rate, better="high"),
+        estimate(f"class.{name}.response_s_mean", "s", response),
+        estimate(f"class.{name}.jobs_mean", "1", rate * response),
+        estimate(f"class.{name}.lost_ratio", "1", 0.002),
+        estimate(f"class.{name}.failed_tries_mean", "1", 0.04),
+        *(estimate(f"class.{name}.{state}", "1", share) for state, share in states.items()),
+        estimate(f"{visit}wait_s_mean", "s", response * 0.4),
+        estimate(f"{visit}response_s_mean", "s", response * 0.6),
+        estimate(f"pool.connections.class.{name}.wait_s_mean", "s", response * 0.08),
+    ]
+
+
+def classes_experiment() -> ExperimentResult:
+    """Return simulated points of two classes, with all that the kernel tells of them."""
+    experiment = model_experiment()
+    points = []
+    for point in experiment.points[:3]:
+        more = [*_class_estimates("web users", 90.0, 0.2), *_class_estimates("batch", 3.0, 2.5)]
+        down = estimate("station.database.down_ratio", "1", 0.01)
+        jobs = Distribution(
+            metric="station.database.jobs",
+            unit="1",
+            count=1_000_000,
+            low=[0.0, 1.0, 2.0],
+            high=[1.0, 2.0, 3.0],
+            counts=[500_000, 300_000, 200_000],
+        )
+        points.append(
+            msgspec.structs.replace(
+                point,
+                estimates={**point.estimates, **{one.metric: one for one in [*more, down]}},
+                distributions=[*point.distributions, jobs],
+            )
+        )
+    return msgspec.structs.replace(
+        experiment, points=points, knees=[], model=DrawnModel(point=points[0].key, data=SHOP)
+    )
+
+
+SHOP: dict[str, Any] = {
+    "format": 1,
+    "name": "web shop",
+    "time_unit": "ms",
+    "stations": [{"name": "web", "servers": 4}, {"name": "database", "servers": 2}],
+    "pools": [{"name": "connections", "tokens": 20}],
+    "programs": [
+        {
+            "name": "page",
+            "steps": [
+                {"op": "use", "station": "web", "service": {"kind": "exponential", "mean": 7}},
+                {"op": "acquire", "pool": "connections", "tokens": 1},
+                {"op": "use", "station": "database", "service": {"kind": "constant", "value": 3}},
+                {"op": "release", "pool": "connections", "tokens": 1},
+            ],
+        }
+    ],
+    "classes": [
+        {"kind": "closed", "name": "web users", "program": "page", "population": 150},
+        {"kind": "open", "name": "batch", "program": "page"},
+    ],
+}
 
 
 def measured_point(codec: str, level: int, wall_s: float, size: float) -> PointResult:
@@ -485,6 +562,7 @@ SHAPES = {
     "numeric sweep": study(model_experiment()),
     "measured": study(measured_experiment()),
     "categorical": study(categorical_experiment()),
+    "several classes": study(classes_experiment()),
     "no intervals": study(
         *(
             without_intervals(experiment)

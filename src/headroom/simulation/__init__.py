@@ -4,13 +4,28 @@ Build a `Model` of stations, pools, programs and job classes, then `simulate` it
 docs/background/simulation-kernel.md for how the kernel works and what it promises.
 """
 
+from headroom.simulation.arrivals import (
+    ArrivalProcess,
+    bursty,
+    changing_rate,
+    mmpp,
+    on_off,
+    trace,
+)
 from headroom.simulation.blocks import Attempt, Branch, Fork
+from headroom.simulation.compound_laws import coxian, from_moments, hypoexponential, mixture
+from headroom.simulation.discrete_laws import (
+    discrete,
+    empirical,
+    geometric,
+    nurand,
+    replay,
+    zipf,
+)
 from headroom.simulation.distribution import (
     Distribution,
     bounded_pareto,
     constant,
-    discrete,
-    empirical,
     erlang,
     exponential,
     gamma,
@@ -23,50 +38,80 @@ from headroom.simulation.distribution import (
     weibull,
 )
 from headroom.simulation.errors import SimulationError
+from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
+from headroom.simulation.fitting import Fit, from_samples
+from headroom.simulation.law_data import law_from_data
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
-from headroom.simulation.result import ClassHistogram, ClassSeries, SimulationResult, Table
+from headroom.simulation.result import (
+    ClassHistogram,
+    ClassSeries,
+    Occupancy,
+    Samples,
+    SimulationResult,
+    Table,
+)
 from headroom.simulation.run import simulate
 from headroom.simulation.stations import Pool, Station
 from headroom.simulation.visits import Visits
 
 __all__ = [
+    "ArrivalProcess",
     "Attempt",
     "Attribute",
     "Branch",
     "ClassHistogram",
     "ClassSeries",
     "Distribution",
+    "EventTrace",
     "Expression",
+    "Fit",
     "Fork",
     "Model",
     "Network",
+    "Occupancy",
     "Pool",
     "Program",
+    "Samples",
     "SimulationError",
     "SimulationResult",
     "Station",
     "Table",
     "Visits",
     "bounded_pareto",
+    "bursty",
+    "changing_rate",
     "constant",
+    "coxian",
     "discrete",
     "draw",
     "empirical",
     "erlang",
     "exponential",
     "floor",
+    "from_moments",
+    "from_samples",
     "gamma",
+    "geometric",
     "hyperexponential",
+    "hypoexponential",
+    "law_from_data",
     "lognormal",
     "maximum",
     "minimum",
+    "mixture",
+    "mmpp",
     "normal",
+    "nurand",
+    "on_off",
     "pareto",
+    "replay",
     "simulate",
+    "trace",
     "triangular",
     "uniform",
     "weibull",
+    "zipf",
 ]

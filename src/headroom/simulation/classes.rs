@@ -2,8 +2,8 @@
 
 use super::histogram::SegmentedHistogram;
 use super::jobs::age;
-use super::resources::area;
 use super::series::Series;
+use super::stations::area;
 use super::time::SimTime;
 
 /// One class of jobs.
@@ -30,6 +30,18 @@ pub struct ClassTotals {
     pub completion_count: u64,
     /// Response times of the jobs that have done their work.
     pub response_sum: u128,
+    /// Jobs that were lost.
+    pub lost_count: u64,
+    /// Times in the system of the jobs that were lost.
+    pub lost_sum: u128,
+    /// Tries that failed.
+    pub failed_try_count: u64,
+    /// Times spent in delays.
+    pub delay_sum: u128,
+    /// Times spent waiting for other jobs: arms, or a reply.
+    pub join_sum: u128,
+    /// Times spent outside of full stations, holding no server.
+    pub outside_sum: u128,
     /// Integral of the number of jobs in the system.
     pub jobs_area: u128,
 }
@@ -75,6 +87,35 @@ impl ClassState {
         self.totals.response_sum += u128::from(response);
         self.series.record(response, now);
         self.histogram.record(response, now);
+    }
+
+    /// A job that arrived at `arrived` is lost.
+    pub fn lose(&mut self, now: SimTime, arrived: SimTime) {
+        self.advance(now);
+        self.present -= 1;
+        self.arrived_sum -= u128::from(arrived.ticks());
+        self.totals.lost_count += 1;
+        self.totals.lost_sum += u128::from(now.since(arrived));
+    }
+
+    /// A try has failed.
+    pub fn count_failed_try(&mut self) {
+        self.totals.failed_try_count += 1;
+    }
+
+    /// A delay of `ticks` is over.
+    pub fn add_delay(&mut self, ticks: u64) {
+        self.totals.delay_sum += u128::from(ticks);
+    }
+
+    /// A job has waited for others for `ticks`.
+    pub fn add_join(&mut self, ticks: u64) {
+        self.totals.join_sum += u128::from(ticks);
+    }
+
+    /// A job has waited outside a full station for `ticks`.
+    pub fn add_outside(&mut self, ticks: u64) {
+        self.totals.outside_sum += u128::from(ticks);
     }
 
     /// Return the jobs in the system.

@@ -7,11 +7,15 @@
 use std::collections::BTreeMap;
 
 use super::blocks::Block;
+use super::choice::Target;
 use super::distribution::{Distribution, Sampler};
 use super::error::SimulationError;
-use super::model::{Class, FORMAT, Model, Step, Stop};
-use super::program::{ClassPlan, Instruction, Limits, Plan, Resource, Site, SourcePlan};
+use super::expression::{self, Code, Op, Term};
+use super::frames;
+use super::model::{Amount, Class, Expression, FORMAT, Model, QueueOf, Step, Stop};
+use super::program::{COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan};
 use super::stack_depth;
+use super::station_plans;
 use super::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
 
 /// Stands where a position is not known yet.
@@ -36,13 +40,8 @@ pub fn compile(model: &Model, stop: Stop) -> Result<Plan, SimulationError> {
     for (index, program) in model.programs.iter().enumerate() {
         compiler.program(position(index), &program.steps)?;
     }
-    let classes: Vec<ClassPlan> = model
-        .classes
-        .iter()
-        .enumerate()
-        .map(|(index, class)| compiler.class(position(index), class))
-        .collect::<Result<_, _>>()?;
-    compiler.finish(model, classes, limits(model.stop, stop)?)
+    frames::add(&mut compiler, model)?;
+    compiler.finish(limits(model.stop, stop)?)
 }
 
 /// Merge the limits of the model with those of the caller.
@@ -70,7 +69,10 @@ fn limits(own: Stop, wish: Stop) -> Result<Limits, SimulationError> {
 pub(super) struct Compiler {
     pub(super) plan: Plan,
     entries: Vec<u32>,
+    replies: Vec<bool>,
     calls: Vec<(u32, u32)>,
+    starts: Vec<(u32, u32)>,
+    attribute_index: BTreeMap<String, u32>,
     station_index: BTreeMap<String, u32>,
     pool_index: BTreeMap<String, u32>,
     program_index: BTreeMap<String, u32>,
@@ -80,15 +82,18 @@ pub(super) struct Compiler {
 
 impl Compiler {
     fn new(model: &Model) -> Result<Self, SimulationError> {
-        let stations = resources(model.stations.iter().map(|s| (&s.name, s.servers)))?;
-        let pools = resources(model.pools.iter().map(|p| (&p.name, p.tokens)))?;
+        let stations = station_plans::compile(model)?;
         let programs: Vec<String> = model.programs.iter().map(|p| p.name.clone()).collect();
         unique(model.classes.iter().map(Class::name))?;
+        let has_reply = |steps: &[Step]| steps.iter().any(|step| matches!(step, Step::Reply));
         Ok(Self {
             entries: vec![UNKNOWN; programs.len()],
+            replies: model.programs.iter().map(|p| has_reply(&p.steps)).collect(),
             calls: Vec::new(),
+            starts: Vec::new(),
+            attribute_index: unique(model.attributes.iter().map(|a| a.name.as_str()))?,
             station_index: unique(stations.iter().map(|s| s.name.as_str()))?,
-            pool_index: unique(pools.iter().map(|p| p.name.as_str()))?,
+            pool_index: unique(model.pools.iter().map(|p| p.name.as_str()))?,
             program_index: unique(programs.iter().map(String::as_str))?,
             blocks: Vec::new(),
             here: Site::default(),
@@ -97,11 +102,18 @@ impl Compiler {
                 sites: Vec::new(),
                 programs,
                 sources: Vec::new(),
-                branches: Vec::new(),
-                arms: Vec::new(),
+                expressions: Vec::new(),
+                choices: Vec::new(),
+                forks: Vec::new(),
+                attempts: Vec::new(),
+                processes: Vec::new(),
+                attributes: model.attributes.iter().map(|a| a.initial).collect(),
                 stations,
-                pools,
+                clocks: Vec::new(),
+                breakdowns: Vec::new(),
+                pools: pools(model)?,
                 classes: Vec::new(),
+                last_return: UNKNOWN,
                 stack_slots: 0,
                 unit: model.time_unit,
                 limits: Limits {
@@ -124,13 +136,113 @@ impl Compiler {
         position(self.plan.instructions.len())
     }
 
-    fn source(&mut self, law: &Distribution, key: u64) -> Result<u32, SimulationError> {
+    /// Add a source of times.
+    pub(super) fn source(&mut self, law: &Distribution, key: u64) -> Result<u32, SimulationError> {
         Ok(self.add_source(law.compile(TICKS_PER_UNIT)?, key))
+    }
+
+    /// Add a source of counts.
+    pub(super) fn count_source(
+        &mut self,
+        law: &Distribution,
+        key: u64,
+    ) -> Result<u32, SimulationError> {
+        Ok(self.add_source(law.compile(1.0)?, key))
     }
 
     fn add_source(&mut self, sampler: Sampler, key: u64) -> u32 {
         self.plan.sources.push(SourcePlan { sampler, key });
         position(self.plan.sources.len() - 1)
+    }
+
+    /// Add what gives a duration.
+    pub(super) fn amount(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
+        match amount {
+            Amount::Drawn(law) => self.source(law, key),
+            Amount::Computed(Expression::Expression { code }) => self.expression(code),
+        }
+    }
+
+    /// Add what gives a count.
+    fn count(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
+        match amount {
+            Amount::Drawn(law) => self.count_source(law, key),
+            Amount::Computed(Expression::Expression { code }) => self.expression(code),
+        }
+    }
+
+    /// Add what gives a number of any kind: always an expression.
+    fn value(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
+        match amount {
+            Amount::Drawn(law) => {
+                let source = self.source(law, key)?;
+                Ok(self.add_expression(Box::new([Op::Draw(source)])))
+            }
+            Amount::Computed(Expression::Expression { code }) => self.expression(code),
+        }
+    }
+
+    fn expression(&mut self, terms: &[Term]) -> Result<u32, SimulationError> {
+        let code = self.code(terms)?;
+        Ok(self.add_expression(code))
+    }
+
+    fn add_expression(&mut self, code: Code) -> u32 {
+        self.plan.expressions.push(code);
+        position(self.plan.expressions.len() - 1) | COMPUTED
+    }
+
+    /// Compile an expression.
+    pub(super) fn code(&mut self, terms: &[Term]) -> Result<Code, SimulationError> {
+        let mut code = Vec::with_capacity(terms.len());
+        for term in terms {
+            code.push(match term {
+                Term::Number(value) => Op::Number(*value),
+                Term::Attribute(name) => Op::Attribute(self.attribute(name)?),
+                Term::Draw { law, stream } => Op::Draw(self.source(law, *stream)?),
+                Term::Jobs(name) => Op::Jobs(self.station(name)?),
+                Term::Free(name) => Op::Free(self.pool(name)?),
+                Term::Now => Op::Now,
+                Term::Apply(operator) => Op::Apply(*operator),
+            });
+        }
+        match expression::flaw(&code) {
+            Some(flaw) => self.refuse_here(flaw),
+            None => Ok(code.into()),
+        }
+    }
+
+    /// Return the index of the attribute `name`.
+    pub(super) fn attribute(&self, name: &str) -> Result<u32, SimulationError> {
+        look_up(&self.attribute_index, "attribute", name)
+    }
+
+    /// Return the index of the station `name`.
+    pub(super) fn station(&self, name: &str) -> Result<u32, SimulationError> {
+        look_up(&self.station_index, "station", name)
+    }
+
+    fn pool(&self, name: &str) -> Result<u32, SimulationError> {
+        look_up(&self.pool_index, "pool", name)
+    }
+
+    /// Return the index of the program `name`.
+    pub(super) fn program_named(&self, name: &str) -> Result<u32, SimulationError> {
+        look_up(&self.program_index, "program", name)
+    }
+
+    /// Return where the program `name`, which is compiled already, begins.
+    pub(super) fn entry_of(&self, name: &str) -> Result<u32, SimulationError> {
+        Ok(self.entries[self.program_named(name)? as usize])
+    }
+
+    /// Return whose queue counts.
+    pub(super) fn target(&self, of: Option<&QueueOf>) -> Result<Target, SimulationError> {
+        match of {
+            Some(QueueOf::Station(name)) => Ok(Target::Station(self.station(name)?)),
+            Some(QueueOf::Pool(name)) => Ok(Target::Pool(self.pool(name)?)),
+            None => self.refuse_here("a case by queue names neither station nor pool"),
+        }
     }
 
     fn program(&mut self, index: u32, steps: &[Step]) -> Result<(), SimulationError> {
@@ -158,46 +270,90 @@ impl Compiler {
                 station,
                 service,
                 stream,
-            } => {
-                let station = look_up(&self.station_index, "station", station)?;
-                let source = self.source(service, *stream)?;
-                self.emit(Instruction::Use { station, source });
-            }
+                reserve,
+            } => self.use_station(station, service, *stream, *reserve),
             Step::Delay { time, stream } => {
-                let source = self.source(time, *stream)?;
-                self.emit(Instruction::Delay { source });
+                let amount = self.amount(time, *stream)?;
+                self.emit(Instruction::Delay { amount });
+                Ok(())
             }
-            Step::Acquire { pool, tokens } => self.acquire(pool, *tokens)?,
-            Step::Release { pool, tokens } => self.release(pool, *tokens)?,
-            Step::Call { program } => {
-                let target = look_up(&self.program_index, "program", program)?;
-                let at = self.emit(Instruction::Call { entry: UNKNOWN });
-                self.calls.push((at, target));
+            Step::Acquire { pool, tokens } => self.acquire(pool, *tokens),
+            Step::Release { pool, tokens } => self.release(pool, *tokens),
+            Step::Set {
+                attribute,
+                value,
+                stream,
+            } => {
+                let attribute = self.attribute(attribute)?;
+                let amount = self.value(value, *stream)?;
+                self.emit(Instruction::Set { attribute, amount });
+                Ok(())
+            }
+            Step::Prioritize { value, stream } => {
+                let amount = self.value(value, *stream)?;
+                self.emit(Instruction::Prioritize { amount });
+                Ok(())
+            }
+            Step::Call { program } => self.call(program),
+            Step::Reply => {
+                self.emit(Instruction::Reply);
+                Ok(())
+            }
+            Step::Start { program } => {
+                let target = self.program_named(program)?;
+                let at = self.emit(Instruction::Start { entry: UNKNOWN });
+                self.starts.push((at, target));
+                Ok(())
             }
             Step::Loop { count, stream } => {
-                let source = self.add_source(count.compile(1.0)?, *stream);
-                let enter = self.emit(Instruction::LoopEnter {
-                    source,
-                    exit: UNKNOWN,
-                });
-                self.here.slots += 1;
-                self.blocks.push(Block::Loop {
-                    enter,
-                    held: self.here.held.clone(),
-                });
+                let amount = self.count(count, *stream)?;
+                self.open_loop(amount);
+                Ok(())
             }
-            Step::Branch { stream } => self.open_branch(*stream),
-            Step::Case { probability } => self.open_case(*probability)?,
-            Step::Fork => self.open_fork(),
-            Step::Arm => self.open_arm()?,
-            Step::End => self.close()?,
+            block => self.block(block),
         }
+    }
+
+    fn use_station(
+        &mut self,
+        station: &str,
+        service: &Amount,
+        key: u64,
+        is_reserving: bool,
+    ) -> Result<(), SimulationError> {
+        let station = self.station(station)?;
+        let amount = self.amount(service, key)?;
+        self.emit(if is_reserving {
+            Instruction::UseReserving {
+                station,
+                amount,
+                next: UNKNOWN,
+            }
+        } else {
+            Instruction::Use { station, amount }
+        });
+        Ok(())
+    }
+
+    /// A program with a reply works for its caller as a job of its own.
+    fn call(&mut self, program: &str) -> Result<(), SimulationError> {
+        let target = self.program_named(program)?;
+        let at = if self.replies[target as usize] {
+            let at = self.emit(Instruction::CallAndWait { entry: UNKNOWN });
+            self.here.slots += 1;
+            self.emit(Instruction::Join);
+            self.here.slots -= 1;
+            at
+        } else {
+            self.emit(Instruction::Call { entry: UNKNOWN })
+        };
+        self.calls.push((at, target));
         Ok(())
     }
 
     fn acquire(&mut self, pool: &str, tokens: u32) -> Result<(), SimulationError> {
-        let pool = look_up(&self.pool_index, "pool", pool)?;
-        let capacity = self.plan.pools[pool as usize].capacity;
+        let pool = self.pool(pool)?;
+        let capacity = self.plan.pools[pool as usize].tokens;
         if tokens == 0 || tokens > capacity {
             return self.refuse_here(&format!("it acquires {tokens} tokens of {capacity}"));
         }
@@ -210,7 +366,7 @@ impl Compiler {
     }
 
     fn release(&mut self, pool: &str, tokens: u32) -> Result<(), SimulationError> {
-        let pool = look_up(&self.pool_index, "pool", pool)?;
+        let pool = self.pool(pool)?;
         let found = self.here.held.binary_search_by_key(&pool, |held| held.0);
         let Some(place) = found
             .ok()
@@ -224,83 +380,72 @@ impl Compiler {
         Ok(())
     }
 
-    /// The frame around a class: think or arrive, begin, walk the program, complete.
-    fn class(&mut self, index: u32, class: &Class) -> Result<ClassPlan, SimulationError> {
-        self.here = Site::default();
-        let entry = self.next_position();
-        let population = match class {
-            Class::Closed {
-                population: 0,
-                name,
-                ..
-            } => {
-                return refuse(format!("class '{name}' has no jobs"));
+    fn finish(mut self, limits: Limits) -> Result<Plan, SimulationError> {
+        for &(at, program) in self.calls.iter().chain(&self.starts) {
+            let target = self.entries[program as usize];
+            match &mut self.plan.instructions[at as usize] {
+                Instruction::Call { entry }
+                | Instruction::CallAndWait { entry }
+                | Instruction::Start { entry } => *entry = target,
+                other => unreachable!("{other:?} calls nothing"),
             }
-            Class::Closed {
-                population,
-                think,
-                stream,
-                ..
-            } => {
-                if let Some(think) = think {
-                    let source = self.source(think, *stream)?;
-                    self.emit(Instruction::Delay { source });
-                }
-                self.walk(index, class.program())?;
-                self.emit(Instruction::Jump { to: entry });
-                Some(*population)
-            }
-            Class::Open {
-                interarrival,
-                stream,
-                ..
-            } => {
-                let source = self.source(interarrival, *stream)?;
-                self.emit(Instruction::Delay { source });
-                self.emit(Instruction::Spawn {
-                    class: index,
-                    entry: entry + 3,
-                });
-                self.emit(Instruction::Jump { to: entry });
-                self.walk(index, class.program())?;
-                self.emit(Instruction::Exit);
-                None
-            }
-        };
-        Ok(ClassPlan {
-            name: class.name().to_owned(),
-            entry,
-            population,
-        })
-    }
-
-    fn walk(&mut self, class: u32, program: &str) -> Result<(), SimulationError> {
-        let entry = self.entries[look_up(&self.program_index, "program", program)? as usize];
-        self.emit(Instruction::Begin { class });
-        self.emit(Instruction::Call { entry });
-        self.emit(Instruction::Complete { class });
-        Ok(())
-    }
-
-    fn finish(
-        mut self,
-        model: &Model,
-        classes: Vec<ClassPlan>,
-        limits: Limits,
-    ) -> Result<Plan, SimulationError> {
-        for &(at, program) in &self.calls {
-            let entry = self.entries[program as usize];
-            self.plan.instructions[at as usize] = Instruction::Call { entry };
         }
-        let Some(slots) =
-            stack_depth::of_programs(&self.plan.sites, &self.calls, model.programs.len())
+        self.resolve_reservations()?;
+        let program_count = self.entries.len();
+        let Some(slots) = stack_depth::of_programs(&self.plan.sites, &self.calls, program_count)
         else {
             return refuse("a program calls itself, directly or through others".to_owned());
         };
         self.plan.stack_slots = slots as usize + 1;
-        self.plan.classes = classes;
         self.plan.limits = limits;
         Ok(self.plan)
+    }
+
+    /// Find the station that follows each use that needs a place there first.
+    fn resolve_reservations(&mut self) -> Result<(), SimulationError> {
+        for at in 0..self.plan.instructions.len() {
+            let Instruction::UseReserving {
+                station, amount, ..
+            } = self.plan.instructions[at]
+            else {
+                continue;
+            };
+            let next = self.station_after(at + 1).filter(|&next| {
+                let plan = &self.plan.stations[next as usize];
+                plan.places != u32::MAX && !plan.is_rejecting
+            });
+            let Some(next) = next else {
+                let name = &self.plan.stations[station as usize].name;
+                return refuse(format!(
+                    "a use of station '{name}' reserves a place, but no use of a station with a \
+                     buffer follows directly"
+                ));
+            };
+            self.plan.stations[station as usize].is_reserving = true;
+            self.plan.instructions[at] = Instruction::UseReserving {
+                station,
+                amount,
+                next,
+            };
+        }
+        Ok(())
+    }
+
+    fn station_after(&self, mut at: usize) -> Option<u32> {
+        for _ in 0..self.plan.instructions.len() {
+            match self.plan.instructions[at] {
+                Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
+                    return Some(station);
+                }
+                Instruction::Jump { to } => at = to as usize,
+                Instruction::Release { .. }
+                | Instruction::Set { .. }
+                | Instruction::Prioritize { .. }
+                | Instruction::AttemptEnd => at += 1,
+                _ => return None,
+            }
+        }
+        None
     }
 
     pub(super) fn refuse_here<T>(&self, reason: &str) -> Result<T, SimulationError> {
@@ -312,18 +457,16 @@ impl Compiler {
     }
 }
 
-/// Copy names and capacities, refusing a capacity of zero.
-fn resources<'a>(
-    list: impl Iterator<Item = (&'a String, u32)>,
-) -> Result<Vec<Resource>, SimulationError> {
-    list.map(|(name, capacity)| match capacity {
-        0 => refuse(format!("'{name}' has a capacity of 0")),
-        _ => Ok(Resource {
-            name: name.clone(),
-            capacity,
+fn pools(model: &Model) -> Result<Vec<PoolPlan>, SimulationError> {
+    let plans = model.pools.iter().map(|pool| match pool.tokens {
+        0 => refuse(format!("pool '{}' has no tokens", pool.name)),
+        tokens => Ok(PoolPlan {
+            name: pool.name.clone(),
+            tokens,
+            is_by_priority: pool.order == super::model::PoolOrder::Priority,
         }),
-    })
-    .collect()
+    });
+    plans.collect()
 }
 
 /// Index names, refusing one that stands twice.
@@ -346,7 +489,7 @@ fn look_up(index: &BTreeMap<String, u32>, kind: &str, name: &str) -> Result<u32,
         .ok_or_else(|| SimulationError::Invalid(format!("no {kind} is named '{name}'")))
 }
 
-fn refuse<T>(reason: String) -> Result<T, SimulationError> {
+pub(super) fn refuse<T>(reason: String) -> Result<T, SimulationError> {
     Err(SimulationError::Invalid(reason))
 }
 

@@ -1,22 +1,25 @@
-//! Distributions: as the model states them, and compiled to draw whole ticks.
+//! Distributions as the model states them, and what they compile to.
 //!
-//! Only the four operations and the `libm` crate take part in a draw (`rand_distr` is built
-//! without `std_math`), so a draw has the same bits on every machine.
+//! Only the four operations, the square root and the `libm` crate take part in a draw
+//! (`rand_distr` is built without `std_math`), so a draw has the same bits on every machine.
 //!
-//! Sources: Marsaglia & Tsang (2000), *The ziggurat method* and *A simple method for generating
-//! gamma variables*; the balanced-means fit of the hyperexponential as in Allen (1990),
-//! *Probability, Statistics and Queueing Theory*, section 3.2.9.
+//! Sources: the balanced-means fit of the hyperexponential as in Allen (1990), *Probability,
+//! Statistics and Queueing Theory*, section 3.2.9; Cox (1955), *A use of complex probabilities in
+//! the theory of stochastic processes* (phases in series, each of which may be the last).
 
-use rand::RngExt;
-use rand_distr::{
-    Distribution as _, Exp1, Gamma, LogNormal, Normal, Pareto, StandardUniform, Triangular, Weibull,
-};
+use rand_distr::{Gamma, LogNormal, Normal, Pareto, Triangular, Weibull};
 use serde::Deserialize;
 
 use super::alias::AliasTable;
 use super::error::SimulationError;
-use super::stream::Stream;
+use super::quantile::{Branch, Inverse, Quantile};
+use super::sampler::{Mixture, Nurand, Replay};
+use super::special::normal_upper;
 use super::time::whole_ticks;
+use super::zipf::{Zipf, ZipfQuantile};
+
+pub use super::quantile::Sampling;
+pub use super::sampler::Sampler;
 
 /// A distribution as stated in the model; durations in time units, `c2` is the squared
 /// coefficient of variation.
@@ -52,83 +55,217 @@ pub enum Distribution {
     Empirical { values: Vec<f64> },
     /// One of the values by weight.
     Discrete { values: Vec<f64>, weights: Vec<f64> },
+    /// Whole numbers from `low` on, memoryless.
+    Geometric { mean: f64, low: u64 },
+    /// 1 to `count`, the k-th in proportion to k^-exponent.
+    Zipf { count: u64, exponent: f64 },
+    /// Record numbers of TPC-C.
+    Nurand { a: u64, low: u64, high: u64, c: u64 },
+    /// The values in their order.
+    Replay { values: Vec<f64>, at_end: AtEnd },
+    /// Exponential phases in series; after phase i the next one follows with probability i.
+    Coxian { means: Vec<f64>, onward: Vec<f64> },
+    /// A draw of each law, added up.
+    Sum { laws: Vec<Distribution> },
+    /// A draw of one of the laws, by weight.
+    Mixture {
+        weights: Vec<f64>,
+        laws: Vec<Distribution>,
+    },
+    /// A draw times `factor`.
+    Scaled { factor: f64, law: Box<Distribution> },
 }
 
-/// A distribution compiled for drawing whole ticks (or counts, for loops).
-#[derive(Clone, Debug)]
-pub enum Sampler {
-    /// The value itself.
-    Constant(u64),
-    /// Lower bound and width.
-    Uniform(f64, f64),
-    /// Mean.
-    Exponential(f64),
-    /// Probability of the first branch, and the means of both.
-    Hyperexponential(f64, f64, f64),
-    /// Gamma and Erlang.
-    Gamma(Box<Gamma<f64>>),
-    /// Lognormal.
-    Lognormal(LogNormal<f64>),
-    /// Weibull.
-    Weibull(Weibull<f64>),
-    /// Pareto.
-    Pareto(Pareto<f64>),
-    /// Bounded Pareto: lower bound, 1 - (low/high)^shape, and -1/shape.
-    BoundedPareto(f64, f64, f64),
-    /// Normal, negative draws repeated.
-    Normal(Normal<f64>),
-    /// Triangular.
-    Triangular(Triangular<f64>),
-    /// Equally likely values.
-    Empirical(Box<[u64]>),
-    /// Weighted values.
-    Discrete(Box<(AliasTable, Box<[u64]>)>),
+/// What a replay does after its last value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtEnd {
+    /// Start again with the first value.
+    Repeat,
+    /// There is no further value.
+    Stop,
 }
+
+/// Largest whole number that a float tells from its neighbours.
+const LARGEST_WHOLE: u64 = 1 << 53;
+/// Most phases of a Coxian law.
+const MOST_PHASES: usize = 1000;
 
 impl Distribution {
-    /// Compile for drawing in units of 1/`scale`.
+    /// Compile for drawing in units of 1/`scale`, by the quickest method.
     ///
     /// # Errors
     ///
     /// Fails where a parameter lies outside its range.
     pub fn compile(&self, scale: f64) -> Result<Sampler, SimulationError> {
+        self.compile_as(scale, Sampling::Fast)
+    }
+
+    /// Compile for drawing in units of 1/`scale` as `sampling` says.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a parameter lies outside its range.
+    pub fn compile_as(&self, scale: f64, sampling: Sampling) -> Result<Sampler, SimulationError> {
         self.check()?;
-        let sampler = match *self {
-            Self::Constant { value } => Ok(Sampler::Constant(whole_ticks(value * scale))),
-            Self::Uniform { low, high } => Ok(Sampler::Uniform(low * scale, (high - low) * scale)),
-            Self::Exponential { mean } => Ok(Sampler::Exponential(mean * scale)),
-            Self::Erlang { mean, stages } => gamma(f64::from(stages), mean * scale),
-            Self::Gamma { mean, c2 } => gamma(1.0 / c2, mean * scale),
-            Self::Hyperexponential { mean, c2 } => Ok(hyperexponential(mean * scale, c2)),
-            Self::Lognormal { mean, c2 } => lognormal(mean * scale, c2),
-            Self::Weibull { scale: size, shape } => Weibull::new(size * scale, shape)
-                .map(Sampler::Weibull)
-                .map_err(text),
-            Self::Pareto { low, shape } => Pareto::new(low * scale, shape)
-                .map(Sampler::Pareto)
-                .map_err(text),
+        if let Some(sampler) = self.composed(scale, sampling)? {
+            return Ok(sampler);
+        }
+        let sampler = match (sampling, self) {
+            // The logarithm decides a geometric number at once, so there is nothing quicker.
+            (Sampling::Fast, Self::Geometric { .. }) | (Sampling::Inversion, _) => {
+                Ok(self.inverse(scale, Sampling::Inversion))
+            }
+            (Sampling::Antithetic, _) => Ok(self.inverse(scale, Sampling::Antithetic)),
+            (Sampling::Fast, _) => self.fast(scale),
+        };
+        sampler.map_err(|reason| SimulationError::Invalid(format!("{self:?}: {reason}")))
+    }
+
+    /// Compile what takes no random number, or is made of other laws.
+    fn composed(&self, scale: f64, sampling: Sampling) -> Result<Option<Sampler>, SimulationError> {
+        let compile = |law: &Self| law.compile_as(scale, sampling);
+        Ok(Some(match *self {
+            Self::Constant { value } => Sampler::Constant(whole_ticks(value * scale)),
+            Self::Nurand { a, low, high, c } => Sampler::Nurand(Box::new(Nurand {
+                a,
+                low,
+                high,
+                c,
+                unit: scale,
+                sampling,
+            })),
+            Self::Replay { ref values, at_end } => Sampler::Replay(Box::new(Replay::new(
+                ticks_of(values, scale).into(),
+                at_end == AtEnd::Repeat,
+            ))),
+            Self::Sum { ref laws } => {
+                Sampler::Sum(laws.iter().map(compile).collect::<Result<_, _>>()?)
+            }
+            Self::Mixture {
+                ref weights,
+                ref laws,
+            } => {
+                let parts = laws.iter().map(compile).collect::<Result<_, _>>()?;
+                Sampler::Mixture(Box::new(Mixture::new(weights, parts, sampling)))
+            }
+            Self::Scaled { factor, ref law } => law.compile_as(scale * factor, sampling)?,
+            Self::Coxian {
+                ref means,
+                ref onward,
+            } => coxian(means, onward, scale, sampling)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Compile to the quickest method.
+    fn fast(&self, scale: f64) -> Result<Sampler, String> {
+        Ok(match *self {
+            Self::Uniform { low, high } => Sampler::Uniform(low * scale, (high - low) * scale),
+            Self::Exponential { mean } => Sampler::Exponential(mean * scale),
+            Self::Erlang { mean, stages } => gamma(f64::from(stages), mean * scale)?,
+            Self::Gamma { mean, c2 } => gamma(1.0 / c2, mean * scale)?,
+            Self::Hyperexponential { mean, c2 } => {
+                let [first, second] = balanced(mean * scale, c2);
+                Sampler::Hyperexponential(first.probability, first.mean, second.mean)
+            }
+            Self::Lognormal { mean, c2 } => {
+                let (location, deviation) = lognormal(mean * scale, c2);
+                Sampler::Lognormal(LogNormal::new(location, deviation).map_err(text)?)
+            }
+            Self::Weibull { scale: size, shape } => {
+                Sampler::Weibull(Weibull::new(size * scale, shape).map_err(text)?)
+            }
+            Self::Pareto { low, shape } => {
+                Sampler::Pareto(Pareto::new(low * scale, shape).map_err(text)?)
+            }
             Self::BoundedPareto { low, high, shape } => {
                 let span = 1.0 - libm::pow(low / high, shape);
-                Ok(Sampler::BoundedPareto(low * scale, span, -1.0 / shape))
+                Sampler::BoundedPareto(low * scale, span, -1.0 / shape)
             }
-            Self::Normal { mean, deviation } => Normal::new(mean * scale, deviation * scale)
-                .map(Sampler::Normal)
-                .map_err(text),
-            Self::Triangular { low, mode, high } => {
-                Triangular::new(low * scale, high * scale, mode * scale)
-                    .map(Sampler::Triangular)
-                    .map_err(text)
+            Self::Normal { mean, deviation } => {
+                Sampler::Normal(Normal::new(mean * scale, deviation * scale).map_err(text)?)
             }
-            Self::Empirical { ref values } => Ok(Sampler::Empirical(ticks_of(values, scale))),
+            Self::Triangular { low, mode, high } => Sampler::Triangular(
+                Triangular::new(low * scale, high * scale, mode * scale).map_err(text)?,
+            ),
+            Self::Empirical { ref values } => Sampler::Empirical(ticks_of(values, scale)),
             Self::Discrete {
                 ref values,
                 ref weights,
-            } => Ok(Sampler::Discrete(Box::new((
+            } => Sampler::Discrete(Box::new((
                 AliasTable::new(weights),
                 ticks_of(values, scale),
-            )))),
+            ))),
+            Self::Zipf { count, exponent } => {
+                Sampler::Zipf(Box::new((Zipf::new(count as f64, exponent), scale)))
+            }
+            _ => unreachable!("{self:?} is composed or drawn by inversion"),
+        })
+    }
+
+    /// Compile to inversion.
+    fn inverse(&self, scale: f64, sampling: Sampling) -> Sampler {
+        let quantile = match *self {
+            Self::Uniform { low, high } => Quantile::Uniform {
+                low: low * scale,
+                width: (high - low) * scale,
+            },
+            Self::Exponential { mean } => Quantile::Exponential { mean: mean * scale },
+            Self::Erlang { mean, stages } => gamma_quantile(f64::from(stages), mean * scale),
+            Self::Gamma { mean, c2 } => gamma_quantile(1.0 / c2, mean * scale),
+            Self::Hyperexponential { mean, c2 } => Quantile::Hyperexponential {
+                branches: balanced(mean * scale, c2),
+            },
+            Self::Lognormal { mean, c2 } => {
+                let (location, deviation) = lognormal(mean * scale, c2);
+                Quantile::Lognormal {
+                    location,
+                    deviation,
+                }
+            }
+            Self::Weibull { scale: size, shape } => Quantile::Weibull {
+                scale: size * scale,
+                power: 1.0 / shape,
+            },
+            Self::Pareto { low, shape } => Quantile::Pareto {
+                low: low * scale,
+                power: -1.0 / shape,
+            },
+            Self::BoundedPareto { low, high, shape } => Quantile::BoundedPareto {
+                low: low * scale,
+                span: 1.0 - libm::pow(low / high, shape),
+                power: -1.0 / shape,
+            },
+            Self::Normal { mean, deviation } => Quantile::Normal {
+                mean: mean * scale,
+                deviation: deviation * scale,
+                kept: normal_upper(-mean / deviation),
+            },
+            Self::Triangular { low, mode, high } => Quantile::Triangular {
+                low: low * scale,
+                mode: mode * scale,
+                high: high * scale,
+            },
+            Self::Empirical { ref values } => {
+                Quantile::steps(&scaled(values, scale), &vec![1.0; values.len()])
+            }
+            Self::Discrete {
+                ref values,
+                ref weights,
+            } => Quantile::steps(&scaled(values, scale), weights),
+            Self::Geometric { mean, low } => Quantile::Geometric {
+                low: low as f64,
+                log_failure: libm::log1p(-1.0 / (mean - low as f64 + 1.0)),
+                unit: scale,
+            },
+            Self::Zipf { count, exponent } => Quantile::Zipf {
+                law: ZipfQuantile::new(count as f64, exponent),
+                unit: scale,
+            },
+            _ => unreachable!("{self:?} is composed"),
         };
-        sampler.map_err(|reason| SimulationError::Invalid(format!("{self:?}: {reason}")))
+        Sampler::Inverse(Box::new(Inverse { quantile, sampling }))
     }
 
     /// Refuse parameters outside their range.
@@ -151,11 +288,38 @@ impl Distribution {
             Self::Triangular { low, mode, high } => {
                 is_duration(low) && low <= mode && mode <= high && low < high && high.is_finite()
             }
-            Self::Empirical { ref values } => are_durations(values),
+            Self::Empirical { ref values } | Self::Replay { ref values, .. } => {
+                are_durations(values)
+            }
             Self::Discrete {
                 ref values,
                 ref weights,
             } => are_durations(values) && are_weights(weights) && values.len() == weights.len(),
+            Self::Geometric { mean, low } => {
+                low <= LARGEST_WHOLE && is_duration(mean) && mean >= low as f64
+            }
+            Self::Zipf { count, exponent } => {
+                (1..=LARGEST_WHOLE).contains(&count) && is_positive(exponent)
+            }
+            Self::Nurand { a, low, high, c } => {
+                let is_small = [a, low, high, c].iter().all(|&n| n < u64::from(u32::MAX));
+                is_small && (a + 1).is_power_of_two() && low <= high && c <= a
+            }
+            Self::Coxian {
+                ref means,
+                ref onward,
+            } => {
+                (1..=MOST_PHASES).contains(&means.len())
+                    && means.iter().copied().all(is_positive)
+                    && onward.len() + 1 == means.len()
+                    && onward.iter().all(|share| (0.0..=1.0).contains(share))
+            }
+            Self::Sum { ref laws } => !laws.is_empty(),
+            Self::Mixture {
+                ref weights,
+                ref laws,
+            } => are_weights(weights) && weights.len() == laws.len(),
+            Self::Scaled { factor, .. } => is_positive(factor),
         };
         if is_valid {
             return Ok(());
@@ -166,63 +330,22 @@ impl Distribution {
     }
 }
 
-impl Sampler {
-    /// Draw one value (ticks, or a count).
-    #[inline]
-    pub fn draw(&self, stream: &mut Stream) -> u64 {
-        match self {
-            Self::Exponential(mean) => {
-                let unit: f64 = Exp1.sample(stream);
-                whole_ticks(unit * mean)
-            }
-            Self::Constant(value) => *value,
-            Self::Uniform(low, width) => whole_ticks(low + width * uniform(stream)),
-            other => other.draw_rarer(stream),
-        }
+/// Phases in series: each but the last is followed by nothing or by all the rest.
+fn coxian(
+    means: &[f64],
+    onward: &[f64],
+    scale: f64,
+    sampling: Sampling,
+) -> Result<Sampler, SimulationError> {
+    let phase = |mean: f64| Distribution::Exponential { mean }.compile_as(scale, sampling);
+    let (last, before) = means.split_last().expect("one phase or more");
+    let mut law = phase(*last)?;
+    for (&mean, &share) in before.iter().zip(onward).rev() {
+        let parts = Box::new([Sampler::Constant(0), law]);
+        let rest = Mixture::new(&[1.0 - share, share], parts, sampling);
+        law = Sampler::Sum(Box::new([phase(mean)?, Sampler::Mixture(Box::new(rest))]));
     }
-
-    /// Draw from a distribution that costs more than a call.
-    fn draw_rarer(&self, stream: &mut Stream) -> u64 {
-        match self {
-            Self::Constant(value) => *value,
-            Self::Uniform(low, width) => whole_ticks(low + width * uniform(stream)),
-            Self::Exponential(mean) => {
-                let unit: f64 = Exp1.sample(stream);
-                whole_ticks(unit * mean)
-            }
-            Self::Hyperexponential(probability, first, second) => {
-                let mean = if uniform(stream) < *probability {
-                    first
-                } else {
-                    second
-                };
-                let unit: f64 = Exp1.sample(stream);
-                whole_ticks(unit * mean)
-            }
-            Self::Gamma(gamma) => whole_ticks(gamma.sample(stream)),
-            Self::Lognormal(lognormal) => whole_ticks(lognormal.sample(stream)),
-            Self::Weibull(weibull) => whole_ticks(weibull.sample(stream)),
-            Self::Pareto(pareto) => whole_ticks(pareto.sample(stream)),
-            Self::BoundedPareto(low, span, exponent) => {
-                whole_ticks(low * libm::pow(1.0 - uniform(stream) * span, *exponent))
-            }
-            Self::Normal(normal) => loop {
-                let value = normal.sample(stream);
-                if value >= 0.0 {
-                    break whole_ticks(value);
-                }
-            },
-            Self::Triangular(triangular) => whole_ticks(triangular.sample(stream)),
-            Self::Empirical(values) => values[stream.random_range(0..values.len())],
-            Self::Discrete(table) => table.1[table.0.draw(stream) as usize],
-        }
-    }
-}
-
-/// Draw from [0, 1).
-#[inline]
-fn uniform(stream: &mut Stream) -> f64 {
-    StandardUniform.sample(stream)
+    Ok(law)
 }
 
 /// Gamma with the given mean.
@@ -232,23 +355,30 @@ fn gamma(shape: f64, mean: f64) -> Result<Sampler, String> {
         .map_err(text)
 }
 
-/// Balanced means: both branches contribute half of the mean.
-fn hyperexponential(mean: f64, c2: f64) -> Sampler {
-    let probability = f64::midpoint(1.0, ((c2 - 1.0) / (c2 + 1.0)).sqrt());
-    let (first, second) = (
-        mean / (2.0 * probability),
-        mean / (2.0 * (1.0 - probability)),
-    );
-    Sampler::Hyperexponential(probability, first, second)
+fn gamma_quantile(shape: f64, mean: f64) -> Quantile {
+    Quantile::Gamma {
+        shape,
+        scale: mean / shape,
+    }
 }
 
-/// Lognormal with the given mean and squared coefficient of variation.
-fn lognormal(mean: f64, c2: f64) -> Result<Sampler, String> {
+/// Balanced means: both branches contribute half of the mean.
+fn balanced(mean: f64, c2: f64) -> [Branch; 2] {
+    let probability = f64::midpoint(1.0, ((c2 - 1.0) / (c2 + 1.0)).sqrt());
+    [probability, 1.0 - probability].map(|probability| Branch {
+        probability,
+        mean: mean / (2.0 * probability),
+    })
+}
+
+/// Location and deviation of the logarithm, by mean and squared coefficient of variation.
+fn lognormal(mean: f64, c2: f64) -> (f64, f64) {
     let variance = libm::log1p(c2);
-    let location = libm::log(mean) - variance / 2.0;
-    LogNormal::new(location, variance.sqrt())
-        .map(Sampler::Lognormal)
-        .map_err(text)
+    (libm::log(mean) - variance / 2.0, variance.sqrt())
+}
+
+fn scaled(values: &[f64], scale: f64) -> Vec<f64> {
+    values.iter().map(|value| value * scale).collect()
 }
 
 /// Return `values` in whole ticks.
@@ -279,3 +409,7 @@ fn are_durations(values: &[f64]) -> bool {
 fn are_weights(weights: &[f64]) -> bool {
     weights.iter().copied().all(is_duration) && is_positive(weights.iter().sum())
 }
+
+#[cfg(test)]
+#[path = "distribution_tests.rs"]
+mod tests;

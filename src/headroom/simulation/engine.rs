@@ -1,23 +1,33 @@
 //! The event loop: takes the earliest event and walks its job on until it waits again.
 //!
-//! An event says only which job goes on. The job's position tells what it waited for: a service
-//! that ends now, a delay that is over. Jobs that others set going at the same instant (granted
-//! tokens, forked arms, new arrivals) walk on in the order in which they were set going.
+//! An event says only which slot goes on. The position of the job tells what it waited for: a
+//! service that ends now, a delay that is over, a time-out. Jobs that others set going at the same
+//! instant (granted tokens, forked arms, new arrivals) walk on in the order in which they were set
+//! going.
 //!
-//! Invariant: between two events every job stands at a use, a delay, an acquire or a join.
+//! Invariant: between two events every job waits in one of the ways of
+//! [`Phase`](super::jobs::Phase), and none is ready.
 
 use std::collections::VecDeque;
 
+use super::arrivals::Arrivals;
+use super::choice::Choice;
 use super::classes::ClassState;
 use super::deadlock::{self, Deadlock};
 use super::error::SimulationError;
 use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
 use super::invariants;
-use super::jobs::{Jobs, NO_JOB};
-use super::program::{Branch, Instruction, Plan, Source};
-use super::resources::{Pool, Station};
+use super::jobs::{Jobs, NO_EVENT, Phase, Role};
+use super::occupancy::Segments;
+use super::pools::Pool;
+use super::program::{Instruction, Plan, Source};
+use super::recorder::{Kind, Recorder};
 use super::result::{Outcome, row};
-use super::snapshots::Snapshots;
+use super::service::Leaving;
+use super::snapshots::{Samples, Snapshots};
+use super::stations::Station;
+use super::stream;
+use super::tally::{Grid, Requests, Visits};
 use super::time::SimTime;
 
 /// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
@@ -28,6 +38,15 @@ const EVENTS_PER_CHECK: u64 = 1 << 20;
 const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
 /// Steps that every job may take at one instant.
 const STEPS_OF_EACH_JOB: u64 = 100;
+
+/// What a run is asked to keep besides its statistics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes {
+    /// Simulated time between two samples, in ticks.
+    pub sample_ticks: Option<u64>,
+    /// Events to keep in the trace.
+    pub trace_limit: usize,
+}
 
 /// Run `plan` with `seed`.
 ///
@@ -44,16 +63,17 @@ const STEPS_OF_EACH_JOB: u64 = 100;
 pub fn run(
     plan: &Plan,
     seed: u64,
+    wishes: Wishes,
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, SimulationError> {
-    let mut engine = Engine::new(plan, seed);
+    let mut engine = Engine::new(plan, seed, wishes);
     engine.start().map_err(|failure| engine.explain(failure))?;
     engine
         .go_on(is_wanted)
         .map_err(|failure| engine.explain(failure))?;
     engine.refuse_deadlock()?;
     invariants::check(&engine.state, plan);
-    Ok(Outcome::new(plan, engine.state, engine.snapshots))
+    Ok(engine.finish())
 }
 
 /// Everything that changes during a run and is reported or checked at its end.
@@ -64,8 +84,12 @@ pub struct State {
     pub jobs: Jobs,
     /// All stations.
     pub stations: Vec<Station>,
+    /// Visits of each class to each station.
+    pub visits: Grid<Visits>,
     /// All pools.
     pub pools: Vec<Pool>,
+    /// Requests of each class to each pool.
+    pub requests: Grid<Requests>,
     /// All classes.
     pub classes: Vec<ClassState>,
     /// Completed jobs, all classes together.
@@ -85,34 +109,49 @@ pub(super) enum Failure {
     TooManyEvents,
     Interrupted,
     Deadlock,
+    Starved { station: u32 },
+    Amount { at: u32, value: f64 },
 }
 
 pub(super) struct Engine<'plan> {
     pub(super) plan: &'plan Plan,
     pub(super) instructions: &'plan [Instruction],
     pub(super) state: State,
-    events: EventQueue,
+    pub(super) events: EventQueue,
     pub(super) ready: VecDeque<u32>,
     pub(super) sources: Vec<Source>,
-    pub(super) branches: Vec<Branch>,
+    pub(super) choices: Vec<Choice>,
+    pub(super) arrivals: Vec<Arrivals>,
+    /// The station that the walking job is about to leave.
+    pub(super) leaving: Option<Leaving>,
+    /// Stations whose state changed and that may let jobs in.
+    pub(super) changed: Vec<u32>,
+    pub(super) scratch: Vec<f64>,
+    pub(super) recorder: Recorder,
     steps_now: u64,
+    next_look: u64,
     snapshots: Snapshots,
+    segments: Segments,
+    samples: Samples,
 }
 
 impl<'plan> Engine<'plan> {
-    fn new(plan: &'plan Plan, seed: u64) -> Self {
+    fn new(plan: &'plan Plan, seed: u64, wishes: Wishes) -> Self {
+        let class_count = plan.classes.len();
         Self {
             plan,
             instructions: &plan.instructions,
             state: State {
                 now: SimTime::ZERO,
-                jobs: Jobs::new(plan.stack_slots),
+                jobs: Jobs::new(plan.stack_slots, plan.attributes.clone()),
                 stations: plan
                     .stations
                     .iter()
-                    .map(|s| Station::new(s.capacity))
+                    .map(|s| Station::new(s, seed))
                     .collect(),
-                pools: plan.pools.iter().map(|p| Pool::new(p.capacity)).collect(),
+                visits: Grid::new(plan.stations.len(), class_count),
+                pools: plan.pools.iter().map(Pool::new).collect(),
+                requests: Grid::new(plan.pools.len(), class_count),
                 classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
                 completion_count: 0,
                 visit_count: 0,
@@ -120,27 +159,41 @@ impl<'plan> Engine<'plan> {
             },
             events: EventQueue::default(),
             ready: VecDeque::new(),
-            sources: plan
-                .sources
+            sources: plan.sources.iter().map(|s| Source::new(s, seed)).collect(),
+            choices: plan.choices.iter().map(|c| Choice::new(c, seed)).collect(),
+            arrivals: plan
+                .processes
                 .iter()
-                .map(|source| Source::new(source, seed))
+                .map(|one| Arrivals::new(&one.arrivals, stream::open(seed, one.key)))
                 .collect(),
-            branches: plan
-                .branches
-                .iter()
-                .map(|branch| Branch::new(branch, seed))
-                .collect(),
+            leaving: None,
+            changed: Vec::new(),
+            scratch: Vec::new(),
+            recorder: Recorder::new(wishes.trace_limit),
             steps_now: 0,
+            next_look: 0,
             snapshots: Snapshots::new(),
+            segments: Segments::new(),
+            samples: Samples::new(wishes.sample_ticks),
         }
     }
 
-    /// Start the populations of closed classes and the sources of open ones.
+    /// Start the clocks, the populations of closed classes and the sources of open ones.
     fn start(&mut self) -> Result<(), Failure> {
-        for (index, class) in (0..).zip(&self.plan.classes) {
-            for _ in 0..class.population.unwrap_or(1) {
-                self.start_job(class.entry, index, NO_JOB)?;
+        let plan = self.plan;
+        for &(station, at) in &plan.clocks {
+            let clock = self.new_job(at, 0, Role::Clock)?;
+            if let Some(sharing) = &mut self.state.stations[station as usize].special().sharing {
+                sharing.clock = clock;
             }
+        }
+        for breakdown in &plan.breakdowns {
+            for _ in 0..breakdown.count {
+                self.start_job(breakdown.entry, 0, Role::Clock)?;
+            }
+        }
+        for (index, class) in (0..).zip(&plan.classes) {
+            self.start_class(index, class)?;
         }
         self.walk_ready()
     }
@@ -149,9 +202,16 @@ impl<'plan> Engine<'plan> {
     fn go_on(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
         let limits = self.plan.limits;
         while self.state.completion_count < limits.completions {
-            let Some((time, job)) = self.events.take() else {
-                return Err(Failure::Deadlock);
+            let Some((time, number, slot)) = self.events.take() else {
+                return self.end_of_events();
             };
+            if self.state.jobs[slot].event != number {
+                self.events.note_stale_taken();
+                continue;
+            }
+            if time >= self.samples.next() {
+                self.take_samples(time.min(limits.time));
+            }
             if time > limits.time {
                 self.state.now = limits.time;
                 break;
@@ -162,12 +222,12 @@ impl<'plan> Engine<'plan> {
             }
             self.count_step()?;
             self.state.event_count += 1;
-            self.resume(job)?;
+            self.resume(slot)?;
             if !self.ready.is_empty() {
                 self.walk_ready()?;
             }
-            if self.snapshots.is_due(self.state.completion_count) {
-                self.take_snapshot();
+            if self.state.completion_count >= self.next_look {
+                self.look();
             }
             if self.state.event_count % EVENTS_PER_CHECK == 0 {
                 self.check_rarely(is_wanted)?;
@@ -176,11 +236,51 @@ impl<'plan> Engine<'plan> {
         Ok(())
     }
 
+    /// Nothing will happen any more: the arrivals have ended, or jobs wait for each other.
+    fn end_of_events(&mut self) -> Result<(), Failure> {
+        if deadlock::find(self.plan, &self.state).is_some() {
+            return Err(Failure::Deadlock);
+        }
+        let starved = self.state.jobs.working().find_map(|(_, job)| {
+            let waits = job.phase == Phase::Waiting;
+            waits.then(|| used_station(self.instructions[job.at as usize]))?
+        });
+        match starved {
+            Some(station) => Err(Failure::Starved { station }),
+            None => Ok(()),
+        }
+    }
+
     #[cold]
-    fn take_snapshot(&mut self) {
-        let row = row(&self.state);
-        self.snapshots
-            .take(self.state.now, self.state.completion_count, row);
+    fn look(&mut self) {
+        let count = self.state.completion_count;
+        if self.snapshots.is_due(count) {
+            let row = row(&self.state);
+            self.snapshots.take(self.state.now, count, row);
+        }
+        if count >= self.segments.next() {
+            self.close_segment();
+        }
+        self.next_look = self.snapshots.next().min(self.segments.next());
+    }
+
+    fn close_segment(&mut self) {
+        let State { stations, now, .. } = &mut self.state;
+        let times = stations
+            .iter_mut()
+            .map(|s| s.take_occupancy(*now))
+            .collect();
+        self.segments
+            .close(*now, self.state.completion_count, times);
+    }
+
+    #[cold]
+    fn take_samples(&mut self, until: SimTime) {
+        while self.samples.next() <= until {
+            self.state.now = self.samples.next();
+            let row = row(&self.state);
+            self.samples.take(row);
+        }
     }
 
     #[cold]
@@ -197,50 +297,131 @@ impl<'plan> Engine<'plan> {
         Ok(())
     }
 
-    /// Let `job` go on: what it waited for at its position is over.
+    /// Let the job in `slot` go on: what it waited for at its position is over.
     #[inline]
-    fn resume(&mut self, job: u32) -> Result<(), Failure> {
-        let at = self.state.jobs[job].at;
-        if let Instruction::Use { station, .. } = self.instructions[at as usize] {
-            let State {
-                stations,
-                jobs,
-                now,
-                visit_count,
-                ..
-            } = &mut self.state;
-            *visit_count += 1;
-            if let Some(next) = stations[station as usize].complete(*now, job, jobs) {
-                self.serve(next)?;
+    fn resume(&mut self, slot: u32) -> Result<(), Failure> {
+        let at = self.state.jobs[slot].at;
+        self.state.jobs[slot].event = NO_EVENT;
+        match self.instructions[at as usize] {
+            Instruction::Use { station, .. } => {
+                self.state.visit_count += 1;
+                if self.state.stations[station as usize].special.is_some() {
+                    return self.end_special_service(slot, station, at);
+                }
+                self.recorder
+                    .note(&self.state, Kind::EndService, slot, station);
+                let State {
+                    stations,
+                    jobs,
+                    now,
+                    visits,
+                    ..
+                } = &mut self.state;
+                let next = stations[station as usize].complete(*now, station, slot, jobs, visits);
+                if let Some(next) = next {
+                    self.serve(next, station)?;
+                }
+                self.walk(slot, at + 1)
             }
+            Instruction::Think { .. } | Instruction::Arrive { .. } => self.walk(slot, at + 1),
+            _ => self.resume_rarer(slot, at),
         }
-        self.walk(job, at + 1)
     }
 
-    /// Begin the service of a job that waited at a station.
-    #[inline]
-    fn serve(&mut self, job: u32) -> Result<(), Failure> {
-        let at = self.state.jobs[job].at;
+    fn resume_rarer(&mut self, slot: u32, at: u32) -> Result<(), Failure> {
         match self.instructions[at as usize] {
-            Instruction::Use { source, .. } => self.schedule(job, source),
+            Instruction::Delay { .. } => {
+                self.end_delay(slot);
+                self.walk(slot, at + 1)
+            }
+            Instruction::UseReserving { station, .. } => {
+                self.state.visit_count += 1;
+                self.end_special_service(slot, station, at)
+            }
+            Instruction::Attempt { .. } => self.time_out(slot),
+            Instruction::Clock { station } => self.end_shared_services(station),
+            other => unreachable!("slot {slot} has an event but stands at {other:?}"),
+        }
+    }
+
+    /// Count the delay of `job`, which is over.
+    pub(super) fn end_delay(&mut self, job: u32) {
+        let State {
+            jobs, classes, now, ..
+        } = &mut self.state;
+        let job = &jobs[job];
+        classes[job.class as usize].add_delay(now.since(job.entered));
+    }
+
+    /// Begin the service of a job that waited at the plain `station`.
+    #[inline]
+    fn serve(&mut self, job: u32, station: u32) -> Result<(), Failure> {
+        let at = self.state.jobs[job].at;
+        self.recorder
+            .note(&self.state, Kind::BeginService, job, station);
+        match self.instructions[at as usize] {
+            Instruction::Use { amount, .. } => self.schedule(job, amount),
             other => unreachable!("job {job} waits at a station but stands at {other:?}"),
         }
     }
 
-    /// Let `job` go on after a time drawn from `source`.
+    /// Begin the service of whoever is next at the plain `station`, one of whose servers is free.
+    pub(super) fn serve_next(&mut self, station: u32) -> Result<(), Failure> {
+        let State {
+            stations,
+            jobs,
+            now,
+            visits,
+            ..
+        } = &mut self.state;
+        let own = &mut stations[station as usize];
+        match own.next_in_line(*now, station, jobs, visits) {
+            Some(next) => self.serve(next, station),
+            None => Ok(()),
+        }
+    }
+
+    /// Let `job` go on after a time given by `amount`.
     #[inline]
-    pub(super) fn schedule(&mut self, job: u32, source: u32) -> Result<(), Failure> {
-        let ticks = self.sources[source as usize].draw();
-        let time = self.state.now.after(ticks).ok_or(Failure::TimeOverflow)?;
-        self.events.schedule(time, job);
+    pub(super) fn schedule(&mut self, job: u32, amount: u32) -> Result<(), Failure> {
+        let ticks = self.ticks(job, amount)?;
+        self.schedule_after(job, ticks)?;
         Ok(())
     }
 
-    fn walk_ready(&mut self) -> Result<(), Failure> {
+    /// Let the slot go on after `ticks`; return when that is.
+    #[inline]
+    pub(super) fn schedule_after(&mut self, slot: u32, ticks: u64) -> Result<SimTime, Failure> {
+        let time = self.state.now.after(ticks).ok_or(Failure::TimeOverflow)?;
+        self.state.jobs[slot].event = self.events.schedule(time, slot);
+        Ok(time)
+    }
+
+    /// Let the slot wait for its event no longer.
+    pub(super) fn cancel(&mut self, slot: u32) {
+        if self.state.jobs[slot].event == NO_EVENT {
+            return;
+        }
+        self.state.jobs[slot].event = NO_EVENT;
+        self.events.note_cancelled();
+        if self.events.is_mostly_stale() {
+            let jobs = &self.state.jobs;
+            self.events.compact(|number, job| jobs[job].event == number);
+        }
+    }
+
+    pub(super) fn walk_ready(&mut self) -> Result<(), Failure> {
         while let Some(job) = self.ready.pop_front() {
+            self.state.jobs[job].phase = Phase::Walking;
             self.walk(job, self.state.jobs[job].at)?;
         }
         Ok(())
+    }
+
+    /// Let `job` walk from its position on as soon as those before it have walked.
+    pub(super) fn make_ready(&mut self, job: u32) {
+        self.state.jobs[job].phase = Phase::Ready;
+        self.ready.push_back(job);
     }
 
     #[inline]
@@ -266,6 +447,18 @@ impl<'plan> Engine<'plan> {
             Some(found) => Err(self.report(found)),
             None => Ok(()),
         }
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.close_segment();
+        Outcome::new(
+            self.plan,
+            self.state,
+            self.snapshots,
+            self.samples,
+            &self.segments,
+            self.recorder,
+        )
     }
 
     fn report(&self, found: Deadlock) -> SimulationError {
@@ -303,6 +496,48 @@ impl<'plan> Engine<'plan> {
                 deadlock::find(self.plan, &self.state)
                     .expect("events end only where all jobs wait for each other"),
             ),
+            Failure::Starved { station } => SimulationError::Starved {
+                station: self.plan.stations[station as usize].name.clone(),
+                at_s,
+            },
+            Failure::Amount { at, value } => SimulationError::Amount {
+                program: self.plan.sites[at as usize]
+                    .program
+                    .map_or_else(String::new, |index| {
+                        self.plan.programs[index as usize].clone()
+                    }),
+                step: describe(self.plan, at),
+                value,
+                at_s,
+            },
         }
+    }
+}
+
+/// Return the station that `instruction` uses.
+pub(super) const fn used_station(instruction: Instruction) -> Option<u32> {
+    match instruction {
+        Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
+            Some(station)
+        }
+        _ => None,
+    }
+}
+
+/// Tell what the instruction at `at` asks a number for.
+fn describe(plan: &Plan, at: u32) -> String {
+    match plan.instructions[at as usize] {
+        Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
+            format!(
+                "the service time at station '{}'",
+                plan.stations[station as usize].name
+            )
+        }
+        Instruction::Delay { .. } => "a delay".to_owned(),
+        Instruction::LoopEnter { .. } => "the rounds of a loop".to_owned(),
+        Instruction::Attempt { .. } | Instruction::TryAgain { .. } => "a time-out".to_owned(),
+        Instruction::Set { .. } => "an attribute".to_owned(),
+        Instruction::Prioritize { .. } => "a priority".to_owned(),
+        _ => "a step".to_owned(),
     }
 }

@@ -49,6 +49,28 @@ pub enum SimulationError {
         /// Largest number of events.
         limit: u64,
     },
+    /// Jobs wait for a batch that will never be full.
+    #[error(
+        "at {at_s} s nothing happens any more, and jobs wait at station '{station}' for a batch"
+    )]
+    Starved {
+        /// Name of the station.
+        station: String,
+        /// Simulated time (s).
+        at_s: f64,
+    },
+    /// An expression gave a number that cannot be used.
+    #[error("in program '{program}', {step} was computed as {value} at {at_s} s")]
+    Amount {
+        /// Name of the program.
+        program: String,
+        /// What the number is for.
+        step: String,
+        /// The number.
+        value: f64,
+        /// Simulated time (s).
+        at_s: f64,
+    },
     /// The caller asked the run to stop.
     #[error("the run was interrupted")]
     Interrupted,
@@ -63,7 +85,7 @@ impl SimulationError {
             }
             Self::Deadlock { .. } => {
                 "acquire pools in the same order everywhere, or give the pools of the cycle more \
-                 tokens"
+                 tokens, or the stations of the cycle more places"
             }
             Self::TimeOverflow { .. } => {
                 "choose a larger time_unit for the model, or stop the run earlier"
@@ -77,6 +99,13 @@ impl SimulationError {
                  collecting jobs"
             }
             Self::TooManyEvents { .. } => "split the run into several replications",
+            Self::Starved { .. } => {
+                "let the station take smaller batches, or bring more jobs into the model"
+            }
+            Self::Amount { .. } => {
+                "correct the expression so that it gives a finite number, and none below zero for \
+                 a time or a count"
+            }
             Self::Interrupted => "run it again",
         }
     }

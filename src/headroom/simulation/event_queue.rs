@@ -20,6 +20,9 @@ pub const JOB_LIMIT: u32 = 1 << JOB_BITS;
 /// Largest number of events in a run.
 pub const EVENT_LIMIT: u64 = 1 << (64 - JOB_BITS);
 
+/// Cancelled events up to which the heap is left as it is.
+const COMPACT_FROM: usize = 64;
+
 /// Time (64 bits), sequence number (40 bits) and job (24 bits), most significant first.
 type Entry = u128;
 
@@ -29,6 +32,7 @@ pub struct EventQueue {
     heap: Vec<Entry>,
     has_hole: bool,
     scheduled_count: u64,
+    stale_count: usize,
 }
 
 impl EventQueue {
@@ -47,9 +51,9 @@ impl EventQueue {
         self.scheduled_count
     }
 
-    /// Let `job` (below [`JOB_LIMIT`]) go on at `time`.
+    /// Let `job` (below [`JOB_LIMIT`]) go on at `time`; return the number of the event.
     #[inline]
-    pub fn schedule(&mut self, time: SimTime, job: u32) {
+    pub fn schedule(&mut self, time: SimTime, job: u32) -> u64 {
         debug_assert!(
             job < JOB_LIMIT && self.scheduled_count < EVENT_LIMIT,
             "key out of range"
@@ -64,17 +68,51 @@ impl EventQueue {
             self.heap.push(entry);
             self.sift_up(entry);
         }
+        self.scheduled_count - 1
     }
 
-    /// Take the earliest event.
+    /// Take the earliest event: its time, its number and its job.
+    ///
+    /// A cancelled event comes out like any other; the caller knows the numbers that count.
     #[inline]
-    pub fn take(&mut self) -> Option<(SimTime, u32)> {
+    pub fn take(&mut self) -> Option<(SimTime, u64, u32)> {
         if self.has_hole {
             self.fill_hole();
         }
         let entry = *self.heap.first()?;
         self.has_hole = true;
         Some(unpack(entry))
+    }
+
+    /// One event more is not waited for any longer.
+    pub fn note_cancelled(&mut self) {
+        self.stale_count += 1;
+    }
+
+    /// A cancelled event has come out.
+    pub fn note_stale_taken(&mut self) {
+        self.stale_count = self.stale_count.saturating_sub(1);
+    }
+
+    /// Return whether most events are cancelled ones, so that [`Self::compact`] pays.
+    #[inline]
+    pub fn is_mostly_stale(&self) -> bool {
+        self.stale_count > COMPACT_FROM && self.stale_count > self.heap.len() / 2
+    }
+
+    /// Drop the events for which `is_live` (number, job) says no.
+    ///
+    /// Entries are unique, so their order does not depend on the shape of the heap.
+    pub fn compact(&mut self, mut is_live: impl FnMut(u64, u32) -> bool) {
+        if self.has_hole {
+            self.fill_hole();
+        }
+        self.heap.retain(|&entry| {
+            let (_, number, job) = unpack(entry);
+            is_live(number, job)
+        });
+        self.heap.sort_unstable();
+        self.stale_count = 0;
     }
 
     /// Close the hole at the top with the last entry.
@@ -150,15 +188,16 @@ fn smallest_of_few(heap: &[Entry], first: usize) -> Option<(usize, Entry)> {
         .min_by_key(|pair| pair.1)
 }
 
-/// Split an entry into its time and its job.
+/// Split an entry into its time, its number and its job.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
     reason = "each cast keeps the bits that are meant"
 )]
-const fn unpack(entry: Entry) -> (SimTime, u32) {
+const fn unpack(entry: Entry) -> (SimTime, u64, u32) {
     (
         SimTime::from_ticks((entry >> 64) as u64),
+        (entry as u64) >> JOB_BITS,
         (entry as u32) & (JOB_LIMIT - 1),
     )
 }
@@ -189,7 +228,7 @@ mod tests {
                     sequence += 1;
                 } else {
                     let expected = reference.pop_first().map(|((time, _), job)| (time, job));
-                    let taken = queue.take();
+                    let taken = queue.take().map(|(time, _, job)| (time, job));
                     prop_assert_eq!(taken, expected);
                     now = taken.map_or(now, |(time, _)| time);
                 }
@@ -202,7 +241,23 @@ mod tests {
     fn the_extremes_of_time_and_job_survive() {
         let mut queue = EventQueue::default();
         queue.schedule(SimTime::MAX, JOB_LIMIT - 1);
-        assert_eq!(queue.take(), Some((SimTime::MAX, JOB_LIMIT - 1)));
+        assert_eq!(queue.take(), Some((SimTime::MAX, 0, JOB_LIMIT - 1)));
         assert_eq!(queue.take(), None);
+    }
+
+    #[test]
+    fn a_compacted_queue_keeps_the_live_events_in_order() {
+        let mut queue = EventQueue::default();
+        for job in 0..1000_u32 {
+            queue.schedule(SimTime::from_ticks(u64::from(job * 7919 % 1000)), job);
+        }
+        let first = queue.take().expect("an event");
+        (0..600).for_each(|_| queue.note_cancelled());
+        assert!(queue.is_mostly_stale());
+        queue.compact(|_, job| job % 3 == 0 && job != first.2);
+        let left: Vec<(SimTime, u64, u32)> = std::iter::from_fn(|| queue.take()).collect();
+        assert!(left.is_sorted());
+        assert_eq!(left.len(), 333);
+        assert!(!queue.is_mostly_stale());
     }
 }

@@ -8,9 +8,12 @@ use super::program::Plan;
 
 /// Return the tokens that `job` holds: pairs of pool and tokens, sorted by pool.
 pub fn of_job(plan: &Plan, jobs: &Jobs, job: u32) -> Vec<(u32, u32)> {
+    at(plan, jobs.stack(job), jobs[job].at)
+}
+
+/// Return the tokens that a job with `stack` holds at the position `at`.
+pub fn at(plan: &Plan, mut stack: &[u32], mut at: u32) -> Vec<(u32, u32)> {
     let mut held: Vec<(u32, u32)> = Vec::new();
-    let mut stack = jobs.stack(job);
-    let mut at = jobs[job].at;
     loop {
         let site = &plan.sites[at as usize];
         for &(pool, tokens) in &site.held {

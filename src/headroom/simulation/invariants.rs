@@ -5,10 +5,12 @@
 //! Source: Little (1961), *A proof for the queuing formula L = λW*: on any interval the integral
 //! of the number present equals the sum of the times spent there.
 
-use super::engine::State;
+use super::engine::{State, used_station};
 use super::holdings;
-use super::jobs::NO_JOB;
+use super::jobs::{Job, Jobs, NO_STATION, Phase, Role};
 use super::program::{Instruction, Plan};
+use super::tally::Grid;
+use super::time::SimTime;
 
 /// Panic where `state` breaks a conservation law.
 pub fn check(state: &State, plan: &Plan) {
@@ -18,9 +20,9 @@ pub fn check(state: &State, plan: &Plan) {
 }
 
 /// Number of jobs somewhere, and the time that they have spent there so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Present {
-    count: u64,
+    count: u32,
     residual: u128,
 }
 
@@ -31,113 +33,152 @@ impl Present {
     }
 }
 
+/// Return the station in which `job` is, and since when.
+fn place(plan: &Plan, jobs: &Jobs, index: u32, job: &Job) -> Option<(u32, SimTime)> {
+    match job.phase {
+        Phase::Waiting | Phase::Serving | Phase::Reserving => {
+            let station = used_station(plan.instructions[job.at as usize])?;
+            Some((station, job.entered))
+        }
+        Phase::Blocked => {
+            let extra = jobs.extra(index);
+            (extra.occupies != NO_STATION).then_some((extra.occupies, extra.entered_before))
+        }
+        _ => None,
+    }
+}
+
 fn check_stations(state: &State, plan: &Plan) {
-    let mut present = vec![Present::default(); plan.stations.len()];
-    for (_, job) in state.jobs.live() {
-        if let Instruction::Use { station, .. } = plan.instructions[job.at as usize] {
-            present[station as usize].add(state.now.since(job.entered));
+    let class_count = plan.classes.len();
+    let mut present: Grid<Present> = Grid::new(plan.stations.len(), class_count);
+    let mut waiting: Grid<Present> = Grid::new(plan.stations.len(), class_count);
+    for (index, job) in state.jobs.working() {
+        if let Some((station, entered)) = place(plan, &state.jobs, index, job) {
+            present
+                .cell(station, job.class)
+                .add(state.now.since(entered));
+            if job.phase == Phase::Waiting {
+                waiting
+                    .cell(station, job.class)
+                    .add(state.now.since(job.since));
+            }
         }
     }
-    for ((station, plan), present) in state.stations.iter().zip(&plan.stations).zip(present) {
-        let totals = station.totals_at(state.now);
-        assert_eq!(
-            totals.arrival_count,
-            totals.completion_count + present.count,
-            "station '{}': arrivals and completions differ by other than those present",
-            plan.name
-        );
+    for (index, station) in plan.stations.iter().enumerate() {
+        let name = &station.name;
+        let cells = state.visits.of(index);
+        for ((cell, here), line) in cells.iter().zip(present.of(index)).zip(waiting.of(index)) {
+            let counted = (cell.present, cell.age(state.now));
+            assert_eq!(
+                counted,
+                (here.count, here.residual),
+                "station '{name}': who is present"
+            );
+            let counted = (cell.waiting, cell.queue_age(state.now));
+            assert_eq!(
+                counted,
+                (line.count, line.residual),
+                "station '{name}': who waits"
+            );
+            assert_eq!(
+                cell.arrival_count,
+                cell.completion_count + cell.abandon_count + u64::from(here.count),
+                "station '{name}': arrivals and departures differ by other than those present"
+            );
+        }
+        check_areas(state, index, name);
+    }
+}
+
+fn check_areas(state: &State, index: usize, name: &str) {
+    let station = &state.stations[index];
+    let (totals, sum) = (station.totals_at(state.now), state.visits.total(index));
+    assert_eq!(
+        totals.jobs_area,
+        sum.response_sum + sum.abandon_sum + sum.age(state.now),
+        "station '{name}': the area of jobs is not the sum of their times"
+    );
+    assert_eq!(
+        totals.queue_area,
+        sum.wait_sum + sum.queue_age(state.now),
+        "station '{name}': the area of the queue is not the sum of the waits"
+    );
+    assert_eq!(
+        (station.present, station.line.len()),
+        (sum.present, sum.waiting),
+        "station '{name}': the number of jobs is not the sum over the classes"
+    );
+    if station.special.is_none() {
         assert_eq!(
             totals.jobs_area,
-            totals.response_sum + present.residual,
-            "station '{}': the area of jobs is not the sum of their times",
-            plan.name
-        );
-        assert_eq!(
-            station.age(state.now),
-            present.residual,
-            "station '{}': the age is not that of the jobs present",
-            plan.name
-        );
-        let mut waiting = Present::default();
-        for job in station.waiting().iter(&state.jobs) {
-            waiting.add(state.now.since(state.jobs[job].entered));
-        }
-        assert_eq!(
-            totals.jobs_area - totals.busy_area,
-            totals.wait_sum + waiting.residual,
-            "station '{}': the area of the queue is not the sum of the waits",
-            plan.name
-        );
-        assert_eq!(
-            station.waiting().age(state.now),
-            waiting.residual,
-            "station '{}': the age of the queue is not that of the jobs in it",
-            plan.name
+            totals.busy_area + totals.queue_area,
+            "station '{name}': jobs are neither served nor waiting"
         );
     }
 }
 
 fn check_pools(state: &State, plan: &Plan) {
     let mut held = vec![0_u64; plan.pools.len()];
-    let mut waiting = vec![Present::default(); plan.pools.len()];
-    for (index, job) in state.jobs.live() {
+    let mut waiting: Grid<Present> = Grid::new(plan.pools.len(), plan.classes.len());
+    for (index, job) in state.jobs.working() {
         for (pool, tokens) in holdings::of_job(plan, &state.jobs, index) {
             held[pool as usize] += u64::from(tokens);
         }
-        if let Instruction::Acquire { pool, .. } = plan.instructions[job.at as usize] {
-            waiting[pool as usize].add(state.now.since(job.entered));
+        let asked = plan.instructions[job.at as usize];
+        if let (Phase::Asking, Instruction::Acquire { pool, .. }) = (job.phase, asked) {
+            waiting
+                .cell(pool, job.class)
+                .add(state.now.since(job.since));
         }
     }
     for (index, (pool, plan)) in state.pools.iter().zip(&plan.pools).enumerate() {
-        let totals = pool.totals_at(state.now);
+        let name = &plan.name;
+        for (cell, line) in state.requests.of(index).iter().zip(waiting.of(index)) {
+            let counted = (cell.waiting, cell.queue_age(state.now));
+            assert_eq!(
+                counted,
+                (line.count, line.residual),
+                "pool '{name}': who waits"
+            );
+        }
         assert_eq!(
             u64::from(pool.held()),
             held[index],
-            "pool '{}': the tokens held are not those that jobs hold",
-            plan.name
+            "pool '{name}': the tokens held are not those that jobs hold"
         );
+        let sum = state.requests.total(index);
         assert_eq!(
-            totals.queue_area,
-            totals.wait_sum + waiting[index].residual,
-            "pool '{}': the area of the queue is not the sum of the waits",
-            plan.name
-        );
-        assert_eq!(
-            pool.waiting().age(state.now),
-            waiting[index].residual,
-            "pool '{}': the age of the queue is not that of the jobs in it",
-            plan.name
+            pool.totals_at(state.now).queue_area,
+            sum.wait_sum + sum.queue_age(state.now),
+            "pool '{name}': the area of the queue is not the sum of the waits"
         );
     }
 }
 
 fn check_classes(state: &State, plan: &Plan) {
     let mut present = vec![Present::default(); plan.classes.len()];
-    for (_, job) in state.jobs.live() {
-        // Outside a program a job thinks or is the source of arrivals; an arm is part of its job.
-        if job.parent == NO_JOB && job.depth > 0 {
+    for (_, job) in state.jobs.working() {
+        // Outside a program a job thinks; an arm is part of its job.
+        if job.role == Role::Root && job.depth > 0 {
             present[job.class as usize].add(state.now.since(job.arrived));
         }
     }
-    for ((class, plan), present) in state.classes.iter().zip(&plan.classes).zip(present) {
-        let totals = class.totals_at(state.now);
+    for ((class, plan), here) in state.classes.iter().zip(&plan.classes).zip(present) {
+        let (totals, name) = (class.totals_at(state.now), &plan.name);
+        assert_eq!(
+            (class.present(), class.age(state.now)),
+            (here.count, here.residual),
+            "class '{name}': who is present"
+        );
         assert_eq!(
             totals.arrival_count,
-            totals.completion_count + present.count,
-            "class '{}': arrivals and completions differ by other than those present",
-            plan.name
+            totals.completion_count + totals.lost_count + u64::from(here.count),
+            "class '{name}': arrivals and completions differ by other than those present"
         );
         assert_eq!(
             totals.jobs_area,
-            totals.response_sum + present.residual,
-            "class '{}': the area of jobs is not the sum of their times",
-            plan.name
-        );
-        assert_eq!(
-            class.age(state.now),
-            present.residual,
-            "class '{}': the age is not that of the jobs present",
-            plan.name
+            totals.response_sum + totals.lost_sum + here.residual,
+            "class '{name}': the area of jobs is not the sum of their times"
         );
     }
 }

@@ -1,16 +1,18 @@
 //! The model as data: what the Python builder writes as JSON and the compiler reads.
 //!
 //! Names, not indices, tie the parts together, so the data can be read by people and by other
-//! programs. Blocks (loop, branch, case, fork, arm) open with their step and close with `end`, so
+//! programs. Blocks (loop, branch, fork, network, attempt and their parts) open with their step and close with `end`, so
 //! nesting of any depth needs no recursion.
 
 use serde::Deserialize;
 
+use super::arrivals::Process;
 use super::distribution::Distribution;
+use super::expression::Term;
 use super::time::TimeUnit;
 
 /// Version of the data format that this kernel reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A whole model.
 #[derive(Debug, Deserialize)]
@@ -22,8 +24,14 @@ pub struct Model {
     pub name: String,
     /// Unit of every duration in the model.
     pub time_unit: TimeUnit,
+    /// Numbers that each job carries.
+    #[serde(default)]
+    pub attributes: Vec<Attribute>,
     /// Servers with a queue.
     pub stations: Vec<Station>,
+    /// Servers that break.
+    #[serde(default)]
+    pub breakdowns: Vec<Breakdown>,
     /// Counted tokens.
     pub pools: Vec<Pool>,
     /// Step lists that jobs walk through.
@@ -34,7 +42,17 @@ pub struct Model {
     pub stop: Stop,
 }
 
-/// A station: `servers` equal servers and one queue, first come first served.
+/// A number that each job carries.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attribute {
+    /// Unique name.
+    pub name: String,
+    /// Value at the start of a job.
+    pub initial: f64,
+}
+
+/// A station: servers with one line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
@@ -42,9 +60,93 @@ pub struct Station {
     pub name: String,
     /// Number of servers, at least 1.
     pub servers: u32,
+    /// Who is served first.
+    #[serde(default)]
+    pub discipline: Discipline,
+    /// Largest number of jobs that share the servers.
+    pub limit: Option<u32>,
+    /// Speed of each server; the service time is what is drawn, divided by it.
+    pub speeds: Option<Vec<f64>>,
+    /// Waiting places besides the servers; absent for no limit.
+    pub buffer: Option<u32>,
+    /// What happens to a job that finds no place.
+    #[serde(default)]
+    pub when_full: WhenFull,
+    /// How many jobs a server takes together.
+    pub batch: Option<Batch>,
 }
 
-/// A pool of tokens, granted first come first served.
+/// Who is served first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discipline {
+    /// First come, first served.
+    #[default]
+    Fcfs,
+    /// Last come, first served.
+    Lcfs,
+    /// The same, and an arrival interrupts the service.
+    LcfsPreempt,
+    /// The largest priority first.
+    Priority,
+    /// The same, and a larger priority interrupts the service.
+    PriorityPreempt,
+    /// Processor sharing.
+    Ps,
+    /// A server for everybody.
+    Infinite,
+    /// In random order.
+    Random,
+}
+
+/// What happens to a job that finds no place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// It waits outside and keeps the server behind it.
+    #[default]
+    Block,
+    /// It fails.
+    Reject,
+}
+
+/// How many jobs a server takes together.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Batch {
+    /// Fewest.
+    pub least: u32,
+    /// Most.
+    pub most: u32,
+}
+
+/// Servers that break.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Breakdown {
+    /// Name of the station.
+    pub station: String,
+    /// What breaks.
+    pub unit: BreakdownUnit,
+    /// Time (time units) from a repair to the next failure.
+    pub time_to_failure: Distribution,
+    /// Time (time units) of a repair.
+    pub repair: Distribution,
+    /// Stream key.
+    pub stream: u64,
+}
+
+/// What breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakdownUnit {
+    /// All servers at once.
+    All,
+    /// Each server by itself.
+    Each,
+}
+
+/// A pool of tokens.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
@@ -52,6 +154,20 @@ pub struct Pool {
     pub name: String,
     /// Number of tokens, at least 1.
     pub tokens: u32,
+    /// Who is granted first.
+    #[serde(default)]
+    pub order: PoolOrder,
+}
+
+/// Who is granted tokens first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolOrder {
+    /// First come, first served.
+    #[default]
+    Fcfs,
+    /// The largest priority first.
+    Priority,
 }
 
 /// A named list of steps.
@@ -64,6 +180,99 @@ pub struct Program {
     pub steps: Vec<Step>,
 }
 
+/// A duration, a count or a value: drawn, or computed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Amount {
+    /// Computed.
+    Computed(Expression),
+    /// Drawn.
+    Drawn(Distribution),
+}
+
+/// An expression in postfix notation.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Expression {
+    /// The only kind.
+    Expression {
+        /// Terms, operands before their operator.
+        code: Vec<Term>,
+    },
+}
+
+/// How a case is chosen.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Choice {
+    /// By probability.
+    #[default]
+    Probability,
+    /// The first case whose condition holds.
+    Condition,
+    /// One after the other.
+    RoundRobin,
+    /// The shortest queue.
+    ShortestQueue,
+    /// The shortest of a few queues drawn by chance.
+    SampledQueue {
+        /// Number of queues.
+        sample: u32,
+    },
+    /// By the value of an expression.
+    Hash {
+        /// The expression.
+        by: Vec<Term>,
+    },
+}
+
+/// What decides about one case.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Probability; those of a choice sum to 1.
+    pub probability: Option<f64>,
+    /// Condition; absent for what is left.
+    pub condition: Option<Vec<Term>>,
+    /// Whose queue counts.
+    pub of: Option<QueueOf>,
+}
+
+/// Whose queue counts.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum QueueOf {
+    /// Name of a station.
+    Station(String),
+    /// Name of a pool.
+    Pool(String),
+}
+
+/// Where a job may go from a node of a network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// Name of a node; absent for out of the network.
+    pub node: Option<String>,
+    /// Probability; those of a choice sum to 1.
+    pub probability: Option<f64>,
+    /// Condition; absent for what is left.
+    pub condition: Option<Vec<Term>>,
+    /// Whose queue counts.
+    pub of: Option<QueueOf>,
+}
+
+/// What becomes of the arms that a quorum does not wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rest {
+    /// They go on, and nobody waits for them.
+    #[default]
+    Continue,
+    /// They are given up.
+    Cancel,
+}
+
 /// One step of a program; `stream` is the key of the step's random stream.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
@@ -73,14 +282,17 @@ pub enum Step {
         /// Name of the station.
         station: String,
         /// Service time (time units).
-        service: Distribution,
+        service: Amount,
         /// Stream key.
         stream: u64,
+        /// Whether the service needs a place at the next station before it begins.
+        #[serde(default)]
+        reserve: bool,
     },
     /// Let time pass without occupying anything.
     Delay {
         /// Duration (time units).
-        time: Distribution,
+        time: Amount,
         /// Stream key.
         stream: u64,
     },
@@ -98,34 +310,122 @@ pub enum Step {
         /// Tokens, at least 1.
         tokens: u32,
     },
+    /// Give an attribute a value.
+    Set {
+        /// Name of the attribute.
+        attribute: String,
+        /// Value.
+        value: Amount,
+        /// Stream key.
+        stream: u64,
+    },
+    /// Give the job a priority.
+    Prioritize {
+        /// Priority; the largest goes first.
+        value: Amount,
+        /// Stream key.
+        stream: u64,
+    },
     /// Walk another program as a subroutine.
     Call {
+        /// Name of the program.
+        program: String,
+    },
+    /// Let the caller go on; the rest is work after the reply.
+    Reply,
+    /// Start a job that walks another program, and do not wait for it.
+    Start {
         /// Name of the program.
         program: String,
     },
     /// Repeat the steps up to the matching end.
     Loop {
         /// Number of rounds, drawn on entry.
-        count: Distribution,
+        count: Amount,
         /// Stream key.
         stream: u64,
     },
     /// Take one of the cases up to the matching end.
     Branch {
+        /// How the case is chosen.
+        #[serde(default)]
+        choice: Choice,
         /// Stream key.
         stream: u64,
     },
     /// One case of the innermost branch.
     Case {
         /// Probability; those of a branch sum to 1.
-        probability: f64,
+        probability: Option<f64>,
+        /// Condition; absent for what is left.
+        condition: Option<Vec<Term>>,
+        /// Whose queue counts.
+        of: Option<QueueOf>,
     },
-    /// Run all arms at the same time and wait for all of them.
-    Fork,
+    /// Walk from node to node up to the matching end; the first node is the first.
+    Network,
+    /// One node of the innermost network.
+    Node {
+        /// Unique name within the network.
+        name: String,
+        /// How the next node is chosen.
+        #[serde(default)]
+        choice: Choice,
+        /// Where to go next.
+        to: Vec<Route>,
+        /// Stream key.
+        stream: u64,
+    },
+    /// Run all arms at the same time and wait for them.
+    Fork {
+        /// Arms to wait for; absent for all.
+        quorum: Option<u32>,
+        /// What becomes of the others.
+        #[serde(default)]
+        rest: Rest,
+    },
     /// One arm of the innermost fork.
     Arm,
-    /// Close the innermost loop, branch, case, fork or arm.
+    /// Try some work within a time.
+    Attempt {
+        /// Time (time units) for each try; absent for no limit.
+        timeout: Option<Amount>,
+        /// Number of tries, at least 1.
+        tries: u32,
+        /// Time (time units) between two tries; absent for none.
+        pause: Option<Amount>,
+        /// Stream key of the time-out.
+        stream: u64,
+        /// Stream key of the pause.
+        pause_stream: u64,
+    },
+    /// The work of the innermost attempt.
+    Work,
+    /// What is done after the last try of the innermost attempt has failed.
+    Failed,
+    /// Close the innermost block.
     End,
+}
+
+/// Jobs that are at a station at time zero.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placed {
+    /// Name of the station.
+    pub station: String,
+    /// Number of jobs.
+    pub jobs: u32,
+}
+
+/// Where the jobs of a closed class are at time zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Thinking.
+    #[default]
+    Thinking,
+    /// At the begin of the program.
+    Ready,
 }
 
 /// A class of jobs.
@@ -144,6 +444,15 @@ pub enum Class {
         think: Option<Distribution>,
         /// Stream key of the think time.
         stream: u64,
+        /// The largest goes first.
+        #[serde(default)]
+        priority: f64,
+        /// Where the jobs are at time zero.
+        #[serde(default)]
+        start: Start,
+        /// Jobs that are elsewhere at time zero.
+        #[serde(default)]
+        placed: Vec<Placed>,
     },
     /// Jobs that arrive, walk the program once and leave.
     Open {
@@ -152,9 +461,22 @@ pub enum Class {
         /// Name of the program.
         program: String,
         /// Time (time units) between arrivals.
-        interarrival: Distribution,
+        interarrival: Option<Distribution>,
+        /// Arrivals that are no renewal process.
+        arrivals: Option<Process>,
         /// Stream key of the arrivals.
         stream: u64,
+        /// The largest goes first.
+        #[serde(default)]
+        priority: f64,
+        /// Jobs that arrive together.
+        batch: Option<Distribution>,
+        /// Stream key of the number of jobs that arrive together.
+        #[serde(default)]
+        batch_stream: u64,
+        /// Jobs in the system at time zero.
+        #[serde(default)]
+        initial: u32,
     },
 }
 

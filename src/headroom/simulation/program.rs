@@ -1,28 +1,52 @@
 //! The compiled model: flat tables that the engine walks.
 //!
 //! All programs lie in one instruction array. A job is a position in it and a small stack that
-//! holds loop counters, return addresses and the number of arms still to join.
+//! holds loop counters, tries left, return addresses and the number of jobs still to wait for.
 //!
 //! Invariant: at every position the shape of the stack and the tokens held are known from the
 //! compiled model alone ([`Site`]), because all paths to a position agree on both.
 
-use super::alias::AliasTable;
+use super::arrivals::ArrivalPlan;
+use super::choice::ChoicePlan;
 use super::distribution::Sampler;
+use super::expression::Code;
 use super::stream::{self, Stream};
 use super::time::{SimTime, TimeUnit};
 
+/// Marks an amount that is an expression; the rest of the number is its index.
+pub const COMPUTED: u32 = 1 << 31;
+/// No amount.
+pub const NO_AMOUNT: u32 = u32::MAX;
+
 /// One step of a compiled program; numbers are indices into the tables of the [`Plan`].
+///
+/// An `amount` is the index of a source of randomness or, with the bit [`COMPUTED`], that of an
+/// expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
     /// Queue for the station and be served.
     Use {
         /// Station.
         station: u32,
-        /// Source of the service time.
-        source: u32,
+        /// Service time.
+        amount: u32,
+    },
+    /// The same, but the service begins only when a place at the station `next` is kept.
+    UseReserving {
+        /// Station.
+        station: u32,
+        /// Service time.
+        amount: u32,
+        /// Station used next.
+        next: u32,
     },
     /// Let time pass.
     Delay {
+        /// Duration.
+        amount: u32,
+    },
+    /// Let time pass outside the system: think, or wait for the next arrival.
+    Think {
         /// Source of the duration.
         source: u32,
     },
@@ -40,20 +64,34 @@ pub enum Instruction {
         /// Tokens.
         tokens: u32,
     },
-    /// Go on at one of the targets of the table.
-    Branch {
-        /// Branch table.
-        table: u32,
+    /// Give the job's attribute a value.
+    Set {
+        /// Attribute.
+        attribute: u32,
+        /// Value.
+        amount: u32,
+    },
+    /// Give the job a priority.
+    Prioritize {
+        /// Value.
+        amount: u32,
+    },
+    /// Go on at one of the targets of the choice.
+    Choose {
+        /// Choice.
+        choice: u32,
     },
     /// Go on at the position.
     Jump {
         /// Position.
         to: u32,
     },
+    /// A node of a network begins: count the step, so that circles without time are found.
+    Node,
     /// Draw the number of rounds and push it, or jump if it is zero.
     LoopEnter {
-        /// Source of the number of rounds.
-        source: u32,
+        /// Number of rounds.
+        amount: u32,
         /// Position after the loop.
         exit: u32,
     },
@@ -64,22 +102,44 @@ pub enum Instruction {
     },
     /// Start a job in each arm.
     Fork {
-        /// First of the arms in the arm table.
-        first: u32,
-        /// Number of arms.
-        count: u32,
+        /// Fork.
+        fork: u32,
     },
-    /// Wait until every arm has ended.
+    /// Wait until as many jobs have ended as were asked for.
     Join,
-    /// End the arm and wake the parent with the last one.
+    /// End the arm, or the call, and wake the parent if it waits for no more.
     ArmEnd,
     /// Push the return address and go on at the entry of a program.
     Call {
         /// Position of the entry.
         entry: u32,
     },
+    /// Start a job at the entry of a program and wait for its reply.
+    CallAndWait {
+        /// Position of the entry.
+        entry: u32,
+    },
+    /// Let the caller go on.
+    Reply,
+    /// Start a job at the entry of a program for which nobody waits.
+    Start {
+        /// Position of the entry.
+        entry: u32,
+    },
     /// Pop the return address and go on there.
     Return,
+    /// Begin an attempt.
+    Attempt {
+        /// Attempt.
+        attempt: u32,
+    },
+    /// Begin the next try of an attempt.
+    TryAgain {
+        /// Attempt.
+        attempt: u32,
+    },
+    /// The work of the attempt is done.
+    AttemptEnd,
     /// A job of the class enters the system.
     Begin {
         /// Class.
@@ -90,12 +150,38 @@ pub enum Instruction {
         /// Class.
         class: u32,
     },
-    /// Let a new job of the class start, one position further on.
+    /// Wait for the next arrival of the process.
+    Arrive {
+        /// Arrival process.
+        process: u32,
+    },
+    /// Let new jobs of the class start.
     Spawn {
         /// Class.
         class: u32,
-        /// Position where the job starts.
+        /// Position where they start.
         entry: u32,
+        /// Number of jobs, or [`NO_AMOUNT`] for one.
+        amount: u32,
+    },
+    /// Servers of the station fail.
+    Break {
+        /// Station.
+        station: u32,
+        /// Servers.
+        servers: u32,
+    },
+    /// Servers of the station work again.
+    Repair {
+        /// Station.
+        station: u32,
+        /// Servers.
+        servers: u32,
+    },
+    /// The clock of a station with shared servers.
+    Clock {
+        /// Station.
+        station: u32,
     },
     /// The job leaves.
     Exit,
@@ -133,40 +219,30 @@ impl Source {
     }
 }
 
-/// A branch as compiled: where each case starts, and how likely it is.
+/// A fork as compiled.
 #[derive(Clone, Debug)]
-pub struct BranchPlan {
-    /// Positions of the cases.
-    pub targets: Vec<u32>,
-    /// Choice among them.
-    pub table: AliasTable,
-    /// Key of the random stream.
-    pub key: u64,
+pub struct ForkPlan {
+    /// Positions of the arms.
+    pub arms: Vec<u32>,
+    /// Arms that must have ended for the parent to go on.
+    pub quorum: u32,
+    /// Whether the other arms are given up then.
+    pub is_cancelling: bool,
 }
 
-/// A branch in a run.
+/// An attempt as compiled.
 #[derive(Clone, Debug)]
-pub struct Branch {
-    targets: Vec<u32>,
-    table: AliasTable,
-    stream: Stream,
-}
-
-impl Branch {
-    /// Open the branch for a run with `seed`.
-    pub fn new(plan: &BranchPlan, seed: u64) -> Self {
-        Self {
-            targets: plan.targets.clone(),
-            table: plan.table.clone(),
-            stream: stream::open(seed, plan.key),
-        }
-    }
-
-    /// Draw the position of a case.
-    #[inline]
-    pub fn draw(&mut self) -> u32 {
-        self.targets[self.table.draw(&mut self.stream) as usize]
-    }
+pub struct AttemptPlan {
+    /// Time for each try, or [`NO_AMOUNT`].
+    pub timeout: u32,
+    /// Number of tries.
+    pub tries: u32,
+    /// Position at which the work begins, right after its [`Instruction::Attempt`].
+    pub work: u32,
+    /// Position at which the job goes on after a try that was not the last one.
+    pub again: u32,
+    /// Position at which the job goes on after the last try.
+    pub failed: u32,
 }
 
 /// What is known of a job that stands at a position, besides its own stack.
@@ -178,15 +254,90 @@ pub struct Site {
     pub slots: u32,
     /// Tokens held since then: pairs of pool and tokens, sorted by pool.
     pub held: Vec<(u32, u32)>,
+    /// Whether it lies in an arm of a fork.
+    pub is_in_arm: bool,
 }
 
-/// A name with a capacity: servers of a station, tokens of a pool.
+/// Who is served first, and whether others are interrupted for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// First come, first served.
+    Fifo,
+    /// Last come, first served.
+    Lifo {
+        /// Whether an arrival interrupts a service.
+        is_preemptive: bool,
+    },
+    /// The largest priority first.
+    Priority {
+        /// Whether a larger priority interrupts a service.
+        is_preemptive: bool,
+    },
+    /// All at the same time, each at an equal share of the servers.
+    Sharing,
+    /// Whoever, all equally likely.
+    Random,
+}
+
+/// A station as compiled.
 #[derive(Clone, Debug)]
-pub struct Resource {
+pub struct StationPlan {
     /// Unique name.
     pub name: String,
-    /// Servers or tokens.
-    pub capacity: u32,
+    /// Number of servers; `u32::MAX` for as many as there are jobs.
+    pub servers: u32,
+    /// Who is served first.
+    pub order: Order,
+    /// Largest number of jobs that share the servers.
+    pub sharing_limit: u32,
+    /// Speed of each server, or none where all have speed 1.
+    pub speeds: Vec<f64>,
+    /// Jobs that fit in, those in service included; `u32::MAX` for no limit.
+    pub places: u32,
+    /// Whether a job that finds no place fails instead of waiting outside.
+    pub is_rejecting: bool,
+    /// Whether jobs keep their server until they have a place further on.
+    pub holds_when_blocked: bool,
+    /// Smallest and largest number of jobs that a server takes together.
+    pub batch: Option<(u32, u32)>,
+    /// Whether servers break.
+    pub can_break: bool,
+    /// Whether a service may need a place at another station first.
+    pub is_reserving: bool,
+    /// Key of the random stream of its order.
+    pub key: u64,
+}
+
+impl StationPlan {
+    /// Return whether the station is more than servers, a line, and service to the end.
+    pub fn is_special(&self) -> bool {
+        let is_preemptive = matches!(
+            self.order,
+            Order::Lifo {
+                is_preemptive: true
+            } | Order::Priority {
+                is_preemptive: true
+            } | Order::Sharing
+        );
+        is_preemptive
+            || !self.speeds.is_empty()
+            || self.places != u32::MAX
+            || self.holds_when_blocked
+            || self.batch.is_some()
+            || self.can_break
+            || self.is_reserving
+    }
+}
+
+/// A pool as compiled.
+#[derive(Clone, Debug)]
+pub struct PoolPlan {
+    /// Unique name.
+    pub name: String,
+    /// Number of tokens.
+    pub tokens: u32,
+    /// Whether the largest priority is granted first.
+    pub is_by_priority: bool,
 }
 
 /// A class of jobs as compiled.
@@ -196,8 +347,38 @@ pub struct ClassPlan {
     pub name: String,
     /// Where the first jobs start: the thinkers of a closed class, the one source of an open one.
     pub entry: u32,
+    /// Where a job of a closed class goes on after its walk.
+    pub home: u32,
+    /// Position of the begin of a job.
+    pub begin: u32,
     /// Number of jobs of a closed class; None for an open one.
     pub population: Option<u32>,
+    /// Jobs that are in the system at time zero, at its beginning.
+    pub initial: u32,
+    /// Jobs that are in the system at time zero: position of a station's use, and how many.
+    pub placed: Vec<(u32, u32)>,
+    /// Priority of its jobs.
+    pub priority: f64,
+}
+
+/// An arrival process as compiled.
+#[derive(Clone, Debug)]
+pub struct ProcessPlan {
+    /// When jobs arrive.
+    pub arrivals: ArrivalPlan,
+    /// Attributes that each arrival sets.
+    pub attributes: Vec<u32>,
+    /// Key of the random stream.
+    pub key: u64,
+}
+
+/// Servers that break, as compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct BreakdownPlan {
+    /// Where the clock starts.
+    pub entry: u32,
+    /// Number of clocks.
+    pub count: u32,
 }
 
 /// When a run ends.
@@ -220,16 +401,30 @@ pub struct Plan {
     pub programs: Vec<String>,
     /// Sources of randomness.
     pub sources: Vec<SourcePlan>,
-    /// Branches.
-    pub branches: Vec<BranchPlan>,
-    /// Entries of the arms of all forks.
-    pub arms: Vec<u32>,
+    /// Expressions.
+    pub expressions: Vec<Code>,
+    /// Choices.
+    pub choices: Vec<ChoicePlan>,
+    /// Forks.
+    pub forks: Vec<ForkPlan>,
+    /// Attempts.
+    pub attempts: Vec<AttemptPlan>,
+    /// Arrival processes.
+    pub processes: Vec<ProcessPlan>,
+    /// Initial values of the attributes.
+    pub attributes: Vec<f64>,
     /// Stations.
-    pub stations: Vec<Resource>,
+    pub stations: Vec<StationPlan>,
+    /// Positions of the clocks of stations with shared servers.
+    pub clocks: Vec<(u32, u32)>,
+    /// Servers that break.
+    pub breakdowns: Vec<BreakdownPlan>,
     /// Pools.
-    pub pools: Vec<Resource>,
+    pub pools: Vec<PoolPlan>,
     /// Classes.
     pub classes: Vec<ClassPlan>,
+    /// Where a job that was started by another one returns to.
+    pub last_return: u32,
     /// Stack slots that a job may need.
     pub stack_slots: usize,
     /// Unit of the model's time.

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::error::SimulationError;
 use super::model::Stop;
 use super::result::Outcome;
-use super::simulate;
+use super::{RunOptions, simulate};
 
-const STATIONS: u32 = 3;
+const STATIONS: u32 = 4;
 const POOLS: u32 = 2;
 const COMPLETIONS: u64 = 300;
 /// An overloaded model may never complete so many jobs: the time (ms) bounds it.
@@ -19,60 +19,169 @@ const TIME_LIMIT: f64 = 1000.0;
 
 /// Steps that end with what they began with, so that they may stand anywhere.
 fn steps(depth: u32, callable: u32) -> BoxedStrategy<Vec<Value>> {
-    let leaf = prop_oneof![
-        4 => (0..STATIONS, law(), any::<u64>()).prop_map(|(station, law, key)| {
-            vec![json!({"op": "use", "station": format!("s{station}"), "service": law, "stream": key})]
+    leaf(callable)
+        .prop_recursive(depth, 24, 3, |inner| {
+            let body = prop::collection::vec(inner, 0..3).prop_map(|parts| parts.concat());
+            prop_oneof![
+                2 => body.clone(),
+                2 => held(body.clone()),
+                1 => (body.clone(), amount(), any::<u64>()).prop_map(|(body, _, key)| {
+                    let count = json!({"kind": "constant", "value": key % 4});
+                    block(
+                        json!({"op": "loop", "count": count, "stream": key}),
+                        &[body],
+                    )
+                }),
+                2 => branch(body.clone()),
+                2 => fork(body.clone()),
+                2 => attempt(body.clone()),
+                1 => network(body),
+            ]
+        })
+        .boxed()
+}
+
+fn leaf(callable: u32) -> impl Strategy<Value = Vec<Value>> {
+    prop_oneof![
+        6 => (0..STATIONS, amount(), any::<u64>()).prop_map(|(station, amount, key)| {
+            vec![json!({"op": "use", "station": format!("s{station}"), "service": amount,
+                        "stream": key})]
         }),
-        1 => (law(), any::<u64>())
-            .prop_map(|(law, key)| vec![json!({"op": "delay", "time": law, "stream": key})]),
-        1 => (0..callable.max(1)).prop_map(move |program| {
+        1 => (amount(), any::<u64>())
+            .prop_map(|(amount, key)| vec![json!({"op": "delay", "time": amount, "stream": key})]),
+        1 => (amount(), any::<u64>()).prop_map(|(amount, key)| {
+            vec![json!({"op": "set", "attribute": "size", "value": amount, "stream": key})]
+        }),
+        1 => (amount(), any::<u64>()).prop_map(|(amount, key)| {
+            vec![json!({"op": "prioritize", "value": amount, "stream": key})]
+        }),
+        2 => (0..callable.max(1), any::<bool>()).prop_map(move |(program, waits)| {
             if callable == 0 {
                 return vec![];
             }
-            vec![json!({"op": "call", "program": format!("p{program}")})]
+            let op = if waits { "call" } else { "start" };
+            vec![json!({"op": op, "program": format!("p{program}")})]
         }),
-    ];
-    leaf.prop_recursive(depth, 24, 3, |inner| {
-        let body = prop::collection::vec(inner, 0..3).prop_map(|parts| parts.concat());
-        prop_oneof![
-            body.clone(),
-            (body.clone(), 0..POOLS, 1_u32..3).prop_map(|(body, pool, tokens)| {
-                let pool = format!("k{pool}");
-                let acquire = json!({"op": "acquire", "pool": pool, "tokens": tokens});
-                let release = json!({"op": "release", "pool": pool, "tokens": tokens});
-                [vec![acquire], body, vec![release]].concat()
-            }),
-            (body.clone(), 0_u32..4, any::<u64>()).prop_map(|(body, count, key)| {
-                let count = json!({"kind": "constant", "value": count});
-                block(
-                    json!({"op": "loop", "count": count, "stream": key}),
-                    &[body],
-                )
-            }),
-            (body.clone(), body.clone(), 0.0..=1.0_f64, any::<u64>()).prop_map(
-                |(one, two, share, key)| {
-                    let cases = [(one, share), (two, 1.0 - share)].map(|(body, probability)| {
-                        block(json!({"op": "case", "probability": probability}), &[body])
-                    });
-                    block(json!({"op": "branch", "stream": key}), &cases)
-                }
-            ),
-            prop::collection::vec(body, 1..4).prop_map(|arms| {
-                let arms = arms
-                    .into_iter()
-                    .map(|arm| block(json!({"op": "arm"}), &[arm]));
-                block(json!({"op": "fork"}), &arms.collect::<Vec<_>>())
-            }),
-        ]
+        1 => Just(vec![json!({"op": "reply"})]),
+    ]
+}
+
+fn held(
+    body: impl Strategy<Value = Vec<Value>> + Clone,
+) -> impl Strategy<Value = Vec<Value>> + Clone {
+    (body, 0..POOLS, 1_u32..3).prop_map(|(body, pool, tokens)| {
+        let pool = format!("k{pool}");
+        let acquire = json!({"op": "acquire", "pool": pool, "tokens": tokens});
+        let release = json!({"op": "release", "pool": pool, "tokens": tokens});
+        [vec![acquire], body, vec![release]].concat()
     })
-    .boxed()
+}
+
+fn branch(
+    body: impl Strategy<Value = Vec<Value>> + Clone,
+) -> impl Strategy<Value = Vec<Value>> + Clone {
+    let share = 0.0..=1.0_f64;
+    (body.clone(), body, share, any::<u64>(), 0..6_u32).prop_map(|(one, two, share, key, kind)| {
+        let size = json!([{"attribute": "size"}, {"number": 1.5}, {"apply": "less"}]);
+        let (choice, cases) = match kind {
+            0 => ("round_robin", [json!({}), json!({})]),
+            1 => ("condition", [json!({"condition": size}), json!({})]),
+            2 => (
+                "shortest_queue",
+                [
+                    json!({"of": {"station": "s0"}}),
+                    json!({"of": {"pool": "k0"}}),
+                ],
+            ),
+            _ => (
+                "probability",
+                [
+                    json!({"probability": share}),
+                    json!({"probability": 1.0 - share}),
+                ],
+            ),
+        };
+        let choice = match kind {
+            3 => json!({"kind": "hash", "by": [{"jobs": "s1"}, "now", {"apply": "add"}]}),
+            _ => json!({"kind": choice}),
+        };
+        let parts: Vec<Vec<Value>> = cases
+            .into_iter()
+            .zip([one, two])
+            .map(|(mut case, body)| {
+                if kind == 3 {
+                    case = json!({});
+                }
+                case["op"] = json!("case");
+                block(case, &[body])
+            })
+            .collect();
+        block(
+            json!({"op": "branch", "choice": choice, "stream": key}),
+            &parts,
+        )
+    })
+}
+
+fn fork(
+    body: impl Strategy<Value = Vec<Value>> + Clone,
+) -> impl Strategy<Value = Vec<Value>> + Clone {
+    let rest = prop_oneof![Just("continue"), Just("cancel")];
+    (prop::collection::vec(body, 1..4), any::<u32>(), rest).prop_map(|(arms, pick, rest)| {
+        let quorum = 1 + pick % u32::try_from(arms.len()).expect("few arms");
+        let arms = arms
+            .into_iter()
+            .map(|arm| block(json!({"op": "arm"}), &[arm]));
+        block(
+            json!({"op": "fork", "quorum": quorum, "rest": rest}),
+            &arms.collect::<Vec<_>>(),
+        )
+    })
+}
+
+fn attempt(
+    body: impl Strategy<Value = Vec<Value>> + Clone,
+) -> impl Strategy<Value = Vec<Value>> + Clone {
+    let parts = (body.clone(), body, any::<[bool; 3]>());
+    (parts, amount(), 1..4_u32, any::<[u64; 2]>()).prop_map(
+        |((work, failed, has), time, tries, keys)| {
+            let mut open = json!({"op": "attempt", "tries": tries, "stream": keys[0],
+                                  "pause_stream": keys[1]});
+            if has[0] {
+                open["timeout"] = time;
+            }
+            if has[1] {
+                open["pause"] = json!({"kind": "exponential", "mean": 1});
+            }
+            let mut parts = vec![block(json!({"op": "work"}), &[work])];
+            if has[2] {
+                parts.push(block(json!({"op": "failed"}), &[failed]));
+            }
+            block(open, &parts)
+        },
+    )
+}
+
+fn network(
+    body: impl Strategy<Value = Vec<Value>> + Clone,
+) -> impl Strategy<Value = Vec<Value>> + Clone {
+    (body.clone(), body, any::<[u64; 2]>()).prop_map(|(one, two, keys)| {
+        let nodes =
+            [("a", one, "b", keys[0]), ("b", two, "a", keys[1])].map(|(name, body, other, key)| {
+                let to = json!([{"node": other, "probability": 0.4},
+                                {"node": null, "probability": 0.6}]);
+                let open = json!({"op": "node", "name": name, "to": to, "stream": key});
+                block(open, &[body])
+            });
+        block(json!({"op": "network"}), &nodes)
+    })
 }
 
 fn block(open: Value, parts: &[Vec<Value>]) -> Vec<Value> {
     [vec![open], parts.concat(), vec![json!({"op": "end"})]].concat()
 }
 
-fn law() -> impl Strategy<Value = Value> {
+fn law() -> impl Strategy<Value = Value> + Clone {
     prop_oneof![
         (0.1..5.0_f64).prop_map(|mean| json!({"kind": "exponential", "mean": mean})),
         Just(json!({"kind": "constant", "value": 1})),
@@ -81,42 +190,128 @@ fn law() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn amount() -> impl Strategy<Value = Value> + Clone {
+    prop_oneof![
+        3 => law(),
+        1 => (law(), any::<u64>()).prop_map(|(law, key)| {
+            let draw = json!({"draw": {"law": law, "stream": key}});
+            let code = json!([draw, {"attribute": "size"}, {"apply": "maximum"}, {"free": "k1"},
+                              {"apply": "minimum"}]);
+            json!({"kind": "expression", "code": code})
+        }),
+    ]
+}
+
+fn station(name: u32) -> impl Strategy<Value = Value> {
+    let disciplines = prop::sample::select(vec![
+        "fcfs",
+        "fcfs",
+        "lcfs",
+        "lcfs_preempt",
+        "priority",
+        "priority_preempt",
+        "ps",
+        "infinite",
+        "random",
+    ]);
+    let when_full = prop_oneof![Just("block"), Just("reject")];
+    let has = any::<[bool; 4]>();
+    (disciplines, 1_u32..4, 0_u32..3, when_full, has).prop_map(
+        move |(discipline, servers, buffer, when_full, has)| {
+            let mut station = json!({"name": format!("s{name}"), "servers": servers,
+                                     "discipline": discipline, "when_full": when_full});
+            if has[0] && has[1] && discipline != "infinite" {
+                station["buffer"] = json!(buffer);
+            }
+            let may_differ = !matches!(discipline, "ps" | "infinite");
+            if has[2] {
+                let speed = |server: u32| {
+                    if may_differ {
+                        1.0 + f64::from(server)
+                    } else {
+                        2.0
+                    }
+                };
+                let speeds: Vec<f64> = (0..servers).map(speed).collect();
+                station["speeds"] = json!(speeds);
+            }
+            if has[3] && discipline == "ps" {
+                station["limit"] = json!(servers);
+            }
+            if has[3] && matches!(discipline, "fcfs" | "priority" | "random") {
+                station["batch"] = json!({"least": 1, "most": 1 + buffer});
+            }
+            station
+        },
+    )
+}
+
+fn breakdowns(stations: &[Value], unit: Option<&str>, key: u64) -> Vec<Value> {
+    let can_break =
+        |station: &&Value| station["discipline"] != "infinite" && station.get("batch").is_none();
+    let broken = stations.iter().find(can_break);
+    broken
+        .zip(unit)
+        .map(|(station, unit)| {
+            json!({"station": station["name"], "unit": unit, "stream": key,
+                   "time_to_failure": {"kind": "exponential", "mean": 20},
+                   "repair": {"kind": "exponential", "mean": 3}})
+        })
+        .into_iter()
+        .collect()
+}
+
 fn model() -> impl Strategy<Value = Value> {
     let programs = (steps(1, 0), steps(3, 1), steps(4, 2));
-    let sizes = (1_u32..4, 2_u32..6, 1_u32..12);
-    (programs, sizes, any::<[u64; 2]>()).prop_map(|(programs, (servers, tokens, people), keys)| {
-        let stations: Vec<Value> = (0..STATIONS)
-            .map(|s| json!({"name": format!("s{s}"), "servers": servers}))
-            .collect();
-        let pools: Vec<Value> = (0..POOLS)
-            .map(|k| json!({"name": format!("k{k}"), "tokens": tokens}))
-            .collect();
-        let programs: Vec<Value> = [programs.0, programs.1, programs.2]
-            .into_iter()
-            .enumerate()
-            .map(|(index, steps)| json!({"name": format!("p{index}"), "steps": steps}))
-            .collect();
-        let think = json!({"kind": "exponential", "mean": 1});
-        let arrive = json!({"kind": "exponential", "mean": 2});
-        json!({
-            "format": 1, "name": "random", "time_unit": "ms", "stop": {},
-            "stations": stations, "pools": pools, "programs": programs,
-            "classes": [
-                {"kind": "closed", "name": "closed", "program": "p2", "population": people,
-                 "think": think, "stream": keys[0]},
-                {"kind": "open", "name": "open", "program": "p1", "interarrival": arrive,
-                 "stream": keys[1]},
-            ],
-        })
-    })
+    let stations = [station(0), station(1), station(2), station(3)];
+    let units = prop::sample::select(vec![None, None, Some("all"), Some("each")]);
+    let orders = prop::sample::select(vec!["fcfs", "priority"]);
+    let sizes = (2_u32..6, 1_u32..12, units, orders);
+    (programs, stations, sizes, any::<[u64; 3]>()).prop_map(
+        |(programs, stations, (tokens, people, unit, order), keys)| {
+            let stations = Vec::from(stations);
+            let breakdowns = breakdowns(&stations, unit, keys[2]);
+            let pools: Vec<Value> = (0..POOLS)
+                .map(|k| json!({"name": format!("k{k}"), "tokens": tokens, "order": order}))
+                .collect();
+            let programs: Vec<Value> = [programs.0, programs.1, programs.2]
+                .into_iter()
+                .enumerate()
+                .map(|(index, steps)| json!({"name": format!("p{index}"), "steps": steps}))
+                .collect();
+            let think = json!({"kind": "exponential", "mean": 1});
+            let arrive = json!({"kind": "exponential", "mean": 2});
+            json!({
+                "format": 2, "name": "random", "time_unit": "ms", "stop": {},
+                "attributes": [{"name": "size", "initial": 1.0}],
+                "stations": stations, "pools": pools, "programs": programs,
+                "breakdowns": breakdowns,
+                "classes": [
+                    {"kind": "closed", "name": "closed", "program": "p2", "population": people,
+                     "think": think, "stream": keys[0], "priority": 1},
+                    {"kind": "open", "name": "open", "program": "p1", "interarrival": arrive,
+                     "stream": keys[1], "initial": 1},
+                ],
+            })
+        },
+    )
 }
 
 fn run(model: &Value, seed: u64) -> Result<Outcome, SimulationError> {
-    let stop = Stop {
-        completions: Some(COMPLETIONS),
-        time: Some(TIME_LIMIT),
+    let options = RunOptions {
+        seed,
+        stop: stop(COMPLETIONS),
+        sample_every: Some(10.0),
+        trace_limit: 1000,
     };
-    simulate(model.to_string().as_bytes(), seed, stop, &mut || true)
+    simulate(model.to_string().as_bytes(), options, &mut || true)
+}
+
+fn stop(completions: u64) -> Stop {
+    Stop {
+        completions: Some(completions),
+        time: Some(TIME_LIMIT),
+    }
 }
 
 proptest! {
@@ -128,11 +323,16 @@ proptest! {
             (Ok(one), Ok(two)) => {
                 prop_assert_eq!(&one, &two);
                 let is_timed_out = one.simulated_s >= TIME_LIMIT / 1000.0;
-                let completed = one.classes.columns[1].1.iter().rev().take(2).sum::<f64>();
+                let classes = &one.snapshots.classes;
+                let completed = classes.columns[1].1.iter().rev().take(2).sum::<f64>();
                 prop_assert!(is_timed_out || completed >= COMPLETIONS as f64);
             }
             (Err(one), Err(two)) => {
-                prop_assert!(matches!(one, SimulationError::Deadlock { .. }), "{one}");
+                let is_allowed = matches!(
+                    one,
+                    SimulationError::Deadlock { .. } | SimulationError::NoProgress { .. }
+                );
+                prop_assert!(is_allowed, "{one}");
                 prop_assert_eq!(one.to_string(), two.to_string());
             }
             (one, two) => prop_assert!(false, "{one:?} once and {two:?} again"),
@@ -151,7 +351,7 @@ proptest! {
         )]
         let place = (cut * bytes.len() as f64) as usize;
         bytes[place] = noise;
-        let stop = Stop { completions: Some(10), time: Some(1000.0) };
-        let _ = simulate(&bytes, 1, stop, &mut || true);
+        let options = RunOptions { stop: stop(10), ..RunOptions::default() };
+        let _ = simulate(&bytes, options, &mut || true);
     }
 }

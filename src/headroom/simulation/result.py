@@ -11,31 +11,38 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from headroom.simulation.event_trace import EventTrace
+
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Cumulative statistics of all stations, all pools or all classes.
+    """Cumulative statistics of all stations, all pools, all classes, or pairs of them.
 
     Parameters
     ----------
     names
-        One name per resource.
+        One name per resource; a pair of a station (or pool) and a class is ``cpu.class.users``.
     capacity
-        Shape (resources,). Servers of a station, tokens of a pool; for a class its population,
-        infinity when open.
+        Shape (resources,). Servers of a station (infinity where there is one for everybody), tokens
+        of a pool; for a class its population, infinity when open.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
         ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``, ``busy_s``
-        (server-seconds), ``jobs_s`` (job-seconds in the station), ``queue_s`` (job-seconds
-        waiting). Pools: ``grant_count``, ``wait_s_sum``, ``held_s`` (token-seconds), ``queue_s``.
-        Classes: ``arrival_count``, ``completion_count``, ``response_s_sum``, ``jobs_s``.
-        Two columns are not cumulative but the state at the snapshot, the *ages*: ``age_s`` of
-        stations and classes sums up how long each job present has been there so far,
-        ``queue_age_s`` of stations and pools how long each job that waits has waited so far. At
-        every snapshot ``jobs_s`` is ``response_s_sum`` plus ``age_s``, and ``queue_s`` is
-        ``wait_s_sum`` plus ``queue_age_s``, exactly but for rounding.
+        (server-seconds at work), ``jobs_s`` (job-seconds in the station), ``queue_s`` (job-seconds
+        waiting), ``abandon_count`` and ``abandon_s_sum`` (visits given up before their end, and
+        their times), ``blocked_s`` (server-seconds held by jobs that wait for a place further on),
+        ``down_s`` (server-seconds broken), ``reject_count`` (arrivals that found no place and
+        failed). Pools: ``grant_count``, ``wait_s_sum``, ``held_s`` (token-seconds), ``queue_s``,
+        ``abandon_count``. Classes: ``arrival_count``, ``completion_count``, ``response_s_sum``,
+        ``jobs_s``, ``lost_count`` and ``lost_s_sum`` (jobs that failed outside of any attempt),
+        ``failed_try_count``, and the time spent in delays (``delay_s``), waiting for arms or
+        replies (``join_s``) and outside of full stations (``outside_s``).
+        The columns ``age_s`` and ``queue_age_s`` are not cumulative but the state at the snapshot:
+        how long the jobs present, or waiting, have been so far, all together. At every snapshot
+        ``jobs_s`` is ``response_s_sum`` plus ``abandon_s_sum`` (of classes: ``lost_s_sum``) plus
+        ``age_s``, and ``queue_s`` is ``wait_s_sum`` plus ``queue_age_s``, exactly but for rounding.
     maxima
         Name to array of shape (resources,): largest value over the whole run. Stations:
         ``queue_len``, ``jobs``; pools: ``queue_len``, ``held``; classes: ``jobs``.
@@ -45,6 +52,24 @@ class Table:
     capacity: FloatArray
     columns: Mapping[str, FloatArray]
     maxima: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """The same tables at equal distances in time; made where `sample_every` is given.
+
+    Parameters
+    ----------
+    times_s
+        Shape (samples,), fewer than 4096. Where there would be more, the distance doubles.
+    stations, pools, classes
+        Cumulative statistics at these times.
+    """
+
+    times_s: FloatArray
+    stations: Table
+    pools: Table
+    classes: Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +118,30 @@ class ClassHistogram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Occupancy:
+    """How long each number of jobs was present at one station, for at most 16 segments of the run.
+
+    Parameters
+    ----------
+    name
+        Name of the station.
+    bin_low, bin_high
+        Shape (bins,). Lowest number of jobs of each bin in use, and the first beyond it; below 128
+        each number has its own bin.
+    counts
+        Shape (segments, bins). Time in ticks of the model's clock; only shares have a meaning.
+    segment_end_times_s
+        Shape (segments,). When (s) each segment ended.
+    """
+
+    name: str
+    bin_low: FloatArray
+    bin_high: FloatArray
+    counts: npt.NDArray[np.int64]
+    segment_end_times_s: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationResult:
     """One run of a model; all times are seconds.
 
@@ -102,8 +151,16 @@ class SimulationResult:
         Shape (snapshots,), at most 64. The last one is the end of the run.
     stations, pools, classes
         Cumulative statistics at the snapshots.
+    visits, requests
+        The same for each class at each station, and at each pool; empty where there is one class.
     series, histograms
         Response times, one entry per class.
+    occupancies
+        Jobs present, one entry per station.
+    samples
+        Statistics at equal distances in time, where asked for.
+    trace
+        First events, where asked for.
     counters
         ``events``, ``visits`` (station visits completed), ``simulated_s`` and
         ``processor_s`` (processor time of the run).
@@ -117,8 +174,13 @@ class SimulationResult:
     stations: Table
     pools: Table
     classes: Table
+    visits: Table
+    requests: Table
     series: tuple[ClassSeries, ...]
     histograms: tuple[ClassHistogram, ...]
+    occupancies: tuple[Occupancy, ...]
+    samples: Samples | None
+    trace: EventTrace | None
     counters: Mapping[str, float]
     holds: Mapping[str, tuple[str, ...]]
     nested: Mapping[str, tuple[str, ...]]
@@ -132,7 +194,8 @@ def from_kernel(
     nested: Mapping[str, tuple[str, ...]],
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
-    classes = _table(raw["classes"])
+    snapshots = raw["snapshots"]
+    stations, classes = _table(snapshots["stations"]), _table(snapshots["classes"])
     counters = {
         "events": float(raw["event_count"]),
         "visits": float(raw["visit_count"]),
@@ -141,16 +204,46 @@ def from_kernel(
     }
     series = zip(classes.names, raw["series"], strict=True)
     histograms = zip(classes.names, raw["histograms"], strict=True)
+    occupancies = zip(stations.names, raw["occupancies"], strict=True)
     return SimulationResult(
-        snapshot_times_s=raw["snapshot_times_s"],
-        stations=_table(raw["stations"]),
-        pools=_table(raw["pools"]),
+        snapshot_times_s=snapshots["times_s"],
+        stations=stations,
+        pools=_table(snapshots["pools"]),
         classes=classes,
+        visits=_table(snapshots["visits"]),
+        requests=_table(snapshots["requests"]),
         series=tuple(ClassSeries(name=name, **data) for name, data in series),
         histograms=tuple(ClassHistogram(name=name, **data) for name, data in histograms),
+        occupancies=tuple(Occupancy(name=name, **data) for name, data in occupancies),
+        samples=_samples(raw.get("samples")),
+        trace=_trace(raw.get("trace")),
         counters=counters,
         holds=holds,
         nested=nested,
+    )
+
+
+def _samples(raw: Mapping[str, Any] | None) -> Samples | None:
+    if raw is None:
+        return None
+    return Samples(
+        times_s=raw["times_s"],
+        stations=_table(raw["stations"]),
+        pools=_table(raw["pools"]),
+        classes=_table(raw["classes"]),
+    )
+
+
+def _trace(raw: Mapping[str, Any] | None) -> EventTrace | None:
+    if raw is None:
+        return None
+    return EventTrace(
+        time_s=raw["time_s"],
+        kind=raw["kind"].astype(np.uint8),
+        job=raw["job"].astype(np.uint32),
+        klass=raw["klass"].astype(np.uint32),
+        resource=raw["resource"].astype(np.uint32),
+        is_truncated=raw["is_truncated"],
     )
 
 

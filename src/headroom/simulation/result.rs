@@ -2,9 +2,13 @@
 
 use super::classes::ClassState;
 use super::engine::State;
+use super::occupancy::Segments;
+use super::pools::Pool;
 use super::program::Plan;
-use super::resources::{Pool, Station};
-use super::snapshots::{Row, Snapshots};
+use super::recorder::Recorder;
+use super::snapshots::{Row, Samples, Snapshots};
+use super::stations::Station;
+use super::tally::{Requests, Visits};
 use super::time::{SimTime, TimeUnit};
 
 /// How an accumulator is reported.
@@ -29,6 +33,11 @@ const STATION_COLUMNS: Columns = &[
     ("queue_s", Measure::Time),
     ("age_s", Measure::Time),
     ("queue_age_s", Measure::Time),
+    ("abandon_count", Measure::Count),
+    ("abandon_s_sum", Measure::Time),
+    ("blocked_s", Measure::Time),
+    ("down_s", Measure::Time),
+    ("reject_count", Measure::Count),
 ];
 
 const POOL_COLUMNS: Columns = &[
@@ -37,6 +46,7 @@ const POOL_COLUMNS: Columns = &[
     ("held_s", Measure::Time),
     ("queue_s", Measure::Time),
     ("queue_age_s", Measure::Time),
+    ("abandon_count", Measure::Count),
 ];
 
 const CLASS_COLUMNS: Columns = &[
@@ -45,46 +55,122 @@ const CLASS_COLUMNS: Columns = &[
     ("response_s_sum", Measure::Time),
     ("jobs_s", Measure::Time),
     ("age_s", Measure::Time),
+    ("lost_count", Measure::Count),
+    ("lost_s_sum", Measure::Time),
+    ("failed_try_count", Measure::Count),
+    ("delay_s", Measure::Time),
+    ("join_s", Measure::Time),
+    ("outside_s", Measure::Time),
 ];
 
-/// Return all accumulators as they stand: stations, then pools, then classes.
+const VISIT_COLUMNS: Columns = &[
+    ("arrival_count", Measure::Count),
+    ("completion_count", Measure::Count),
+    ("wait_s_sum", Measure::Time),
+    ("response_s_sum", Measure::Time),
+    ("age_s", Measure::Time),
+    ("queue_age_s", Measure::Time),
+    ("abandon_count", Measure::Count),
+    ("abandon_s_sum", Measure::Time),
+    ("blocked_s_sum", Measure::Time),
+];
+
+const REQUEST_COLUMNS: Columns = &[
+    ("grant_count", Measure::Count),
+    ("wait_s_sum", Measure::Time),
+    ("queue_age_s", Measure::Time),
+    ("abandon_count", Measure::Count),
+];
+
+/// Return all accumulators as they stand: stations, pools, classes, and, where there are several
+/// classes, the share of each in each station and pool.
 pub fn row(state: &State) -> Row {
     let mut row = Row::new();
-    for station in &state.stations {
-        let totals = station.totals_at(state.now);
-        row.extend([
-            u128::from(totals.arrival_count),
-            u128::from(totals.completion_count),
-            totals.wait_sum,
-            totals.response_sum,
-            totals.busy_area,
-            totals.jobs_area,
-            totals.jobs_area - totals.busy_area,
-            station.age(state.now),
-            station.waiting().age(state.now),
-        ]);
+    for (index, station) in state.stations.iter().enumerate() {
+        row.extend(station_cells(state, index, station));
     }
-    for pool in &state.pools {
-        let totals = pool.totals_at(state.now);
+    for (index, pool) in state.pools.iter().enumerate() {
+        let (totals, sum) = (pool.totals_at(state.now), state.requests.total(index));
         row.extend([
-            u128::from(totals.grant_count),
-            totals.wait_sum,
+            u128::from(sum.grant_count),
+            sum.wait_sum,
             totals.held_area,
             totals.queue_area,
-            pool.waiting().age(state.now),
+            sum.queue_age(state.now),
+            u128::from(sum.abandon_count),
         ]);
     }
     for class in &state.classes {
-        let totals = class.totals_at(state.now);
-        row.extend([
-            u128::from(totals.arrival_count),
-            u128::from(totals.completion_count),
-            totals.response_sum,
-            totals.jobs_area,
-            class.age(state.now),
-        ]);
+        row.extend(class_cells(state, class));
+    }
+    if state.classes.len() > 1 {
+        let visits = state.visits.cells().iter();
+        row.extend(visits.flat_map(|cell| visit_cells(cell, state.now)));
+        let requests = state.requests.cells().iter();
+        row.extend(requests.flat_map(|cell| request_cells(cell, state.now)));
     }
     row
+}
+
+fn station_cells(state: &State, index: usize, station: &Station) -> [u128; STATION_COLUMNS.len()] {
+    let (totals, sum) = (station.totals_at(state.now), state.visits.total(index));
+    let reject_count = station.special.as_ref().map_or(0, |s| s.reject_count);
+    [
+        u128::from(sum.arrival_count),
+        u128::from(sum.completion_count),
+        sum.wait_sum,
+        sum.response_sum,
+        totals.busy_area,
+        totals.jobs_area,
+        totals.queue_area,
+        sum.age(state.now),
+        sum.queue_age(state.now),
+        u128::from(sum.abandon_count),
+        sum.abandon_sum,
+        totals.blocked_area,
+        totals.down_area,
+        u128::from(reject_count),
+    ]
+}
+
+fn class_cells(state: &State, class: &ClassState) -> [u128; CLASS_COLUMNS.len()] {
+    let totals = class.totals_at(state.now);
+    [
+        u128::from(totals.arrival_count),
+        u128::from(totals.completion_count),
+        totals.response_sum,
+        totals.jobs_area,
+        class.age(state.now),
+        u128::from(totals.lost_count),
+        totals.lost_sum,
+        u128::from(totals.failed_try_count),
+        totals.delay_sum,
+        totals.join_sum,
+        totals.outside_sum,
+    ]
+}
+
+fn visit_cells(cell: &Visits, now: SimTime) -> [u128; VISIT_COLUMNS.len()] {
+    [
+        u128::from(cell.arrival_count),
+        u128::from(cell.completion_count),
+        cell.wait_sum,
+        cell.response_sum,
+        cell.age(now),
+        cell.queue_age(now),
+        u128::from(cell.abandon_count),
+        cell.abandon_sum,
+        cell.blocked_sum,
+    ]
+}
+
+fn request_cells(cell: &Requests, now: SimTime) -> [u128; REQUEST_COLUMNS.len()] {
+    [
+        u128::from(cell.grant_count),
+        cell.wait_sum,
+        cell.queue_age(now),
+        u128::from(cell.abandon_count),
+    ]
 }
 
 /// Statistics of all resources of one kind.
@@ -124,21 +210,68 @@ pub struct HistogramTable {
     pub segment_end_times_s: Vec<f64>,
 }
 
-/// The result of a run.
+/// Time (s) by the number of jobs present at one station.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// When (s) the snapshots were taken; the last one is the end.
-    pub snapshot_times_s: Vec<f64>,
+pub struct OccupancyTable {
+    /// Lowest number of each bin in use.
+    pub bin_low: Vec<f64>,
+    /// First number beyond each bin.
+    pub bin_high: Vec<f64>,
+    /// Ticks: segments, then bins.
+    pub counts: Vec<u64>,
+    /// When (s) each segment ended.
+    pub segment_end_times_s: Vec<f64>,
+}
+
+/// All tables of cumulative statistics at the same moments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableSet {
+    /// When (s) they were taken.
+    pub times_s: Vec<f64>,
     /// Stations.
     pub stations: Table,
     /// Pools.
     pub pools: Table,
     /// Classes.
     pub classes: Table,
-    /// One for each class.
+    /// Visits of each class to each station; empty where there is one class.
+    pub visits: Table,
+    /// Requests of each class to each pool; empty where there is one class.
+    pub requests: Table,
+}
+
+/// The first events of the run, column by column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// When (s).
+    pub time_s: Vec<f64>,
+    /// What, as in [`Kind`](super::recorder::Kind).
+    pub kind: Vec<u64>,
+    /// Number of the job; numbers are used again when a job has left.
+    pub job: Vec<u64>,
+    /// Index of the class.
+    pub class: Vec<u64>,
+    /// Index of the station or pool; 0 where there is none.
+    pub resource: Vec<u64>,
+    /// Whether there were more events.
+    pub is_truncated: bool,
+}
+
+/// The result of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Statistics at the snapshots; the last one is the end.
+    pub snapshots: TableSet,
+    /// Statistics at equal distances in time, if asked for.
+    pub samples: Option<TableSet>,
+    /// Response times in completion order, one for each class.
     pub series: Vec<SeriesTable>,
-    /// One for each class.
+    /// Response times by size, one for each class.
     pub histograms: Vec<HistogramTable>,
+    /// Jobs present, one for each station.
+    pub occupancies: Vec<OccupancyTable>,
+    /// First events, if asked for.
+    pub trace: Option<Trace>,
     /// Events taken.
     pub event_count: u64,
     /// Station visits completed.
@@ -148,47 +281,108 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Report `state`, the end of a run, and the snapshots before it.
-    pub fn new(plan: &Plan, state: State, snapshots: Snapshots) -> Self {
+    /// Report `state`, the end of a run, and what was kept before it.
+    pub fn new(
+        plan: &Plan,
+        state: State,
+        snapshots: Snapshots,
+        samples: Samples,
+        segments: &Segments,
+        recorder: Recorder,
+    ) -> Self {
         let unit = plan.unit;
         let taken = snapshots.finish(state.now, row(&state));
-        let mut tables = Tables {
-            taken: &taken,
-            unit,
-            first: 0,
-        };
-        let capacities = plan
-            .stations
-            .iter()
-            .map(|s| (s.name.clone(), f64::from(s.capacity)));
-        let stations = tables.next(capacities, STATION_COLUMNS, station_maxima(&state.stations));
-        let capacities = plan
-            .pools
-            .iter()
-            .map(|p| (p.name.clone(), f64::from(p.capacity)));
-        let pools = tables.next(capacities, POOL_COLUMNS, pool_maxima(&state.pools));
-        let capacities = plan.classes.iter().map(|c| {
-            (
-                c.name.clone(),
-                c.population.map_or(f64::INFINITY, f64::from),
-            )
-        });
-        let classes = tables.next(capacities, CLASS_COLUMNS, class_maxima(&state.classes));
+        let sampled = samples.finish();
         Self {
-            snapshot_times_s: seconds(unit, taken.iter().map(|snapshot| snapshot.0)),
-            stations,
-            pools,
-            classes,
+            snapshots: table_set(plan, &state, &taken),
+            samples: (!sampled.is_empty()).then(|| table_set(plan, &state, &sampled)),
             series: state
                 .classes
                 .iter()
                 .map(|class| series(unit, class))
                 .collect(),
+            occupancies: (0..plan.stations.len())
+                .map(|station| occupancy(unit, segments, station))
+                .collect(),
+            trace: recorder.is_on().then(|| trace(unit, recorder)),
             event_count: state.event_count,
             visit_count: state.visit_count,
             simulated_s: unit.seconds(u128::from(state.now.ticks())),
             histograms: histograms(unit, state),
         }
+    }
+}
+
+fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
+    let mut tables = Tables {
+        taken,
+        unit: plan.unit,
+        first: 0,
+    };
+    let servers = |servers: u32| {
+        if servers == u32::MAX {
+            f64::INFINITY
+        } else {
+            f64::from(servers)
+        }
+    };
+    let stations = plan.stations.iter();
+    let stations = stations.map(|s| (s.name.clone(), servers(s.servers)));
+    let stations = tables.next(stations, STATION_COLUMNS, station_maxima(&state.stations));
+    let pools = plan.pools.iter();
+    let pools = pools.map(|p| (p.name.clone(), f64::from(p.tokens)));
+    let pools = tables.next(pools, POOL_COLUMNS, pool_maxima(&state.pools));
+    let classes = plan.classes.iter().map(|c| {
+        let population = c.population.map_or(f64::INFINITY, f64::from);
+        (c.name.clone(), population)
+    });
+    let classes = tables.next(classes, CLASS_COLUMNS, class_maxima(&state.classes));
+    let by_class = |table: &Table| {
+        let mut pairs = Vec::new();
+        if plan.classes.len() > 1 {
+            for (resource, &capacity) in table.names.iter().zip(&table.capacity) {
+                let names = plan
+                    .classes
+                    .iter()
+                    .map(|c| format!("{resource}.class.{}", c.name));
+                pairs.extend(names.map(|name| (name, capacity)));
+            }
+        }
+        pairs
+    };
+    let visits = tables.next(by_class(&stations).into_iter(), VISIT_COLUMNS, vec![]);
+    let requests = tables.next(by_class(&pools).into_iter(), REQUEST_COLUMNS, vec![]);
+    TableSet {
+        times_s: seconds(plan.unit, taken.iter().map(|snapshot| snapshot.0)),
+        stations,
+        pools,
+        classes,
+        visits,
+        requests,
+    }
+}
+
+fn occupancy(unit: TimeUnit, segments: &Segments, station: usize) -> OccupancyTable {
+    let bins = segments.bins(station);
+    OccupancyTable {
+        bin_low: bins.low.into_iter().map(f64::from).collect(),
+        bin_high: bins.high.into_iter().map(f64::from).collect(),
+        counts: bins.ticks.into_iter().flatten().collect(),
+        segment_end_times_s: seconds(unit, segments.ends()),
+    }
+}
+
+fn trace(unit: TimeUnit, recorder: Recorder) -> Trace {
+    let records = || recorder.records.iter();
+    Trace {
+        time_s: records()
+            .map(|one| unit.seconds(u128::from(one.ticks)))
+            .collect(),
+        kind: records().map(|one| u64::from(one.kind as u8)).collect(),
+        job: records().map(|one| u64::from(one.job)).collect(),
+        class: records().map(|one| u64::from(one.class)).collect(),
+        resource: records().map(|one| u64::from(one.resource)).collect(),
+        is_truncated: recorder.is_truncated,
     }
 }
 

@@ -9,10 +9,17 @@ from headroom.simulation.model import Model, check_stop
 from headroom.simulation.result import SimulationResult, from_kernel
 
 SEED_LIMIT = 2**64
+TRACE_LIMIT = 10_000_000
 
 
 def simulate(
-    model: Model, *, seed: int, completions: int | None = None, time: float | None = None
+    model: Model,
+    *,
+    seed: int,
+    completions: int | None = None,
+    time: float | None = None,
+    sample_every: float | None = None,
+    trace: int = 0,
 ) -> SimulationResult:
     """Run `model` once.
 
@@ -28,6 +35,11 @@ def simulate(
     completions, time
         Stop after so many completed jobs (all classes together), or at this time (in the model's
         unit), whichever comes first. Where either is given, the model's own limits do not count.
+    sample_every
+        Keep the statistics at equal distances of so much simulated time (in the model's unit), as
+        `SimulationResult.samples`.
+    trace
+        Keep the first so many events, as `SimulationResult.trace`.
 
     Raises
     ------
@@ -50,14 +62,34 @@ def simulate(
         raise SimulationError(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
     if completions is not None or time is not None:
         check_stop(completions, time)
+    _check_wishes(sample_every, trace)
     data = model.to_json()
     if time is None and (completions is not None or model.stop_time is None):
         refuse_overload(model)
     before_s = clocks.thread_time()
     try:
-        raw = _core.simulate(model=data, seed=seed, completions=completions, time=time)
+        raw = _core.simulate(
+            model=data,
+            seed=seed,
+            completions=completions,
+            time=time,
+            sample_every=sample_every,
+            trace_limit=trace,
+        )
     except _core.KernelError as error:
         message, cure = error.args
         raise SimulationError(f"model {model.name!r}: {message}", cure=cure) from error
     processor_s = clocks.thread_time() - before_s
     return from_kernel(raw, processor_s=processor_s, holds=model.holds(), nested=model.nested())
+
+
+def _check_wishes(sample_every: float | None, trace: int) -> None:
+    if sample_every is not None and not 0 < sample_every < float("inf"):
+        raise SimulationError(
+            f"the samples lie {sample_every!r} apart", cure="give a time above 0 as sample_every"
+        )
+    if isinstance(trace, bool) or not isinstance(trace, int) or not 0 <= trace <= TRACE_LIMIT:
+        raise SimulationError(
+            f"the trace is to keep {trace!r} events",
+            cure=f"give a whole number from 0 to {TRACE_LIMIT}",
+        )

@@ -1,4 +1,4 @@
-//! Cumulative statistics at a few dozen moments of the run.
+//! Cumulative statistics at a few dozen moments of the run, and samples at equal distances.
 //!
 //! Any warm-up cut can be made afterwards: a window is the difference of two snapshots. They are
 //! taken at job completions; when there are too many, every other one is dropped and the interval
@@ -36,6 +36,12 @@ impl Snapshots {
         }
     }
 
+    /// Return after how many completions one is due.
+    #[inline]
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Return whether one is due after `completion_count` completions.
     #[inline]
     pub const fn is_due(&self, completion_count: u64) -> bool {
@@ -68,6 +74,55 @@ impl Snapshots {
             });
             self.interval *= 2;
         }
+    }
+}
+
+/// Samples at most.
+const SAMPLE_LIMIT: usize = 4096;
+
+/// Cumulative statistics at equal distances in time.
+///
+/// When there are too many, every other one is dropped and the distance doubles.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    interval: u64,
+    next: SimTime,
+    taken: Vec<(SimTime, Row)>,
+}
+
+impl Samples {
+    /// Return no samples; one is due every `interval` ticks, if at all.
+    pub fn new(interval: Option<u64>) -> Self {
+        Self {
+            interval: interval.unwrap_or(u64::MAX).max(1),
+            next: interval.map_or(SimTime::MAX, |ticks| SimTime::from_ticks(ticks.max(1))),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Return when the next one is due.
+    #[inline]
+    pub const fn next(&self) -> SimTime {
+        self.next
+    }
+
+    /// Store `row`, the state when the next one is due.
+    pub fn take(&mut self, row: Row) {
+        self.taken.push((self.next, row));
+        if self.taken.len() == SAMPLE_LIMIT {
+            let mut is_kept = true;
+            self.taken.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
+            self.interval = self.interval.saturating_mul(2);
+        }
+        self.next = self.next.after(self.interval).unwrap_or(SimTime::MAX);
+    }
+
+    /// Return all samples.
+    pub fn finish(self) -> Vec<(SimTime, Row)> {
+        self.taken
     }
 }
 
@@ -104,5 +159,17 @@ mod tests {
         snapshots.take(SimTime::from_ticks(5), 1, vec![1]);
         let taken = snapshots.finish(SimTime::from_ticks(5), vec![2]);
         assert_eq!(taken, [(SimTime::from_ticks(5), vec![2])]);
+    }
+
+    #[test]
+    fn too_many_samples_stand_twice_as_far_apart() {
+        let mut samples = Samples::new(Some(10));
+        for _ in 0..3 * SAMPLE_LIMIT {
+            samples.take(vec![]);
+        }
+        let times: Vec<u64> = samples.finish().iter().map(|one| one.0.ticks()).collect();
+        assert!(times.len() < SAMPLE_LIMIT);
+        let steps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(steps.iter().all(|step| *step == steps[0]), "{steps:?}");
     }
 }

@@ -55,7 +55,7 @@ mod tests {
         Site {
             program: Some(program),
             slots,
-            held: Vec::new(),
+            ..Site::default()
         }
     }
 

@@ -28,7 +28,7 @@ pub fn open(seed: u64, key: u64) -> Stream {
 }
 
 /// Return the `SplitMix64` finaliser of `value`.
-const fn mix(value: u64) -> u64 {
+pub const fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)

@@ -28,7 +28,7 @@ from headroom.simulation import (
     weibull,
 )
 
-DIGEST_OF_RUN = "ec00b0466297266709d11435a172176392b1ec58b6dd84639276f5d3954b0cda"
+DIGEST_OF_RUN = "0d43e822ded1626850b90a7cd1bcba8299b1b7892d1aa4d9e0a31dc194f2b01d"
 DIGESTS_OF_DRAWS = {
     "uniform": "8f1961c7809c5f10",
     "exponential": "e04d7bf4bd506c1b",

@@ -21,6 +21,22 @@ AGES = ("age_s", "queue_age_s")
 """The columns that are the state at a snapshot, not cumulative."""
 
 
+UNUSED = (
+    "abandon_count",
+    "abandon_s_sum",
+    "blocked_s",
+    "down_s",
+    "reject_count",
+    "lost_count",
+    "lost_s_sum",
+    "failed_try_count",
+    "delay_s",
+    "join_s",
+    "outside_s",
+)
+"""The columns for which the shop has no occasion, at least not in every row."""
+
+
 @pytest.fixture(scope="module")
 def result() -> SimulationResult:
     return simulate(shop(with_audit=True), seed=5, completions=30_000)
@@ -40,7 +56,7 @@ def test_cumulative_columns_never_decrease(result: SimulationResult) -> None:
             if name in AGES:
                 continue
             assert (np.diff(values, axis=0) >= 0).all(), name
-            assert (values[-1] > 0).all(), name
+            assert name in UNUSED or (values[-1] > 0).all(), name
 
 
 def test_areas_and_sums_agree_between_the_columns(result: SimulationResult) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headroom.simulation.trace import EventTrace
+from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.trace_file import trace_events, write_trace
 
 MODEL = {

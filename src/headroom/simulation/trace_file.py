@@ -18,7 +18,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-from headroom.simulation.trace import EventTrace
+from headroom.simulation.event_trace import EventTrace
 
 Event: TypeAlias = dict[str, Any]
 

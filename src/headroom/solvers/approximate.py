@@ -6,7 +6,11 @@ share, Linearizer also estimates how that share changes, from solutions at N - e
 
 The wait is built from what an arrival sees, so that one formula covers more than product form:
 jobs that wait ahead take S/c each, and with the probability that all servers are busy one
-residual service time S (1 + c2) / 2c comes on top (Reiser 1979). That probability is Erlang's C
+residual service time S (1 + (c2 - 1) f / 2) / c comes on top: Reiser's (1979) S (1 + c2) / 2 for
+f = 1, which is right for open loads. Few jobs at a busy station come back in step with it and find
+fresh services, so f = 1 - U^(1 + sqrt N) for N jobs in all, and during one long service no more
+than N - 1 others come, so c2 - 1 counts up to (N - 1) / 2: our own interpolations, measured against
+simulation in docs/reference/solvers.md. That probability is Erlang's C
 at the load that the arrival sees (the form of Rolia and Sevcik 1995, whose power of the
 utilization approximates it). Less urgent classes are passed over as in Bryant et al. (1984).
 
@@ -132,26 +136,31 @@ def linearizer(network: Closed) -> ClosedAnswer:
 
 def _plain(network: Closed, method: Callable[..., "_State"]) -> ClosedAnswer:
     """Solve with exponential services, open classes as one more class of the same demands."""
-    stations, classes = network.demand_s.shape
-    demands = np.column_stack([network.demand_s, network.open_load])
+    has_open = bool((network.open_load > 0).any())
+    classes = len(network.population)
+    demands = network.demand_s
+    if has_open:
+        demands = np.column_stack([demands, network.open_load])
     centres = Centres(
         visits=(demands > 0).astype(np.float64),
         service_s=demands,
         service_c2=np.ones_like(demands),
         servers=network.servers,
-        is_shared=np.ones(stations, dtype=np.bool_),
-        urgency=np.zeros((stations, classes + 1)),
-        is_preemptive=np.zeros(stations, dtype=np.bool_),
+        is_shared=np.ones(len(demands), dtype=np.bool_),
+        urgency=np.zeros_like(demands),
+        is_preemptive=np.zeros(len(demands), dtype=np.bool_),
     )
     loads = Loads(
-        population=np.append(network.population, 0),
-        rate_per_s=np.append(np.zeros(classes), 1.0),
-        think_s=np.append(network.think_s, 0.0),
+        population=np.append(network.population, [0] * has_open).astype(np.int64),
+        rate_per_s=np.append(np.zeros(classes), [1.0] * has_open),
+        think_s=np.append(network.think_s, [0.0] * has_open),
         cycle=lambda _, residence: float(residence.sum()),
     )
     state = method(centres, loads)
     return ClosedAnswer(
-        throughput_per_s=state.throughput[:-1], jobs=state.jobs[:, :-1], open_jobs=state.jobs[:, -1]
+        throughput_per_s=state.throughput[:classes],
+        jobs=state.jobs[:, :classes],
+        open_jobs=state.jobs[:, classes:].sum(axis=1),
     )
 
 
@@ -166,7 +175,8 @@ class _Deviations:
 def fixed_point(centres: Centres, loads: Loads) -> _State:
     """Return the Bard-Schweitzer fixed point."""
     shape = (*centres.visits.shape, centres.visits.shape[1])
-    return _core(centres, loads, loads.population, _Deviations(np.zeros(shape), np.zeros(shape)))
+    start = _Deviations(np.zeros(shape), np.zeros(shape))
+    return _feasible(centres, loads, _core(centres, loads, loads.population, start))
 
 
 def linearized(centres: Centres, loads: Loads) -> _State:
@@ -186,7 +196,27 @@ def linearized(centres: Centres, loads: Loads) -> _State:
         _forget_missing(found, loads.population)
         deviations = found
         state = _core(centres, loads, loads.population, deviations, start=state)
-    return state
+    return _feasible(centres, loads, state)
+
+
+def _feasible(centres: Centres, loads: Loads, state: _State) -> _State:
+    """Return the state slowed down to what the busiest station can do.
+
+    A fixed point may overdo a saturated station by a fraction of a per cent. Who then thinks less
+    often waits there.
+    """
+    is_open = loads.population == 0
+    demands = centres.demand_s
+    asked = demands[:, ~is_open] @ state.throughput[~is_open]
+    left = centres.servers - demands[:, is_open] @ state.throughput[is_open]
+    over = np.divide(asked, left, out=np.zeros_like(asked), where=left > 0)
+    if not over.max(initial=0.0) > 1:
+        return state
+    slowed = np.where(is_open, state.throughput, state.throughput / over.max())
+    jobs = state.jobs.copy()
+    full = int(over.argmax())
+    jobs[full] += (state.throughput - slowed) * loads.think_s * (demands[full] > 0)
+    return _State(jobs, demands * slowed, slowed)
 
 
 def _forget_missing(found: _Deviations, population: IntArray) -> None:
@@ -212,11 +242,14 @@ def _core(
 ) -> _State:
     """Iterate jobs -> what arrivals see -> residence -> throughput -> jobs until it rests."""
     state = start or _start(centres, loads, population)
+    most = float(population.sum()) - 1 if (loads.population > 0).all() else np.inf
     jobs, busy, throughput = state.jobs.copy(), state.busy.copy(), state.throughput
     for round_number in range(ROUNDS):
         seen = _seen(jobs, loads, population, deviations.jobs)
         seen_busy = np.minimum(_seen(busy, loads, population, deviations.busy), seen)
-        residence = centres.visits * (centres.service_s + _waits(centres, seen, seen_busy))
+        used = np.minimum(busy.sum(axis=1) / centres.servers, 1.0)
+        waits = _waits(centres, seen, seen_busy, used=used, most=most)
+        residence = centres.visits * (centres.service_s + waits)
         throughput = _throughput(loads, population, residence)
         new_jobs, new_busy = throughput * residence, throughput * centres.demand_s
         change = np.abs(new_jobs - jobs).max(initial=0.0) / max(float(new_jobs.sum()), 1e-300)
@@ -255,16 +288,29 @@ def _seen(
     return np.asarray(np.maximum(np.maximum(left, 0.0) * shares, 0.0))
 
 
-def _waits(centres: Centres, seen: FloatArray, seen_busy: FloatArray) -> FloatArray:
-    """Return [k, r]: the mean wait of one visit, from what the arrival sees."""
+def _waits(
+    centres: Centres,
+    seen: FloatArray,
+    seen_busy: FloatArray,
+    *,
+    used: FloatArray,
+    most: float,
+) -> FloatArray:
+    """Return [k, r]: the mean wait of one visit, from what the arrival sees.
+
+    `used` is the utilization of each station, `most` the jobs that an arrival can find at most.
+    """
     mine, theirs = centres.urgency[:, None, :], centres.urgency[:, :, None]
     servers = centres.servers[:, None]
     queued = np.where(theirs >= mine, seen - seen_busy, 0.0)
     counted = ~centres.is_preemptive[:, None, None] | (theirs >= mine)
     in_service = np.where(counted, seen_busy, 0.0)
     busy = in_service.sum(axis=1)
-    all_busy = _all_busy(centres.servers, busy)
-    residual_s = centres.service_s * (1 + centres.service_c2) / 2
+    all_busy = _all_busy(centres.servers, busy, most)
+    excess = np.minimum(centres.service_c2 - 1, most / 2) * (
+        1 - used[:, None] ** (1 + np.sqrt(most + 1))
+    )
+    residual_s = centres.service_s * (1 + excess / 2)
     residual = np.einsum("ksr,ks->kr", in_service, residual_s) / np.maximum(busy, 1e-300)
     ahead = np.einsum("ksr,ks->kr", queued, centres.service_s) + residual * all_busy
     urgent = np.where(theirs > mine, seen_busy, 0.0).sum(axis=1) / servers
@@ -275,11 +321,16 @@ def _waits(centres: Centres, seen: FloatArray, seen_busy: FloatArray) -> FloatAr
     return np.asarray(np.where(centres.is_shared[:, None], shared, fair))
 
 
-def _all_busy(servers: FloatArray, busy: FloatArray) -> FloatArray:
-    """Return the probability that all servers are busy: Erlang's C, the load itself for one."""
+def _all_busy(servers: FloatArray, busy: FloatArray, most: float) -> FloatArray:
+    """Return the probability that all servers are busy, from the mean number that is.
+
+    Erlang's C; the load itself for one server. Whatever the law, c - 1 servers at most are busy
+    where not all are, and `most` jobs keep no more servers busy than they are.
+    """
     count = servers[:, None]
     load = np.clip(busy, 1e-300, count)
     log_full = count * np.log(load) - load - gammaln(count + 1)
     blocked = np.exp(log_full) / np.maximum(pdtr(count, load), 1e-300)
     waiting = blocked / np.maximum(1 - load / count * (1 - blocked), 1e-300)
-    return np.asarray(np.where(count > 1, np.minimum(waiting, 1.0), load))
+    waiting = np.clip(np.maximum(waiting, load - (count - 1)), 0.0, 1.0)
+    return np.asarray(np.where(count > 1, np.where(count > most, 0.0, waiting), load))

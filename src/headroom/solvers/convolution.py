@@ -143,7 +143,7 @@ def _factors(network: Closed, tilt: FloatArray) -> list[_Factor]:
         total = float(offered.sum())
         if total > 0:
             servers, taken = float(network.servers[place]), float(network.open_load[place])
-            most = int(min(servers, network.population.sum() + 1))
+            most = int(min(servers, network.population.sum() + 2))
             head = _head(total, servers, taken, most)
             ratio = total / (servers - taken)
             head *= (1 - ratio) / head.sum()

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headroom import simulation
-from headroom.simulation import Distribution
+from headroom.simulation import Distribution, SimulationError, law_from_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +37,7 @@ def law_of(data: Mapping[str, Any]) -> Distribution:
     >>> law_of({"kind": "exponential", "mean": 5.0}).mean
     5.0
     """
-    parameters = {name: value for name, value in data.items() if name != "kind"}
-    build: Callable[..., Distribution] = getattr(simulation, str(data["kind"]))
-    return build(**parameters)
+    return law_from_data(data)
 
 
 def moments_of(amount: Mapping[str, Any], attributes: Mapping[str, Moments]) -> Moments:
@@ -57,7 +54,7 @@ def moments_of(amount: Mapping[str, Any], attributes: Mapping[str, Moments]) -> 
         return _expression(amount["code"], attributes)
     try:
         law = law_of(amount)
-    except (AttributeError, TypeError):
+    except SimulationError:
         return UNKNOWN
     return Moments(law.mean, law.c2, is_exponential(law))
 

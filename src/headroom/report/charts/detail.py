@@ -21,12 +21,14 @@ from headroom.analysis.results import (
 )
 from headroom.quantities import Scale, choose_scale, format_level, format_plain, format_quantity
 from headroom.report.charts.figure import Figure, Row, Spec, estimate_row
+from headroom.report.charts.states import state_rows, states_figure
 from headroom.report.numbers import format_estimate
 from headroom.report.words import axis_title, label_point, title_metric
 
 _HEIGHT_PX = 220
 _METRIC_TITLE = "@metric"
 _QUEUE_METRIC = "queue_len_mean"
+_LABEL_PITCH_PX = 15
 
 
 def detail_figures(experiment: ExperimentResult) -> list[Figure]:
@@ -35,6 +37,8 @@ def detail_figures(experiment: ExperimentResult) -> list[Figure]:
     figures: list[Figure] = []
     if any(point.resources for point in points):
         figures += [_utilization_figure(experiment), _queue_figure(experiment)]
+    states = states_figure(experiment)
+    figures += [states] if states else []
     if any(found.counts for point in points for found in point.distributions):
         figures += [_histogram_figure(experiment), _cumulative_figure(experiment)]
     if any(found.samples for point in points for found in point.distributions):
@@ -69,6 +73,7 @@ def detail_points(
             "label": label_point(point, experiment.factors),
             "metrics": [_metric_choice(found, point) for found in point.distributions],
             "stations": [_station_row(resource, point) for resource in point.resources],
+            "states": state_rows(point),
             "remarks": remarks_of(point),
             "warm_up": _warm_up_words(point.warm_up),
         }
@@ -294,16 +299,18 @@ def _quantile_layers() -> list[Spec]:
         "dx": {"expr": "datum.is_late ? -3 : 3"},
         "baseline": "top",
     }
-    text = {
-        "data": data,
-        "mark": {"type": "text", "style": "guide-text", "clip": True, **place},
-        "encoding": {
-            "x": at,
-            "y": {"value": {"expr": "datum.lane * 13"}},
-            "text": {"field": "label"},
-        },
+    encoding = {
+        "x": at,
+        "y": {"value": {"expr": f"datum.lane * {_LABEL_PITCH_PX}"}},
+        "text": {"field": "label"},
     }
-    return [rule, text]
+    # A halo keeps the uprights of other labels off the letters.
+    halo, text = (
+        {"data": data, "mark": {"type": "text", "style": style, "clip": True, **place},
+         "encoding": encoding}
+        for style in ("guide-halo", "guide-text")
+    )  # fmt: skip
+    return [rule, halo, text]
 
 
 def _value_axis() -> Spec:

@@ -35,8 +35,9 @@ class Figure:
         Data of the figure; None where the page takes the rows from the results of the
         selected point, by `detail`.
     detail
-        Which rows of the selected point to draw: ``stations``, ``histogram``, ``cumulative``,
-        ``warm_up`` or ``samples``; empty for figures with their own `rows`.
+        Which rows of the selected point to draw: ``utilization``, ``queue``, ``states``,
+        ``histogram``, ``cumulative``, ``warm_up`` or ``samples``; empty for figures with their
+        own `rows`.
     direction
         ``lower is better`` or the like, behind the title.
     holds

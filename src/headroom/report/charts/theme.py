@@ -28,6 +28,7 @@ def themes() -> dict[str, dict[str, Any]]:
             grid="#e8ebef",
             rule="#6d7887",
             paper="#ffffff",
+            panel="#ffffff",
             series=LIGHT_SERIES,
         ),
         "dark": _config(
@@ -36,13 +37,14 @@ def themes() -> dict[str, dict[str, Any]]:
             grid="#2a323d",
             rule="#8d99a8",
             paper="#12161c",
+            panel="#191f27",
             series=DARK_SERIES,
         ),
     }
 
 
 def _config(
-    *, ink: str, soft: str, grid: str, rule: str, paper: str, series: list[str]
+    *, ink: str, soft: str, grid: str, rule: str, paper: str, panel: str, series: list[str]
 ) -> dict[str, Any]:
     axis = {
         "labelColor": soft,
@@ -83,6 +85,13 @@ def _config(
             "guide": {"color": rule, "strokeDash": [4, 3], "strokeWidth": 1.2},
             "guide-area": {"color": rule, "opacity": 0.14},
             "guide-text": {"color": soft, "fontSize": 11},
+            "guide-halo": {
+                "color": panel,
+                "stroke": panel,
+                "strokeWidth": 4,
+                "strokeJoin": "round",
+                "fontSize": 11,
+            },
             "theory": {"stroke": ink, "strokeDash": [1, 3], "strokeWidth": 2, "strokeCap": "round"},
             "inside-text": {"color": paper, "fontSize": 11},
             "series-fill": {"fill": series[0]},

@@ -22,6 +22,7 @@ from headroom.report.model_picture.shapes import SMALL_PX, Marks, Shape, shape_o
 MARGIN = 16.0
 _NODE_GAP = 20.0
 _LANE = 10.0
+_FIRST_LANE = 14.0
 _TRACK = 20.0
 _BELOW = 14.0
 _EDGE_GAP = 16.0
@@ -252,8 +253,8 @@ def _across(
         if column % 2 == 0:
             sources = leaving[column]
             for place, number in enumerate(sources):
-                found.out_lane[number] = x + 8.0 + _LANE * place
-            x += 8.0 + _LANE * len(sources)
+                found.out_lane[number] = x + _FIRST_LANE + _LANE * place
+            x += _FIRST_LANE + _LANE * len(sources)
         x += slopes[column]
     return found
 

@@ -81,7 +81,7 @@
       const range = `${shortly(low)} to ${shortly(high)}`;
       return { low, high, range, count: Math.round(count), share: (100 * count) / total };
     });
-    const top = 1.3 * Math.max(...rows.map((row) => row.share));
+    const top = 1.45 * Math.max(...rows.map((row) => row.share));
     return { rows: rows.filter((row) => row.share > 0), scale: isLog ? "log" : "linear", top };
   }
 
@@ -136,6 +136,10 @@
     if (!choice || !point) return { rows: [] };
     if (figure.detail === "utilization" || figure.detail === "queue") {
       return stations(choice, figure.detail);
+    }
+    if (figure.detail === "states") {
+      const bars = new Set(choice.states.map((row) => row.class)).size;
+      return { rows: choice.states, words: { "@height": 130 + 34 * bars } };
     }
     if (figure.detail === "warm_up") {
       if (!point.warm_up?.values?.length) return { rows: [] };

@@ -14,8 +14,9 @@ from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
 from headroom.simulation import Model, simulate
+from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.model import SECONDS_PER_UNIT
-from headroom.simulation.trace import EventTrace
+from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of

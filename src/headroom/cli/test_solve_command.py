@@ -1,0 +1,123 @@
+"""`headroom solve`: models by name and by file, sweeps, studies, labels, errors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from headroom.cli.app import app
+from headroom.errors import ExitCode
+
+MODEL = """
+from typing import Annotated
+from headroom.simulation import Model, constant, exponential
+from headroom.systems.model import parameter
+
+def build(
+    *,
+    users: Annotated[int, parameter(unit="1", low=1, source="assumed: few")] = 5,
+    think_s: Annotated[float, parameter(unit="s", low=0.0, source="assumed: short")],
+) -> Model:
+    model = Model("small", time_unit="s")
+    request = model.program("request")
+    request.use(model.station("web"), constant(1))
+    model.closed_class("users", request, population=users, think=exponential(think_s))
+    return model
+"""
+
+
+def said(*arguments: str) -> str:
+    answer = CliRunner().invoke(app, ["solve", *arguments], env={"COLUMNS": "100"})
+    assert answer.exit_code == ExitCode.DONE, answer.stderr
+    return answer.stdout
+
+
+def solutions(*arguments: str) -> list[dict[str, Any]]:
+    document = json.loads(said(*arguments, "--json"))
+    assert document["kind"] == "solutions"
+    found: list[dict[str, Any]] = document["content"]
+    return found
+
+
+def test_a_registered_model_is_solved_with_its_defaults() -> None:
+    text = said("mm1")
+    assert "exact (M/M/c)" in text
+    assert "149.8 ms" in text
+    assert "set by server" in text
+
+
+def test_a_sweep_is_a_table_with_the_knee() -> None:
+    text = said("interactive", "--set", "users=20..22")
+    assert [line.split()[0] for line in text.splitlines() if line.strip()[:1] == "2"] == [
+        "20", "21", "22",
+    ]  # fmt: skip
+    assert "21 jobs" in text
+
+
+def test_two_sweeps_are_a_product_in_the_order_given() -> None:
+    found = solutions("central_server", "--set", "jobs=1,8", "--set", "cpus=1,2")
+    assert [one["levels"] for one in found] == [
+        {"jobs": 1, "cpus": 1},
+        {"jobs": 1, "cpus": 2},
+        {"jobs": 8, "cpus": 1},
+        {"jobs": 8, "cpus": 2},
+    ]
+
+
+def test_a_station_can_be_changed_without_a_parameter() -> None:
+    """Oracle: two servers at load 0.4 each; Erlang C gives R = S (1 + C / (2 (1 - 0.4)))."""
+    (found,) = solutions("mm1", "--set", "station.server.servers=2")
+    waiting = 2 * 0.4**2 / (1 + 0.4)
+    expected = 0.01 * (1 + waiting / (2 * 0.6))
+    assert found["forecast"]["values"]["response_s_mean"] == pytest.approx(expected)
+
+
+def test_a_model_file_answers_with_the_line_that_makes_it_an_approximation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    text = said("small.py", "--set", "think_s=2.5")
+    assert "approximation (Linearizer" in text
+    assert "small.py:13: service at 'web' (fcfs) is not exponential" in text
+
+
+def test_every_point_of_a_study_is_solved() -> None:
+    folder = Path(__file__).resolve().parents[3] / "studies" / "quickstart"
+    found = solutions(str(folder), "--quick")
+    assert {one["name"] for one in found} == {"load", "purchase", "connections"}
+    assert all(one["forecast"]["values"]["throughput"] > 0 for one in found)
+
+
+def test_what_has_no_steady_state_is_an_answer_and_no_crash() -> None:
+    text = said("mm1", "--set", "utilization=0.9", "--set", "station.server.speed=x0.5")
+    assert "no steady state" in text
+    assert "load of 1.8" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mm1", "--set", "utilisation=0.5"], "did you mean 'utilization'"),
+        (["mm1", "--set", "utilization=1.5"], "above its highest value"),
+        (["mm2"], "there is no model 'mm2'"),
+        (["nowhere.py"], "there is no model file"),
+        (["mm1", "--set", "utilization"], "cannot be read"),
+    ],
+)
+def test_wrong_usage_is_told_with_its_cure(arguments: list[str], words: str) -> None:
+    answer = CliRunner().invoke(app, ["solve", *arguments])
+    assert answer.exit_code == ExitCode.USAGE
+    assert words in answer.stderr
+
+
+def test_a_parameter_without_a_value_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, ["solve", "small.py"])
+    assert answer.exit_code == ExitCode.USAGE
+    assert "add --set think_s=VALUE" in answer.stderr

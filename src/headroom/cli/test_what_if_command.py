@@ -1,0 +1,136 @@
+"""`headroom what-if` and `headroom show --limit` from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headroom.cli.app import app
+
+STUDY = """
+schema = 1
+name = "shop"
+title = "A shop"
+seed = 1
+
+[[experiment]]
+name = "load"
+responses = ["throughput", "response_s_mean"]
+system = { name = "model", model = "interactive", completions = 4000 }
+fixed = { service_s = 0.05 }
+factors = { users = [5, 20, 40, 60] }
+replications = { count = 4 }
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def headroom(*words: str) -> Result:
+    return CliRunner().invoke(app, words, env={"COLUMNS": "100", "NO_COLOR": "1"})
+
+
+def test_a_model_is_tried_without_a_study() -> None:
+    """Oracle: M/M/1 at 80 % load, R = 5 S; with a second server R = S / (1 - 0.16)."""
+    answer = headroom(
+        "what-if", "mm1", "--change", "station.server.servers=x2", "-n", "10", "--quiet", "--json"
+    )
+    assert answer.exit_code == 0, answer.stderr
+    (found,) = json.loads(answer.stdout)["content"]["what_ifs"]
+    effect = next(one for one in found["effects"] if one["metric"] == "response_s_mean")
+    assert effect["low"] <= (1 / 0.84) / 5.0 <= effect["high"]
+    assert effect["pairs"] == 10
+
+
+def test_without_a_change_everything_is_doubled_at_the_last_point_that_is_limited() -> None:
+    answer = headroom("what-if", ".", "--quiet", "--json")
+    assert answer.exit_code == 0, answer.stderr
+    content = json.loads(answer.stdout)["content"]
+    assert content["levels"] == {"users": 60}
+    changes = {one["change"] for one in content["what_ifs"]}
+    assert changes == {"station.server.servers=x2", "station.server.speed=x2"}
+
+
+def test_what_was_tried_at_a_point_appears_in_the_study() -> None:
+    assert headroom("run", "--quiet", "--no-what-if").exit_code == 0
+    assert "What if" not in headroom("show").stdout
+    tried = headroom(
+        "what-if", ".", "--point", "users=40", "-c", "station.server.servers=3", "--quiet"
+    )
+    assert tried.exit_code == 0, tried.stderr
+    assert "server 1 to 3 servers" in tried.stdout
+    assert "server 1 to 3 servers" in headroom("show", "--point", "users=40").stdout
+
+
+def test_changes_joined_by_a_semicolon_are_made_together() -> None:
+    both = "station.server.servers=2; station.server.speed=x2"
+    answer = headroom("what-if", "mm1", "-c", both, "-n", "2", "--quiet", "--json")
+    (found,) = json.loads(answer.stdout)["content"]["what_ifs"]
+    assert found["text"] == "server 1 to 2 servers and server 2 times as fast"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("mm1", "-c", "server=2"), "cannot be read"),
+        (("mm1", "-c", "station.cpu.servers=2"), "no station 'cpu'"),
+        (("mm1", "--set", "load=2"), "no parameter"),
+        ((".", "--set", "users=2"), "belong to a model"),
+        ((".", "--point", "users=7", "-c", "station.server.servers=2"), "no point is 'users=7'"),
+    ],
+)
+def test_a_wrong_question_is_refused_with_a_cure(words: tuple[str, ...], why: str) -> None:
+    answer = headroom("what-if", *words, "--quiet")
+    assert answer.exit_code == 2
+    assert why in " ".join(answer.stderr.split())
+    assert "cure:" in answer.stderr
+
+
+def test_a_limit_is_asked_about_without_touching_the_study() -> None:
+    """Oracle: behind the saturated server R = N D - Z, so 1.5 s is reached at (1.5 + 1) / 0.05."""
+    assert headroom("run", "--quiet", "--no-what-if").exit_code == 0
+    words = ("--limit", "response_s_mean<=1.5s", "--current", "25", "--json")
+    answer = headroom("show", *words)
+    (found,) = json.loads(answer.stdout)["content"]["experiments"][0]["limits"]
+    assert found["state"] == "breaks"
+    assert found["level_low"] <= 50.0 <= found["level_high"]
+    assert found["headroom"] == pytest.approx(2.0, rel=0.05)
+    assert "times" not in headroom("show", "--limit", "response_s_mean<=9s").stderr
+    assert "not broken up to 60" in headroom("show", "--limit", "response_s_mean<=9s").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--limit", "respons_s_mean<=1s"), "no metric 'respons_s_mean'"),
+        (("--limit", "response_s_mean<=1s", "--load", "user"), "varies user"),
+        (("--limit", "response_s_mean<=1s", "--current", "0"), "--current is 0"),
+    ],
+)
+def test_a_limit_that_means_nothing_is_refused(words: tuple[str, ...], why: str) -> None:
+    assert headroom("run", "--quiet", "--no-what-if").exit_code == 0
+    answer = headroom("show", *words)
+    assert answer.exit_code == 2
+    assert why in " ".join(answer.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ('metric = "nothing"\nat_most = 1', "no metric 'nothing'"),
+        ('metric = "throughput"', "at_most or at_least"),
+        ('metric = "throughput"\nat_most = 1\nat_least = 1', "at_most or at_least"),
+        ('metric = "throughput"\nat_least = 1\nfactor = "user"', "no numeric factor 'user'"),
+    ],
+)
+def test_a_wrong_limit_of_a_study_names_its_line(folder: Path, limit: str, why: str) -> None:
+    (folder / "study.toml").write_text(f"{STUDY}\n[[experiment.limit]]\n{limit}\n")
+    answer = headroom("status")
+    assert answer.exit_code == 2
+    assert why in " ".join(answer.stderr.split())
+    assert "study.toml:1" in answer.stderr

@@ -1,0 +1,118 @@
+//! Durations, counts and values: drawn from a source, or computed for the job that asks.
+
+use super::choice::{Rule, Target};
+use super::engine::{Engine, Failure, State};
+use super::expression::{self, Op};
+use super::program::{COMPUTED, Source};
+use super::time::{TICKS_PER_UNIT, whole_ticks};
+
+impl Engine<'_> {
+    /// Return the duration (ticks) given by `amount`.
+    #[inline]
+    pub(super) fn ticks(&mut self, job: u32, amount: u32) -> Result<u64, Failure> {
+        if amount & COMPUTED == 0 {
+            return Ok(self.sources[amount as usize].draw());
+        }
+        let at = self.state.jobs[job].at;
+        let value = self.positive(job, at, amount)?;
+        Ok(whole_ticks(value * TICKS_PER_UNIT))
+    }
+
+    /// Return the count given by `amount`; a fraction is rounded half up.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates"
+    )]
+    pub(super) fn count(&mut self, job: u32, at: u32, amount: u32) -> Result<u32, Failure> {
+        if amount & COMPUTED == 0 {
+            let drawn = self.sources[amount as usize].draw();
+            return Ok(u32::try_from(drawn).unwrap_or(u32::MAX));
+        }
+        Ok((self.positive(job, at, amount)? + 0.5) as u32)
+    }
+
+    /// Return the number given by the expression `amount`.
+    pub(super) fn number(&mut self, job: u32, at: u32, amount: u32) -> Result<f64, Failure> {
+        let code = &self.plan.expressions[(amount & !COMPUTED) as usize];
+        let value = self.evaluate(job, code);
+        if value.is_nan() {
+            return Err(Failure::Amount { at, value });
+        }
+        Ok(value)
+    }
+
+    fn positive(&mut self, job: u32, at: u32, amount: u32) -> Result<f64, Failure> {
+        let value = self.number(job, at, amount)?;
+        if value < 0.0 || value.is_infinite() {
+            return Err(Failure::Amount { at, value });
+        }
+        Ok(value)
+    }
+
+    fn evaluate(&mut self, job: u32, code: &[Op]) -> f64 {
+        let Self {
+            state,
+            sources,
+            scratch,
+            ..
+        } = self;
+        expression::evaluate(code, scratch, |op| look_up(state, sources, job, op))
+    }
+
+    /// Return where `job` goes on by a choice that is not by probability.
+    pub(super) fn choose(&mut self, job: u32, choice: u32) -> Result<u32, Failure> {
+        let plan = self.plan;
+        let chosen = &mut self.choices[choice as usize];
+        match &plan.choices[choice as usize].rule {
+            Rule::Probability(_) | Rule::RoundRobin => Ok(chosen.next_turn()),
+            Rule::ShortestQueue(_) | Rule::SampledQueue(..) => {
+                let state = &self.state;
+                Ok(chosen.shortest(|target| load(state, target)))
+            }
+            Rule::Hash(code) => {
+                let value = self.evaluate(job, code);
+                Ok(self.choices[choice as usize].by_hash(value))
+            }
+            Rule::Condition(conditions) => {
+                let targets = &plan.choices[choice as usize].targets;
+                for (condition, &target) in conditions.iter().zip(targets) {
+                    let Some(code) = condition else {
+                        return Ok(target);
+                    };
+                    if self.evaluate(job, code) != 0.0 {
+                        return Ok(target);
+                    }
+                }
+                unreachable!("the last case has no condition")
+            }
+        }
+    }
+}
+
+/// Return what stands for `op` for `job` now.
+fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
+    match op {
+        Op::Attribute(index) => state.jobs.attributes(job)[index as usize],
+        Op::Draw(source) => sources[source as usize].draw() as f64 / TICKS_PER_UNIT,
+        Op::Jobs(station) => f64::from(state.stations[station as usize].present),
+        Op::Free(pool) => f64::from(state.pools[pool as usize].free()),
+        Op::Now => state.now.ticks() as f64 / TICKS_PER_UNIT,
+        Op::Number(_) | Op::Apply(_) => unreachable!("the evaluation knows it"),
+    }
+}
+
+/// Return the jobs and the servers, or tokens, of `target`.
+fn load(state: &State, target: Target) -> (u64, u64) {
+    match target {
+        Target::Station(index) => {
+            let station = &state.stations[index as usize];
+            (u64::from(station.present), u64::from(station.servers))
+        }
+        Target::Pool(index) => {
+            let pool = &state.pools[index as usize];
+            let jobs = u64::from(pool.held()) + u64::from(pool.line().len());
+            (jobs, u64::from(pool.held() + pool.free()))
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What surrounds the programs: where jobs of a class come from and go to, clocks, breakdowns.
+
+use super::compile::{Compiler, position, refuse};
+use super::distribution::Distribution;
+use super::error::SimulationError;
+use super::model::{Breakdown, BreakdownUnit, Class, Model, Placed, Start};
+use super::program::{BreakdownPlan, ClassPlan, Instruction, NO_AMOUNT, Order, ProcessPlan, Site};
+use super::time::TICKS_PER_UNIT;
+
+/// Add the frames of all classes, stations and breakdowns of `model`.
+///
+/// # Errors
+///
+/// Fails where the model contradicts itself.
+pub fn add(compiler: &mut Compiler, model: &Model) -> Result<(), SimulationError> {
+    compiler.here = Site::default();
+    compiler.emit(Instruction::Exit);
+    compiler.plan.last_return = compiler.emit(Instruction::ArmEnd);
+    for (index, class) in model.classes.iter().enumerate() {
+        let plan = add_class(compiler, position(index), class)?;
+        compiler.plan.classes.push(plan);
+    }
+    for station in 0..position(model.stations.len()) {
+        if compiler.plan.stations[station as usize].order == Order::Sharing {
+            let at = compiler.emit(Instruction::Clock { station });
+            compiler.plan.clocks.push((station, at));
+        }
+    }
+    for breakdown in &model.breakdowns {
+        let plan = add_breakdown(compiler, breakdown)?;
+        compiler.plan.breakdowns.push(plan);
+    }
+    Ok(())
+}
+
+fn add_class(
+    compiler: &mut Compiler,
+    index: u32,
+    class: &Class,
+) -> Result<ClassPlan, SimulationError> {
+    match class {
+        Class::Closed { .. } => add_closed(compiler, index, class),
+        Class::Open { .. } => add_open(compiler, index, class),
+    }
+}
+
+fn add_closed(
+    compiler: &mut Compiler,
+    index: u32,
+    class: &Class,
+) -> Result<ClassPlan, SimulationError> {
+    let Class::Closed {
+        name,
+        program,
+        population,
+        think,
+        stream,
+        priority,
+        start,
+        placed,
+    } = class
+    else {
+        unreachable!("the class is closed");
+    };
+    if *population == 0 {
+        return refuse(format!("class '{name}' has no jobs"));
+    }
+    let entry = compiler.next_position();
+    if let Some(think) = think {
+        let source = compiler.source(think, *stream)?;
+        compiler.emit(Instruction::Think { source });
+    }
+    let begin = walk(compiler, index, program)?;
+    compiler.emit(Instruction::Jump { to: entry });
+    let placed = places(compiler, program, placed)?;
+    let placed_count: u64 = placed.iter().map(|one| u64::from(one.1)).sum();
+    if placed_count > u64::from(*population) {
+        return refuse(format!(
+            "class '{name}' has {population} jobs, of which {placed_count} are placed at stations"
+        ));
+    }
+    Ok(ClassPlan {
+        name: name.clone(),
+        entry: if *start == Start::Ready { begin } else { entry },
+        home: entry,
+        begin,
+        population: Some(*population),
+        initial: 0,
+        placed,
+        priority: *priority,
+    })
+}
+
+fn add_open(
+    compiler: &mut Compiler,
+    index: u32,
+    class: &Class,
+) -> Result<ClassPlan, SimulationError> {
+    let Class::Open {
+        name,
+        program,
+        interarrival,
+        arrivals,
+        stream,
+        priority,
+        batch,
+        batch_stream,
+        initial,
+    } = class
+    else {
+        unreachable!("the class is open");
+    };
+    let entry = compiler.next_position();
+    match (interarrival, arrivals) {
+        (Some(law), None) => {
+            let source = compiler.source(law, *stream)?;
+            compiler.emit(Instruction::Think { source });
+        }
+        (None, Some(process)) => {
+            let arrivals = process.compile(TICKS_PER_UNIT)?;
+            let names = arrivals.attribute_names().iter();
+            let attributes = names.map(|name| compiler.attribute(name));
+            let attributes = attributes.collect::<Result<Vec<_>, _>>()?;
+            compiler.plan.processes.push(ProcessPlan {
+                arrivals,
+                attributes,
+                key: *stream,
+            });
+            let process = position(compiler.plan.processes.len() - 1);
+            compiler.emit(Instruction::Arrive { process });
+        }
+        _ => {
+            return refuse(format!(
+                "class '{name}' must have either an interarrival time or arrivals"
+            ));
+        }
+    }
+    let amount = match batch {
+        Some(law) => compiler.count_source(law, *batch_stream)?,
+        None => NO_AMOUNT,
+    };
+    compiler.emit(Instruction::Spawn {
+        class: index,
+        entry: entry + 3,
+        amount,
+    });
+    compiler.emit(Instruction::Jump { to: entry });
+    let begin = walk(compiler, index, program)?;
+    compiler.emit(Instruction::Exit);
+    Ok(ClassPlan {
+        name: name.clone(),
+        entry,
+        home: entry,
+        begin,
+        population: None,
+        initial: *initial,
+        placed: Vec::new(),
+        priority: *priority,
+    })
+}
+
+/// Emit the walk of a class through its program; return where it begins.
+fn walk(compiler: &mut Compiler, class: u32, program: &str) -> Result<u32, SimulationError> {
+    let entry = compiler.entry_of(program)?;
+    let begin = compiler.emit(Instruction::Begin { class });
+    compiler.emit(Instruction::Call { entry });
+    compiler.emit(Instruction::Complete { class });
+    Ok(begin)
+}
+
+/// Return the positions in `program` at which jobs stand at time zero, and how many.
+fn places(
+    compiler: &Compiler,
+    program: &str,
+    placed: &[Placed],
+) -> Result<Vec<(u32, u32)>, SimulationError> {
+    let index = compiler.program_named(program)?;
+    let mut places = Vec::new();
+    for one in placed {
+        let station = compiler.station(&one.station)?;
+        let found = compiler.plan.instructions.iter().zip(&compiler.plan.sites);
+        let at = found.into_iter().position(|(&instruction, site)| {
+            let is_use = matches!(instruction,
+                Instruction::Use { station: used, .. }
+                | Instruction::UseReserving { station: used, .. } if used == station);
+            let is_bare = site.slots == 0 && site.held.is_empty() && !site.is_in_arm;
+            is_use && is_bare && site.program == Some(index)
+        });
+        let Some(at) = at else {
+            return refuse(format!(
+                "program '{program}' does not use station '{}' outside of loops, arms, attempts \
+                 and holds, so no job can stand there at the start",
+                one.station
+            ));
+        };
+        places.push((position(at), one.jobs));
+    }
+    Ok(places)
+}
+
+fn add_breakdown(
+    compiler: &mut Compiler,
+    breakdown: &Breakdown,
+) -> Result<BreakdownPlan, SimulationError> {
+    let station = compiler.station(&breakdown.station)?;
+    let plan = &compiler.plan.stations[station as usize];
+    if plan.servers == u32::MAX || plan.batch.is_some() {
+        return refuse(format!(
+            "the servers of station '{}' cannot break: there is one for everybody, or they work \
+             in batches",
+            plan.name
+        ));
+    }
+    let (servers, count) = match breakdown.unit {
+        BreakdownUnit::All => (plan.servers, 1),
+        BreakdownUnit::Each => (1, plan.servers),
+    };
+    let entry = pause(compiler, &breakdown.time_to_failure, breakdown.stream)?;
+    compiler.emit(Instruction::Break { station, servers });
+    pause(
+        compiler,
+        &breakdown.repair,
+        breakdown.stream.rotate_left(32),
+    )?;
+    compiler.emit(Instruction::Repair { station, servers });
+    compiler.emit(Instruction::Jump { to: entry });
+    Ok(BreakdownPlan { entry, count })
+}
+
+fn pause(compiler: &mut Compiler, law: &Distribution, key: u64) -> Result<u32, SimulationError> {
+    let source = compiler.source(law, key)?;
+    Ok(compiler.emit(Instruction::Think { source }))
+}

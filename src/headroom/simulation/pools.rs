@@ -1,0 +1,165 @@
+//! Pools at work: counted tokens, granted from the head of a line.
+//!
+//! A request that does not fit holds up those behind it, so that large ones do not starve.
+//!
+//! Invariant: an area is brought up to the present before the number that it integrates changes.
+
+use super::jobs::{Jobs, Phase};
+use super::line::Line;
+use super::program::PoolPlan;
+use super::stations::area;
+use super::tally::{Grid, Requests};
+use super::time::SimTime;
+
+/// Counted tokens.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    tokens: u32,
+    free: u32,
+    line: Line,
+    changed: SimTime,
+    totals: PoolTotals,
+    /// Largest number of jobs that waited at the same time.
+    pub queue_len_max: u32,
+    /// Largest number of tokens held at the same time.
+    pub held_max: u32,
+}
+
+/// Sums since the start of the run; times are in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolTotals {
+    /// Integral of the number of tokens held.
+    pub held_area: u128,
+    /// Integral of the number of jobs waiting.
+    pub queue_area: u128,
+}
+
+impl Pool {
+    /// Return a pool with all tokens free.
+    pub fn new(plan: &PoolPlan) -> Self {
+        Self {
+            tokens: plan.tokens,
+            free: plan.tokens,
+            line: if plan.is_by_priority {
+                Line::priority()
+            } else {
+                Line::fifo()
+            },
+            changed: SimTime::ZERO,
+            totals: PoolTotals::default(),
+            queue_len_max: 0,
+            held_max: 0,
+        }
+    }
+
+    /// Let `job` ask for `tokens`; return whether it gets them at once.
+    #[inline]
+    pub fn acquire(
+        &mut self,
+        now: SimTime,
+        job: u32,
+        tokens: u32,
+        jobs: &mut Jobs,
+        cell: &mut Requests,
+    ) -> bool {
+        self.advance(now);
+        let is_granted = self.line.is_empty() && tokens <= self.free;
+        if is_granted {
+            self.grant(tokens, cell);
+        } else {
+            jobs[job].phase = Phase::Asking;
+            jobs[job].since = now;
+            cell.queue(now);
+            self.line.push(jobs, job);
+            self.queue_len_max = self.queue_len_max.max(self.line.len());
+        }
+        is_granted
+    }
+
+    /// Take `tokens` back.
+    ///
+    /// # Panics
+    ///
+    /// Panics where more come back than were granted: a bug.
+    #[inline]
+    pub fn release(&mut self, now: SimTime, tokens: u32) {
+        self.advance(now);
+        self.free += tokens;
+        assert!(
+            self.free <= self.tokens,
+            "a pool has {} of {} tokens",
+            self.free,
+            self.tokens
+        );
+    }
+
+    /// Grant the request of the job at the head of the line of the pool `index`, which asks for
+    /// `tokens`, if they are free.
+    pub fn grant_first(
+        &mut self,
+        now: SimTime,
+        index: u32,
+        tokens: u32,
+        jobs: &mut Jobs,
+        requests: &mut Grid<Requests>,
+    ) -> bool {
+        if tokens > self.free {
+            return false;
+        }
+        self.advance(now);
+        if let Some(job) = self.line.pop(jobs) {
+            let cell = requests.cell(index, jobs[job].class);
+            cell.leave_queue(now, jobs[job].since);
+            self.grant(tokens, cell);
+        }
+        true
+    }
+
+    /// Let `job`, which waits here, wait no longer.
+    pub fn give_up(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Requests) {
+        self.advance(now);
+        self.line.remove(jobs, job);
+        cell.leave_queue(now, jobs[job].since);
+        cell.abandon_count += 1;
+    }
+
+    /// Return the number of tokens held.
+    pub const fn held(&self) -> u32 {
+        self.tokens - self.free
+    }
+
+    /// Return the number of tokens free.
+    pub const fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// Return the jobs waiting.
+    #[inline]
+    pub const fn line(&self) -> &Line {
+        &self.line
+    }
+
+    /// Return the totals as they stand at `now`.
+    pub fn totals_at(&self, now: SimTime) -> PoolTotals {
+        let ticks = now.since(self.changed);
+        PoolTotals {
+            held_area: self.totals.held_area + area(self.held(), ticks),
+            queue_area: self.totals.queue_area + area(self.line.len(), ticks),
+        }
+    }
+
+    #[inline]
+    fn grant(&mut self, tokens: u32, cell: &mut Requests) {
+        self.free -= tokens;
+        self.held_max = self.held_max.max(self.held());
+        cell.grant_count += 1;
+    }
+
+    #[inline]
+    fn advance(&mut self, now: SimTime) {
+        let ticks = now.since(self.changed);
+        self.changed = now;
+        self.totals.held_area += area(self.held(), ticks);
+        self.totals.queue_area += area(self.line.len(), ticks);
+    }
+}

@@ -1,0 +1,342 @@
+//! Stations at work, with their exact accumulators.
+//!
+//! A plain station (equal servers, unlimited waiting room, any order in which whoever has begun is
+//! served to the end) is all in [`Station`]; what else a station may be lies in [`Special`], which
+//! `service` drives. All accumulators are integers (counts and ticks), so the conservation laws
+//! that `invariants` checks hold to the last digit, however long the run.
+//!
+//! Invariant: an area is brought up to the present before the number that it integrates changes.
+
+use std::collections::BTreeMap;
+
+use super::jobs::{Fifo, Jobs, Phase};
+use super::line::Line;
+use super::occupancy::{EXACT, Times, bin_of};
+use super::program::{Order, StationPlan};
+use super::sharing::Sharing;
+use super::stream;
+use super::tally::{Grid, Visits};
+use super::time::SimTime;
+
+/// Servers with one line.
+#[derive(Clone, Debug)]
+pub struct Station {
+    /// Number of servers.
+    pub servers: u32,
+    /// Servers at work.
+    pub busy: u32,
+    /// Jobs present: in the line, in service, or holding a server.
+    pub present: u32,
+    /// Jobs that wait for a server.
+    pub line: Line,
+    changed: SimTime,
+    totals: StationTotals,
+    /// Time (ticks) for each number of jobs present, in the current segment.
+    pub occupancy: Times,
+    /// Largest number of jobs that waited at the same time.
+    pub queue_len_max: u32,
+    /// Largest number of jobs present at the same time.
+    pub jobs_max: u32,
+    /// What makes the station other than plain.
+    pub special: Option<Box<Special>>,
+}
+
+/// Sums since the start of the run; times are in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationTotals {
+    /// Integral of the number of busy servers.
+    pub busy_area: u128,
+    /// Integral of the number of jobs present.
+    pub jobs_area: u128,
+    /// Integral of the number of jobs in the line.
+    pub queue_area: u128,
+    /// Integral of the number of servers held by jobs that are blocked.
+    pub blocked_area: u128,
+    /// Integral of the number of servers that are broken.
+    pub down_area: u128,
+}
+
+/// What a station that is not plain has besides.
+#[derive(Clone, Debug)]
+pub struct Special {
+    /// Who is served.
+    pub order: Order,
+    /// Jobs that fit in, in the line or at a server.
+    pub places: u32,
+    /// Whether a job that finds no place fails instead of waiting outside.
+    pub is_rejecting: bool,
+    /// Whether a job keeps its server until it has a place further on.
+    pub holds_when_blocked: bool,
+    /// Jobs in service, in the order in which they began.
+    pub serving: Vec<u32>,
+    /// Servers that wait for work, the fastest first; only where servers differ.
+    pub idle: Vec<u32>,
+    /// Speed of each server; empty where all have speed 1.
+    pub speeds: Vec<f64>,
+    has_own_servers: bool,
+    /// Servers held by jobs that are blocked.
+    pub held: u32,
+    /// Servers that are broken.
+    pub down: u32,
+    /// Places kept for jobs that are still served elsewhere.
+    pub reserved: u32,
+    /// Jobs that wait outside for a place.
+    pub entry: Fifo,
+    /// Jobs that found no place and failed.
+    pub reject_count: u64,
+    /// Shared service.
+    pub sharing: Option<Sharing>,
+    /// Smallest and largest number of jobs that a server takes together.
+    pub batch: Option<(u32, u32)>,
+    /// The batch of each job that leads one, the leader left out.
+    pub batches: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Station {
+    /// Return an idle station in a run with `seed`.
+    pub fn new(plan: &StationPlan, seed: u64) -> Self {
+        let line = match plan.order {
+            Order::Fifo | Order::Sharing => Line::fifo(),
+            Order::Lifo { .. } => Line::Lifo(Fifo::new()),
+            Order::Priority { .. } => Line::priority(),
+            Order::Random => Line::random(stream::open(seed, plan.key)),
+        };
+        Self {
+            servers: plan.servers,
+            busy: 0,
+            present: 0,
+            line,
+            changed: SimTime::ZERO,
+            totals: StationTotals::default(),
+            occupancy: vec![0],
+            queue_len_max: 0,
+            jobs_max: 0,
+            special: plan.is_special().then(|| Box::new(Special::new(plan))),
+        }
+    }
+
+    /// Let `job` arrive at a plain station; return whether its service begins at once.
+    #[inline]
+    pub fn arrive(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Visits) -> bool {
+        self.enter(now, job, jobs, cell);
+        let is_served = self.busy < self.servers;
+        if is_served {
+            jobs[job].phase = Phase::Serving;
+            self.busy += 1;
+        } else {
+            self.queue(now, job, jobs, cell);
+        }
+        is_served
+    }
+
+    /// Count `job` as present.
+    #[inline]
+    pub fn enter(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Visits) {
+        self.advance(now);
+        self.present += 1;
+        cell.enter(now);
+        jobs[job].entered = now;
+        if self.present > self.jobs_max {
+            self.grow();
+        }
+    }
+
+    /// Let `job` join the line.
+    #[inline]
+    pub fn queue(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Visits) {
+        jobs[job].phase = Phase::Waiting;
+        jobs[job].since = now;
+        cell.queue(now);
+        self.line.push(jobs, job);
+        self.queue_len_max = self.queue_len_max.max(self.line.len());
+    }
+
+    /// End the service of `job` at the plain station `index`; return whose service begins.
+    #[inline]
+    pub fn complete(
+        &mut self,
+        now: SimTime,
+        index: u32,
+        job: u32,
+        jobs: &mut Jobs,
+        visits: &mut Grid<Visits>,
+    ) -> Option<u32> {
+        self.advance(now);
+        self.present -= 1;
+        let class = jobs[job].class;
+        visits.cell(index, class).complete(now, jobs[job].entered);
+        self.next_in_line(now, index, jobs, visits)
+    }
+
+    /// Give a server that has become free to the next in line, if any; return who that is.
+    #[inline]
+    pub fn next_in_line(
+        &mut self,
+        now: SimTime,
+        index: u32,
+        jobs: &mut Jobs,
+        visits: &mut Grid<Visits>,
+    ) -> Option<u32> {
+        let next = self.line.pop(jobs);
+        match next {
+            Some(next) => {
+                let waited = &mut jobs[next];
+                waited.phase = Phase::Serving;
+                visits
+                    .cell(index, waited.class)
+                    .leave_queue(now, waited.since);
+            }
+            None => self.busy -= 1,
+        }
+        next
+    }
+
+    /// Return what makes the station other than plain.
+    ///
+    /// # Panics
+    ///
+    /// Panics where nothing does: a bug.
+    pub fn special(&mut self) -> &mut Special {
+        self.special.as_mut().expect("the station is a special one")
+    }
+
+    /// Return whether no job fits in any more.
+    pub fn is_full(&self) -> bool {
+        self.special
+            .as_ref()
+            .is_some_and(|special| self.present + special.reserved >= special.places)
+    }
+
+    /// Return the servers that could begin a service.
+    pub fn idle_servers(&self) -> u32 {
+        let (held, down) = self.special.as_ref().map_or((0, 0), |s| (s.held, s.down));
+        self.servers
+            .saturating_sub(self.busy)
+            .saturating_sub(held)
+            .saturating_sub(down)
+    }
+
+    /// Return the totals as they stand at `now`.
+    pub fn totals_at(&self, now: SimTime) -> StationTotals {
+        let mut station = self.clone();
+        station.advance(now);
+        station.settle();
+        station.totals
+    }
+
+    /// Bring the areas up to `now`.
+    ///
+    /// At a plain station the numbers of jobs and of busy servers follow from the number present,
+    /// so that the time spent at it says all; see [`Self::settle`].
+    #[inline]
+    pub fn advance(&mut self, now: SimTime) {
+        let ticks = now.since(self.changed);
+        self.changed = now;
+        if self.present < EXACT && self.special.is_none() {
+            self.occupancy[self.present as usize] += ticks;
+        } else {
+            self.add_areas(ticks);
+        }
+    }
+
+    fn add_areas(&mut self, ticks: u64) {
+        self.occupancy[bin_of(self.present)] += ticks;
+        let queue_len = self.line.len();
+        self.totals.busy_area += area(self.busy, ticks);
+        self.totals.jobs_area += area(self.present, ticks);
+        self.totals.queue_area += area(queue_len, ticks);
+        if let Some(special) = &self.special {
+            self.totals.blocked_area += area(special.held, ticks);
+            self.totals.down_area += area(special.down, ticks);
+        }
+    }
+
+    /// Move what the occupancy of a plain station says about its areas to the totals.
+    fn settle(&mut self) {
+        if self.special.is_some() {
+            return;
+        }
+        for (present, &ticks) in (0..EXACT).zip(&self.occupancy) {
+            let busy = present.min(self.servers);
+            self.totals.busy_area += area(busy, ticks);
+            self.totals.jobs_area += area(present, ticks);
+            self.totals.queue_area += area(present - busy, ticks);
+        }
+    }
+
+    /// Return the time for each number of jobs present in the segment that ends at `now`.
+    pub fn take_occupancy(&mut self, now: SimTime) -> Times {
+        self.advance(now);
+        self.settle();
+        let empty = vec![0; self.occupancy.len()];
+        std::mem::replace(&mut self.occupancy, empty)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.jobs_max = self.present;
+        let bin_count = bin_of(self.present) + 1;
+        if self.occupancy.len() < bin_count {
+            self.occupancy.resize(bin_count, 0);
+        }
+    }
+}
+
+impl Special {
+    fn new(plan: &StationPlan) -> Self {
+        let has_own_servers =
+            !plan.speeds.is_empty() && plan.servers != u32::MAX && plan.order != Order::Sharing;
+        let server_count = if has_own_servers { plan.servers } else { 0 };
+        let mut idle: Vec<u32> = (0..server_count).collect();
+        idle.sort_by(|&a, &b| plan.speeds[b as usize].total_cmp(&plan.speeds[a as usize]));
+        Self {
+            order: plan.order,
+            places: plan.places,
+            is_rejecting: plan.is_rejecting,
+            holds_when_blocked: plan.holds_when_blocked,
+            serving: Vec::new(),
+            idle,
+            speeds: plan.speeds.clone(),
+            has_own_servers,
+            held: 0,
+            down: 0,
+            reserved: 0,
+            entry: Fifo::new(),
+            reject_count: 0,
+            sharing: (plan.order == Order::Sharing)
+                .then(|| Sharing::new(plan.servers, plan.sharing_limit)),
+            batch: plan.batch,
+            batches: BTreeMap::new(),
+        }
+    }
+
+    /// Return the speed of `server`.
+    pub fn speed(&self, server: u32) -> f64 {
+        self.speeds.get(server as usize).copied().unwrap_or(1.0)
+    }
+
+    /// Take the fastest server that waits for work.
+    pub fn take_server(&mut self) -> u32 {
+        if self.has_own_servers {
+            self.idle.remove(0)
+        } else {
+            0
+        }
+    }
+
+    /// Let `server` wait for work.
+    pub fn return_server(&mut self, server: u32) {
+        if !self.has_own_servers {
+            return;
+        }
+        let rank = |one: u32| (-self.speeds[one as usize], one);
+        let place = self.idle.partition_point(|&one| rank(one) < rank(server));
+        self.idle.insert(place, server);
+    }
+}
+
+/// Return `count` times `ticks`.
+#[inline]
+pub fn area(count: u32, ticks: u64) -> u128 {
+    u128::from(count) * u128::from(ticks)
+}
