@@ -1,7 +1,7 @@
 //! Durations, counts and values: drawn from a source, or computed for the job that asks.
 
 use super::choice::{Rule, Target};
-use super::engine::{Engine, Failure, State};
+use super::engine::{Culprit, Engine, Failure, State};
 use super::expression::{self, Op};
 use super::program::{COMPUTED, Source};
 use super::time::{TICKS_PER_UNIT, whole_ticks};
@@ -13,6 +13,11 @@ impl Engine<'_> {
         if amount & COMPUTED == 0 {
             return Ok(self.sources[amount as usize].draw());
         }
+        self.computed_ticks(job, amount)
+    }
+
+    #[cold]
+    fn computed_ticks(&mut self, job: u32, amount: u32) -> Result<u64, Failure> {
         let at = self.state.jobs[job].at;
         let value = self.positive(job, at, amount)?;
         Ok(whole_ticks(value * TICKS_PER_UNIT))
@@ -37,7 +42,8 @@ impl Engine<'_> {
         let code = &self.plan.expressions[(amount & !COMPUTED) as usize];
         let value = self.evaluate(job, code);
         if value.is_nan() {
-            return Err(Failure::Amount { at, value });
+            self.culprit = Culprit { at, value };
+            return Err(Failure::Amount);
         }
         Ok(value)
     }
@@ -45,7 +51,8 @@ impl Engine<'_> {
     fn positive(&mut self, job: u32, at: u32, amount: u32) -> Result<f64, Failure> {
         let value = self.number(job, at, amount)?;
         if value < 0.0 || value.is_infinite() {
-            return Err(Failure::Amount { at, value });
+            self.culprit = Culprit { at, value };
+            return Err(Failure::Amount);
         }
         Ok(value)
     }

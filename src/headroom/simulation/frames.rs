@@ -117,7 +117,7 @@ fn add_open(
             compiler.emit(Instruction::Think { source });
         }
         (None, Some(process)) => {
-            let arrivals = process.compile(TICKS_PER_UNIT)?;
+            let arrivals = process.compile_as(TICKS_PER_UNIT, compiler.sampling)?;
             let names = arrivals.attribute_names().iter();
             let attributes = names.map(|name| compiler.attribute(name));
             let attributes = attributes.collect::<Result<Vec<_>, _>>()?;

@@ -18,7 +18,7 @@ pub enum Line {
     /// Last come, first served.
     Lifo(Fifo),
     /// The largest priority first; first come, first served among equals.
-    Priority(PriorityLine),
+    Priority(Box<PriorityLine>),
     /// Whoever, all equally likely.
     Random(Box<RandomLine>),
 }
@@ -61,7 +61,7 @@ impl Line {
 
     /// Return an empty line by priority.
     pub fn priority() -> Self {
-        Self::Priority(PriorityLine::default())
+        Self::Priority(Box::default())
     }
 
     /// Return an empty line in random order.
@@ -93,6 +93,13 @@ impl Line {
     pub fn push(&mut self, jobs: &mut Jobs, job: u32) {
         match self {
             Self::Fifo(queue) => queue.push(jobs, job),
+            other => other.push_by_rule(jobs, job),
+        }
+    }
+
+    fn push_by_rule(&mut self, jobs: &mut Jobs, job: u32) {
+        match self {
+            Self::Fifo(queue) => queue.push(jobs, job),
             Self::Lifo(queue) => queue.push_front(jobs, job),
             Self::Priority(line) => line.queue_of(jobs, job).push(jobs, job),
             Self::Random(line) => line.push(jobs, job),
@@ -111,6 +118,13 @@ impl Line {
     /// Take the job that is next.
     #[inline]
     pub fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+        match self {
+            Self::Fifo(queue) | Self::Lifo(queue) => queue.pop(jobs),
+            other => other.pop_by_rule(jobs),
+        }
+    }
+
+    fn pop_by_rule(&mut self, jobs: &mut Jobs) -> Option<u32> {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.pop(jobs),
             Self::Priority(line) => line.pop(jobs),
@@ -182,7 +196,7 @@ impl RandomLine {
         clippy::cast_possible_truncation,
         reason = "there are fewer than 2^24 jobs"
     )]
-    const fn len(&self) -> u32 {
+    fn len(&self) -> u32 {
         self.jobs.len() as u32
     }
 

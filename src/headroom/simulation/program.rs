@@ -212,6 +212,11 @@ impl Source {
         }
     }
 
+    /// Return whether it replays recorded values and has come to their end.
+    pub fn is_exhausted(&self) -> bool {
+        self.sampler.is_exhausted()
+    }
+
     /// Draw a value (ticks, or a count).
     #[inline]
     pub fn draw(&mut self) -> u64 {
