@@ -190,6 +190,7 @@ def measured(
     pool: ProcessPoolExecutor, known: Known, setting: Setting
 ) -> list[tuple[Outcome, bool]]:
     """Return the intervals of all experiments of one model and setting."""
+    print(f"   {known.name}, {setting.name} ...", file=sys.stderr, flush=True)
     tasks = [
         (known.name, setting, start, min(start + CHUNK, EXPERIMENTS))
         for start in range(0, EXPERIMENTS, CHUNK)
@@ -240,10 +241,7 @@ def row(
 def rows_of(pool: ProcessPoolExecutor, known: Known) -> list[Row]:
     """Return all lines of one model."""
     stopping = STOPPING if known.name in STOPPED else ()
-    found: dict[Setting, list[tuple[Outcome, bool]]] = {}
-    for setting in (*SETTINGS, *stopping):
-        print(f"   {known.name}, {setting.name} ...", file=sys.stderr, flush=True)
-        found[setting] = measured(pool, known, setting)
+    found = {setting: measured(pool, known, setting) for setting in (*SETTINGS, *stopping)}
     lines = []
     for setting, outcome in found.items():
         metrics = list(known.truths)[: 1 if setting.half_width else None]
@@ -289,15 +287,13 @@ def main(arguments: Sequence[str]) -> int:
         for known in models()
         if not arguments or any(word in known.name for word in arguments)
     ]
-    lines: list[Row] = []
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
         for known in chosen:
-            lines += rows_of(pool, known)
-    kept = [] if len(chosen) == len(models()) or not RESULTS.exists() else load()
-    names = {known.name for known in chosen}
-    store([*(one for one in kept if one.model not in names), *lines])
-    print(table(lines))
+            lines = rows_of(pool, known)
+            kept = load() if RESULTS.exists() else []
+            store([*(one for one in kept if one.model != known.name), *lines])
+            print(table(lines), flush=True)
     return 0
 
 
@@ -319,7 +315,8 @@ def store(lines: Sequence[Row], path: Path = RESULTS) -> None:
 
 def table(lines: Sequence[Row]) -> str:
     """Return the lines as a Markdown table."""
-    head = "| model | runs x completions | metric | coverage | 95 % of it | half-width | bias | short |"
+    names = "model, runs x completions, metric, coverage, 95 % of it, half-width, bias, short"
+    head = f"| {names.replace(', ', ' | ')} |"
     rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
     return "\n".join([head, rule, *(_cells(line) for line in lines)])
 

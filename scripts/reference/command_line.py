@@ -70,7 +70,8 @@ def _command_section(name: str, function: Callable[..., Any]) -> Iterator[str]:
     words = " ".join(shown.strip("`") for shown, _ in arguments)
     yield f"## headroom {name}\n"
     yield f"{one_line(function.__doc__ or '')}\n"
-    yield f"```text\nheadroom {name} {words} [OPTIONS]\n```\n"
+    usage = " ".join(filter(None, ["headroom", name, words, "[OPTIONS]"]))
+    yield f"```text\n{usage}\n```\n"
     yield table(("argument", "meaning"), arguments)
     yield table(("option", "meaning", "variable"), options)
 

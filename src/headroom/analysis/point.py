@@ -42,6 +42,8 @@ from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Metric
 
+OCCUPANCIES_AT_MOST = 20
+"""Stations of a point whose number of jobs present is kept as a picture: the fullest ones."""
 MILLIONTHS = 1_000_000
 """What the counts of a distribution of time sum up to, but for rounding."""
 
@@ -183,7 +185,9 @@ def _distributions(
     units = {metric.name: metric.unit for metric in metrics}
     binned = [_binned(metric, bins) for metric, bins in summary.merged.items()]
     occupancies = merge_by_metric(kept_occupancies(window) for window in summary.windows)
-    binned += [_occupancy(metric, bins) for metric, bins in occupancies.items()]
+    fullest = sorted(occupancies, key=lambda metric: -_mean_of(occupancies[metric]))
+    kept = set(fullest[:OCCUPANCIES_AT_MOST])
+    binned += [_occupancy(metric, bins) for metric, bins in occupancies.items() if metric in kept]
     if column is not Column.MEASURE:
         return binned
     return binned + [
@@ -203,6 +207,10 @@ def _binned(metric: str, bins: Bins) -> Distribution:
         high=drawn.high.tolist(),
         counts=[int(number) for number in drawn.counts],
     )
+
+
+def _mean_of(bins: Bins) -> float:
+    return float((bins.low * bins.counts).sum() / bins.counts.sum())
 
 
 def _occupancy(metric: str, bins: Bins) -> Distribution:

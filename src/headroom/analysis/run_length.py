@@ -1,7 +1,7 @@
 """Whether the runs of a point are long enough for their intervals to be believed.
 
 Measured (docs/reference/coverage.md): from about `TIMES_IN_ALL` correlation times on, a nominal
-95 % interval covers the truth in 92 to 98 of 100 cases; below, the batches are too short to be
+95 % interval covers the truth in 90 of 100 cases or more; below, the batches are too short to be
 independent and the skewness of a queue is not seen yet. A single run must also outlast its own
 start by `TIMES_IN_A_RUN`.
 

@@ -33,7 +33,7 @@ def solver_answer(
     system = experiment.system
     if not isinstance(system, Forecasts):
         return None
-    found = system.forecast(point.config, ())
+    found = system.forecast(point.config, point.changes)
     values = {
         metric: float(f"{value:.{DIGITS}g}")
         for metric, value in found.values.items()

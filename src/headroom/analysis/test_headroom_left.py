@@ -126,3 +126,26 @@ def test_a_crossing_lies_between_its_levels_and_inside_its_interval(
 def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:
     found = limit_crossing(sloped([5.0, 6.0, 9.0]), at_least=5.5)
     assert found.note == "broken at the lowest level, 5; kept from 6 up"
+
+
+def test_levels_without_intervals_give_a_crossing_without_one() -> None:
+    """Five medians have no 95 % interval, so the level must not look as if it had one."""
+    curve: dict[float, Sample | None] = {
+        level: Sample(values=level + np.linspace(-0.1, 0.1, 5), centre="median")
+        for level in (1.0, 2.0)
+    }
+    found = limit_crossing(curve, at_most=1.5)
+    assert found.level == pytest.approx(1.5)
+    assert found.low is None
+    assert "without an interval" in found.note
+
+
+def test_measured_medians_with_intervals_give_one() -> None:
+    curve: dict[float, Sample | None] = {
+        level: Sample(values=level + np.linspace(-0.1, 0.1, 9), centre="median")
+        for level in (1.0, 2.0)
+    }
+    found = limit_crossing(curve, at_most=1.5)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= 1.5 <= found.high

@@ -158,3 +158,37 @@ def test_pairs_of_one_seed_cancel_the_chance_of_the_arrivals(tmp_path: Path) -> 
     assert throughput.metric == "throughput"
     assert throughput.ratio == pytest.approx(1.0, abs=0.01)
     assert throughput.variance_reduction is None or throughput.variance_reduction > 10
+
+
+OVERLOADED = """
+from typing import Annotated
+
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+
+def build(*, rate: Annotated[float, parameter(unit="1/s", source="assumed")] = 1.0) -> Model:
+    model = Model("queue", time_unit="s")
+    request = model.program("request")
+    request.use(model.station("server"), exponential(1.0))
+    model.open_class("requests", request, interarrival=exponential(1.0 / rate))
+    model.stop(time=20_000)
+    return model
+"""
+
+
+def test_an_overloaded_point_says_whether_doubling_would_carry_the_load(tmp_path: Path) -> None:
+    """1.4 requests a second at a server that does 1, or 2 after the change."""
+    (tmp_path / "model.py").write_text(OVERLOADED)
+    study = STUDY.replace('model = "{model}", completions = 20_000', 'file = "model.py"')
+    (tmp_path / "study.toml").write_text(study.format(rest="factors = { rate = [1.4] }"))
+    plan = make_plan(load_study(tmp_path), quick=False)
+    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
+        run(plan, journal)
+        run(planned_what_ifs(plan, journal), journal)
+        result = analysed(plan, journal)
+    point = result.experiments[0].points[0]
+    assert not point.estimates
+    notes = {one.change: one.note for one in point.what_ifs}
+    assert notes.keys() == {"station.server.servers=x2", "station.server.speed=x2"}
+    assert all("steady state then" in note for note in notes.values())

@@ -34,7 +34,7 @@ from headroom.experiment.what_if import (
     changes_in,
     stored_changes,
 )
-from headroom.quantities import format_level
+from headroom.quantities import format_level, format_quantity
 
 ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
 """Metrics whose change is shown besides the responses of the study."""
@@ -102,6 +102,9 @@ def _used_up(
 ) -> Iterator[tuple[Literal["station", "pool"], str]]:
     """Yield the resources to be doubled: the used up ones, or all that can be used up."""
     if not summary.windows:
+        verdict = summary.bottleneck
+        if verdict is not None and verdict.kind != "none":
+            yield verdict.kind, verdict.name  # Overloaded: doubling may give a steady state.
         return
     least = 0.0 if rule.parts == "all" else SATURATED
     for table in sorted(summary.windows[0].run.resources, key=lambda table: table.kind):
@@ -211,7 +214,7 @@ class StoredWhatIfs:
             failed=sum(row.state == "failed" for row in rows),
             effects=effects,
             bottleneck=summary.bottleneck,
-            note="" if effects else _why_none(summary, rows),
+            note="" if effects else _why_none(summary, rows, result),
         )
 
 
@@ -295,12 +298,16 @@ def _effect(
     )
 
 
-def _why_none(summary: PointSummary, rows: Sequence[ReplicationRow]) -> str:
+def _why_none(summary: PointSummary, rows: Sequence[ReplicationRow], result: PointResult) -> str:
     if summary.cut is not None and not summary.cut.is_steady:
         return summary.cut.note
     errors = [row.error for row in rows if row.state == "failed"]
     if errors:
         return errors[0].partition("\n")[0]
+    throughput = summary.samples.get("throughput")
+    if throughput is not None and not result.estimates:
+        served = format_quantity(throughput.value, "1/s")
+        return f"it has a steady state then, which it lacks now: {served} are served"
     return "too few sound replications to compare"
 
 

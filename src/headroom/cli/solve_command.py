@@ -14,6 +14,7 @@ from headroom.errors import HeadroomError, StudyError
 from headroom.experiment import registry
 from headroom.experiment.changes import Change, parse_change
 from headroom.experiment.paths import STUDY_NAME
+from headroom.experiment.plan import Point
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Forecast, Forecasts, Parameter, System, Value
 from headroom.quantities import format_level
@@ -90,10 +91,21 @@ def _of_study(path: Path, axes: Sequence[Axis], *, is_quick: bool) -> Iterator[S
         )
     for experiment in solvable:
         _check_names(axes, experiment.system.parameters())
-        for point in experiment.points:
-            yield from _solved(
-                experiment.spec.name, experiment.system, point.config, point.levels, axes
-            )
+        for config, levels in _set_apart(experiment.points, axes):
+            yield from _solved(experiment.spec.name, experiment.system, config, levels, axes)
+
+
+def _set_apart(
+    points: Sequence[Point], axes: Sequence[Axis]
+) -> Iterator[tuple[Mapping[str, Value], dict[str, Value]]]:
+    """Yield the points that still differ once the parameters of `axes` are set."""
+    told = {axis.name for axis in axes}
+    seen = set()
+    for point in points:
+        levels = {name: level for name, level in point.levels.items() if name not in told}
+        if tuple(levels.items()) not in seen:
+            seen.add(tuple(levels.items()))
+            yield point.config, levels
 
 
 def _check_names(axes: Sequence[Axis], declared: Sequence[Parameter]) -> None:

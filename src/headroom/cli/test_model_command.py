@@ -2,18 +2,14 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from headroom.cli.app import app
 from headroom.errors import ExitCode
 from headroom.simulation import Model, exponential
-from headroom.simulation.event_trace import EventTrace
-from headroom.systems.model import system
 
 SHOP = """
 from typing import Annotated
@@ -85,25 +81,18 @@ def test_a_picture_goes_to_stdout_or_into_a_file(shop: str, tmp_path: Path) -> N
     assert ElementTree.fromstring(drawn).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
 
 
-def test_a_trace_holds_the_events_of_one_run(
-    shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: dict[str, object] = {}
-
-    def simulate(model: Model, **options: object) -> SimpleNamespace:
-        asked.update(options, model=model.name)
-        empty = np.zeros(2, dtype=np.uint32)
-        trace = EventTrace(time_s=np.array([0.0, 1.0]), kind=np.array([0, 1], dtype=np.uint8),
-                           job=empty, klass=empty, resource=empty, is_truncated=True)  # fmt: skip
-        return SimpleNamespace(trace=trace)
-
-    monkeypatch.setattr(system, "simulate", simulate)
+def test_a_trace_holds_the_events_of_one_run(shop: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
-    told = run("trace", shop, "-o", str(path), "--events", "2", "--seed", "3")
-    assert (asked["model"], asked["trace"], asked["seed"]) == ("shop", 2, 3)
-    assert f"{path}: 2 events" in told
-    events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    assert [event["name"] for event in events if event["ph"] == "b"] == ["users"]
+    told = run("trace", shop, "-o", str(path), "--events", "400", "--seed", "3")
+    assert f"{path}: 400 events" in told
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["otherData"] == {"model": "shop", "is_truncated": True}
+    events = [event for event in document["traceEvents"] if "ts" in event]
+    names = {event["name"] for event in events if event["ph"] == "b"}
+    assert names == {"users", "waits for web", "at web"}
+    counted = [event["args"] for event in events if event["ph"] == "C"]
+    assert max(counts["served"] for counts in counted if "served" in counts) == 1
+    assert max(sum(counts.values()) for counts in counted) == 7
 
 
 @pytest.mark.parametrize("words", [("show", "mm2"), ("show", "mm1", "--set", "uses=3"),

@@ -91,6 +91,13 @@ def test_every_point_of_a_study_is_solved() -> None:
     assert all(one["forecast"]["values"]["throughput"] > 0 for one in found)
 
 
+def test_a_factor_that_is_set_leaves_no_point_twice() -> None:
+    folder = Path(__file__).resolve().parents[3] / "studies" / "quickstart"
+    found = solutions(str(folder), "--quick", "--set", "users=200,300")
+    load = [one["levels"] for one in found if one["name"] == "load"]
+    assert load == [{"users": 200}, {"users": 300}]
+
+
 def test_what_has_no_steady_state_is_an_answer_and_no_crash() -> None:
     text = said("mm1", "--set", "utilization=0.9", "--set", "station.server.speed=x0.5")
     assert "no steady state" in text

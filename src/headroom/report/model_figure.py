@@ -60,5 +60,6 @@ def _caption(experiment: ExperimentResult, point: PointResult | None, marks: Mar
         parts.append("Servers and token boxes are filled as far as they are busy.")
     if marks.limiting:
         parts.append("What limits is drawn in red.")
-    parts.append("A dashed frame holds what is used while tokens are held.")
+    if experiment.model is not None and experiment.model.data.get("pools"):
+        parts.append("What is used while tokens are held has a dashed frame, or says so.")
     return " ".join(parts)

@@ -187,7 +187,9 @@ def _render_table(name: str, points: Sequence[SolvedPoint], screen: Screen) -> N
         if not all(map(math.isnan, values)):
             columns.append(_value_column(metric, unit_of(metric), values))
     columns.append(Column("Busiest", [_busiest(point.forecast.values) for point in shown]))
-    columns.append(Column("Answer", [_short_label(point.forecast) for point in shown]))
+    labels = [_short_label(point.forecast) for point in shown]
+    if len(set(labels)) > 1:  # One method for all stands below the table.
+        columns.append(Column("Answer", labels))
     screen.table(columns)
     if len(points) > len(shown):
         screen.line(f"The first {len(shown):,} of {len(points):,} points; --json gives all.", "dim")

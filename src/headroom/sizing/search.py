@@ -165,7 +165,9 @@ class Search:
         gain = self._chance * if_meets + (1.0 - self._chance) * if_fails
         even = self._chance == 0.5  # noqa: PLR2004 - without a forecast both must exclude much
         gain[even] = np.sqrt(if_meets * if_fails)[even]
-        gain = np.where(mask, gain, (1.0 - self._chance) * if_fails)
+        # A place that is too dear excludes nothing when it meets the targets.
+        if_too_dear = np.where(even, np.sqrt(if_fails), (1.0 - self._chance) * if_fails)
+        gain = np.where(mask, gain, if_too_dear)
         gain[self._excluded | self._included] = 0.0
         for place in self.looked:
             gain[place] = 0.0

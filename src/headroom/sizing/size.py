@@ -305,7 +305,7 @@ def excluded_by(target: Target, forecast: Forecast) -> str:
     """
     value = forecast.values.get(target.metric)
     if forecast.is_exact and value is not None and target.shortfall(value) > ROUNDING:
-        return f"{target.metric} is {value:.4g} by theory, {forecast.method}"
+        return f"{target.metric} by theory, {forecast.method}"
     highest = forecast.highest.get(target.metric, math.inf)
     margin = ROUNDING if forecast.is_exact else BOUND_MARGIN
     if target.is_floor and highest * (1.0 + margin) < target.bound:

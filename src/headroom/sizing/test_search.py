@@ -178,3 +178,22 @@ def test_what_a_formula_excludes_costs_no_confidence() -> None:
     search = Search(space)
     run(search, lambda place: place[0] >= 5)
     assert search.supports(lambda place: place == (5,)) == [(5,)]
+
+
+def test_a_large_space_without_any_forecast_needs_few_looks() -> None:
+    """12,288 configurations of processors, disks and jobs: bounds of a closed system."""
+    axes = (
+        Axis("cpus", tuple(range(1, 65))),
+        Axis("disks", tuple(range(1, 65))),
+        Axis("jobs", (32, 64, 128)),
+    )
+    space = Space(axes, {"cpus": 1.0, "disks": 1.0, "jobs": 1.0})
+
+    def meets(place: Place) -> bool:
+        cpus, disks, jobs = (axis.levels[n] for axis, n in zip(axes, place, strict=True))
+        return min(float(cpus) * 50.0, float(disks) * 10.0, float(jobs) / 0.12) >= 99.0
+
+    search = Search(space)
+    run(search, meets)
+    assert space.levels(search.best or space.top) == {"cpus": 2, "disks": 10, "jobs": 32}
+    assert len(search.looked) <= 25

@@ -131,7 +131,7 @@ def linearizer(network: Closed) -> ClosedAnswer:
     >>> round(float(answer.throughput_per_s[0]), 2)
     15.38
     """
-    return _plain(network, linearized)
+    return _plain(network, with_deviations)
 
 
 def _plain(network: Closed, method: Callable[..., "_State"]) -> ClosedAnswer:
@@ -179,7 +179,7 @@ def fixed_point(centres: Centres, loads: Loads) -> _State:
     return _feasible(centres, loads, _core(centres, loads, loads.population, start))
 
 
-def linearized(centres: Centres, loads: Loads) -> _State:
+def with_deviations(centres: Centres, loads: Loads) -> _State:
     """Return Linearizer's solution: Bard-Schweitzer, corrected by what one job less changes."""
     shape = (*centres.visits.shape, centres.visits.shape[1])
     deviations = _Deviations(np.zeros(shape), np.zeros(shape))

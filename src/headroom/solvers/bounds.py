@@ -3,7 +3,7 @@
 Asymptotic bounds come from the operational laws alone; balanced-job bounds are tighter and hold
 for product-form networks of single servers and one class.
 
-Sources: Denning and Buzen (1978), ACM Comput. Surv. 10(3), 225-261; Zahorjan, Sevcik, Eager and
+Sources: Denning and Buzen (1978), ACM Computing Surveys 10(3), 225-261; Zahorjan, Sevcik, Eager and
 Galler (1982), CACM 25(2), 134-141; Lazowska et al. (1984), *Quantitative System Performance*,
 chapter 5.
 """

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.solvers.approximate import Centres, Loads, fixed_point, linearized
+from headroom.solvers.approximate import Centres, Loads, fixed_point, with_deviations
 from headroom.solvers.bounds import asymptotic_throughput
 from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray
 from headroom.solvers.convolution import convolution_work, convolve
 from headroom.solvers.errors import assert_within
-from headroom.solvers.forks import walk_time_s
+from headroom.solvers.forks import slowness, walk_time_s
 from headroom.solvers.mva import mean_value_analysis, mva_work
 from headroom.solvers.network import PRIORITY, SHARED, Network
 from headroom.solvers.solution import ROUNDING
@@ -135,7 +135,7 @@ def solve_approximately(network: Network) -> Answer:
     centres, loads = _centres(network), _loads(network)
     size = centres.visits.shape[0] * centres.visits.shape[1] ** 2
     is_small = size <= LINEARIZER_LIMIT
-    state = (linearized if is_small else fixed_point)(centres, loads)
+    state = (with_deviations if is_small else fixed_point)(centres, loads)
     jobs = network.demand_s * state.throughput
     jobs[network.queues] = state.jobs
     name = "Linearizer" if is_small else "Bard-Schweitzer"
@@ -171,21 +171,18 @@ def _centres(network: Network) -> Centres:
 
 
 def _loads(network: Network) -> Loads:
-    names = [station.name for station in network.stations]
     rows = {row: place for place, row in enumerate(network.queues)}
 
     def cycle(column: int, residence: FloatArray) -> float:
-        visits = network.visits[:, column]
-        response = {
-            name: (
-                residence[rows[row]] / visits[row]
-                if row in rows and visits[row] > 0
-                else network.service_s[row, column]
+        stations = {}
+        for row, station in enumerate(network.stations):
+            service = float(network.service_s[row, column])
+            visits = float(network.visits[row, column])
+            per_visit = residence[rows[row]] / visits if row in rows and visits > 0 else service
+            stations[station.name] = slowness(
+                float(per_visit) - service, service, is_shared=station.discipline in SHARED
             )
-            for row, name in enumerate(names)
-        }
-        one = network.classes[column]
-        return walk_time_s(response, sequence=one.sequence, delay_s=one.delay_s, joins=one.joins)
+        return walk_time_s(network.classes[column].whole, stations)
 
     return Loads(
         population=np.array([one.population for one in network.classes], dtype=np.int64),

@@ -24,7 +24,7 @@ def fork_join(network: Network) -> ForkJoin | None:
     if len(network.classes) != 1 or len(network.reasons) != 1:
         return None
     one = network.classes[0]
-    if len(one.joins) != 1 or one.sequence or one.delay_s or one.arrivals.reason:
+    if len(one.joins) != 1 or one.whole.visits or one.delay_s or one.arrivals.reason:
         return None
     join = one.joins[0]
     visited = [arm.visits for arm in join.arms]

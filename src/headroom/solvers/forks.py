@@ -5,7 +5,8 @@ them to end is an order statistic. Arms that share an arrival are in truth assoc
 figure is a little high (Nelson and Tantawi 1988; Varki 1999).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,37 +19,46 @@ LONGEST = 40.0
 """End of that integral, in the longest mean: e^-40 of the time is left out."""
 
 
-def walk_time_s(
-    residence_s: Mapping[str, float],
-    *,
-    sequence: Mapping[str, float],
-    delay_s: float,
-    joins: Sequence[Join],
-) -> float:
-    """Return the mean time of one walk.
+@dataclass(frozen=True, slots=True)
+class Slowness:
+    """What a station adds to service: `per_visit` (s), and `stretch` times the service."""
+
+    per_visit: float
+    stretch: float = 1.0
+
+
+def slowness(wait_s: float, service_s: float, *, is_shared: bool) -> Slowness:
+    """Return how a station slows visits with this mean wait and service (s) down.
+
+    Where jobs share, the wait is in proportion to the own service; else it is that of others.
+    """
+    if is_shared and service_s > 0:
+        return Slowness(0.0, 1.0 + wait_s / service_s)
+    return Slowness(wait_s)
+
+
+def walk_time_s(section: Section, stations: Mapping[str, Slowness]) -> float:
+    """Return the mean time of one walk through a section whose totals are of one walk.
 
     Parameters
     ----------
-    residence_s
-        Mean response of one visit to each station.
-    sequence, delay_s, joins
-        Visits outside forks, time at no station, and the forks, as a class has them.
+    section
+        Visits, work (s), delay (s) and forks.
+    stations
+        What each station adds.
     """
-    total = delay_s + sum(visits * residence_s[name] for name, visits in sequence.items())
-    return total + sum(_join_s(join, residence_s) for join in joins)
+    total = section.delay
+    for name, visits in section.visits.items():
+        found = stations[name]
+        total += visits * found.per_visit + section.work[name] * found.stretch
+    return total + sum(_join_s(join, stations) for join in section.joins)
 
 
-def _join_s(join: Join, residence_s: Mapping[str, float]) -> float:
+def _join_s(join: Join, stations: Mapping[str, Slowness]) -> float:
     if join.quorum == 0 or join.mass <= 0:
         return 0.0
-    means = [_section_s(arm, residence_s) / join.mass for arm in join.arms]
+    means = [walk_time_s(arm, stations) / join.mass for arm in join.arms]
     return join.mass * order_statistic(np.array(means), join.quorum)
-
-
-def _section_s(section: Section, residence_s: Mapping[str, float]) -> float:
-    return walk_time_s(
-        residence_s, sequence=section.visits, delay_s=section.delay, joins=section.joins
-    )
 
 
 def order_statistic(means: FloatArray, rank: int) -> float:

@@ -207,7 +207,7 @@ def fork_join_response_s(arms: int, rate_per_s: float, service_s: float) -> floa
     """Return the mean response of a fork over equal M/M/1 queues that waits for all of them.
 
     Exact for two arms (Flatto and Hahn), the approximation of Nelson and Tantawi (1988), IEEE
-    Trans. Comput. 37(6), 739-743, for more.
+    Transactions on Computers 37(6), 739-743, for more.
 
     Examples
     --------

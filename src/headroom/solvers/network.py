@@ -7,7 +7,7 @@ Invariant: everything that the numbers here leave out is named in `reasons`.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
 from headroom.solvers.moments import Moments, moments_of
 from headroom.solvers.tree import Data, trees_of
-from headroom.solvers.walk import Hold, Join, Use, Walk
+from headroom.solvers.walk import Hold, Join, Section, Use, Walk
 
 SHARED = frozenset({"ps", "lcfs_preempt", "infinite"})
 """Disciplines whose stations are insensitive to the law of the service time."""
@@ -64,11 +64,8 @@ class JobClass:
     rate_per_s: float
     arrivals: Arrivals
     priority: float
-    delay_s: float
-    """Time of one walk that passes at no station, outside forks."""
-    joins: tuple[Join, ...]
-    sequence: Mapping[str, float]
-    """Visits of one walk outside forks, by station."""
+    whole: Section
+    """One walk: visits, work and delay (s) outside forks, and the forks."""
     holds: Mapping[str, Hold]
     uses: tuple[Use, ...]
     flows: Mapping[tuple[str, str], float]
@@ -77,6 +74,16 @@ class JobClass:
     def is_open(self) -> bool:
         """True for a class that arrives from outside."""
         return self.population == 0
+
+    @property
+    def delay_s(self) -> float:
+        """Time of one walk that passes at no station, outside forks."""
+        return self.whole.delay
+
+    @property
+    def joins(self) -> list[Join]:
+        """Forks of one walk."""
+        return self.whole.joins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -166,8 +173,10 @@ def network_of(model: Model) -> Network:
         _refuse_unknown(model.name, walk)
         walks.append(walk)
     stations = tuple(_centre(one, data) for one in data["stations"])
+    speeds = {station.name: _mean_speed(station) for station in stations}
     classes = tuple(
-        _job_class(one, walk, unit_s) for one, walk in zip(data["classes"], walks, strict=True)
+        _job_class(one, walk, unit_s, speeds)
+        for one, walk in zip(data["classes"], walks, strict=True)
     )
     visits, service, c2 = _tables(stations, walks, unit_s)
     pools = _binding_pools(data, classes)
@@ -210,7 +219,7 @@ def _centre(data: Data, model: Data) -> Centre:
     )
 
 
-def _job_class(data: Data, walk: Walk, unit_s: float) -> JobClass:
+def _job_class(data: Data, walk: Walk, unit_s: float, speeds: Mapping[str, float]) -> JobClass:
     is_closed = data["kind"] == "closed"
     think = moments_of(data["think"], {}).mean if is_closed and data["think"] else 0.0
     arrivals = Arrivals(rate=0.0, c2=1.0) if is_closed else arrivals_of(data)
@@ -221,20 +230,24 @@ def _job_class(data: Data, walk: Walk, unit_s: float) -> JobClass:
         rate_per_s=arrivals.rate / unit_s,
         arrivals=arrivals,
         priority=float(data.get("priority", 0)),
-        delay_s=walk.whole.delay * unit_s,
-        joins=tuple(_in_seconds(join, unit_s) for join in walk.whole.joins),
-        sequence=walk.whole.visits,
+        whole=_in_seconds(walk.whole, unit_s, speeds),
         holds={name: _hold_in_seconds(hold, unit_s) for name, hold in walk.holds.items()},
         uses=tuple(walk.uses),
         flows=walk.flows,
     )
 
 
-def _in_seconds(join: Join, unit_s: float) -> Join:
-    for arm in join.arms:
-        arm.delay *= unit_s
-        arm.joins = [_in_seconds(inner, unit_s) for inner in arm.joins]
-    return join
+def _in_seconds(section: Section, unit_s: float, speeds: Mapping[str, float]) -> Section:
+    """Return a section with its times in seconds, at the speed of each station."""
+    return Section(
+        visits=section.visits,
+        work={name: work * unit_s / speeds[name] for name, work in section.work.items()},
+        delay=section.delay * unit_s,
+        joins=[
+            replace(join, arms=[_in_seconds(arm, unit_s, speeds) for arm in join.arms])
+            for join in section.joins
+        ],
+    )
 
 
 def _hold_in_seconds(hold: Hold, unit_s: float) -> Hold:

@@ -24,8 +24,8 @@ from headroom.solvers.closed_network import (
 )
 from headroom.solvers.errors import SolverError
 from headroom.solvers.fork_join import fork_join
-from headroom.solvers.forks import walk_time_s
-from headroom.solvers.network import JobClass, Network, network_of
+from headroom.solvers.forks import slowness, walk_time_s
+from headroom.solvers.network import SHARED, JobClass, Network, network_of
 from headroom.solvers.open_network import open_waits
 from headroom.solvers.percentiles import response_percentiles, wait_percentiles
 from headroom.solvers.product_form import reasons_against
@@ -172,12 +172,15 @@ def _class(
 
 
 def _open_response_s(network: Network, answer: Answer, column: int) -> float:
-    one = network.classes[column]
-    times = network.service_s[:, column] + answer.wait_s[:, column]
-    response = {
-        station.name: float(time) for station, time in zip(network.stations, times, strict=True)
+    stations = {
+        station.name: slowness(
+            float(answer.wait_s[row, column]),
+            float(network.service_s[row, column]),
+            is_shared=station.discipline in SHARED,
+        )
+        for row, station in enumerate(network.stations)
     }
-    return walk_time_s(response, sequence=one.sequence, delay_s=one.delay_s, joins=one.joins)
+    return walk_time_s(network.classes[column].whole, stations)
 
 
 def _station(

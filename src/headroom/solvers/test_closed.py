@@ -211,7 +211,7 @@ def _series(network: Closed, k: int, present: int, power: int) -> float:
     return total
 
 
-def _open_given(network: Closed, state: tuple[tuple[int, ...], ...]) -> np.ndarray:  # type: ignore[type-arg]
+def _open_given(network: Closed, state: tuple[tuple[int, ...], ...]) -> np.ndarray:
     return np.array(
         [
             _series(network, k, sum(present), 1) / _series(network, k, sum(present), 0)

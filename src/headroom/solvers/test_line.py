@@ -53,7 +53,7 @@ def built(line: Any, network: Closed) -> Any:
     return model
 
 
-def throughputs(line: Any, network: Closed, solver: str) -> np.ndarray:  # type: ignore[type-arg]
+def throughputs(line: Any, network: Closed, solver: str) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = built(line, network)

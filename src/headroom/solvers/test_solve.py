@@ -19,7 +19,7 @@ from headroom.simulation import (
     simulate,
 )
 from headroom.solvers import SolverError, network_of, solve
-from headroom.systems.model.library import central_server, interactive, mm1, mmc
+from headroom.solvers.evidence import central_server, fork, interactive
 
 
 def open_queue(
@@ -64,23 +64,36 @@ def test_a_loop_a_branch_and_a_call_give_the_visits_that_arithmetic_says() -> No
 
 def test_routes_between_stations_add_up() -> None:
     """What goes into a station comes out of it."""
-    network = network_of(central_server(jobs=3, disks=4, accesses=10))
-    flows = network.classes[0].flows
-    for name in ("cpu", "disk1", "disk4"):
+    flows = network_of(looped()).classes[0].flows
+    for name in ("cpu", "disk1", "disk2"):
         into = sum(mass for (_, target), mass in flows.items() if target == name)
         out = sum(mass for (origin, _), mass in flows.items() if origin == name)
         assert into == pytest.approx(out)
     assert flows["cpu", "disk2"] == pytest.approx(2.5)
 
 
+def looped() -> Model:
+    """Return a program of ten rounds, each at the CPU and then at one of two disks."""
+    model = Model("looped", time_unit="s")
+    cpu, *disks = (model.station(name) for name in ("cpu", "disk1", "disk2"))
+    program = model.program("job")
+    with program.loop(10):
+        program.use(cpu, exponential(1))
+        with program.branch() as branch:
+            for disk, share in zip(disks, (0.75, 0.25), strict=True):
+                with branch.case(share):
+                    program.use(disk, exponential(1))
+    model.closed_class("jobs", program, population=3)
+    return model
+
+
 @pytest.mark.parametrize(
     ("model", "method"),
     [
-        (mm1(), "M/M/c"),
-        (mmc(), "M/M/c"),
-        (central_server(), "convolution"),
-        (central_server(cpus=4), "convolution"),
-        (interactive(), "convolution"),
+        (open_queue(exponential(1)), "M/M/c"),
+        (open_queue(exponential(1), servers=4), "M/M/c"),
+        (central_server(64), "convolution"),
+        (interactive(20), "convolution"),
         (open_queue(constant(1)), "Pollaczek and Khinchine"),
         (open_queue(hyperexponential(1, c2=4)), "Pollaczek and Khinchine"),
     ],
@@ -164,15 +177,7 @@ def nested(tokens: int) -> Model:
 def test_a_fork_over_equal_queues_agrees_with_the_known_answers(
     arms: int, load: float, r: float
 ) -> None:
-    model = Model("fork", time_unit="s")
-    stations = [model.station(f"queue{n}") for n in range(arms)]
-    program = model.program("job")
-    with program.fork() as fork:
-        for station in stations:
-            with fork.arm():
-                program.use(station, exponential(1))
-    model.open_class("jobs", program, interarrival=exponential(1 / load))
-    solution = solve(model)
+    solution = solve(fork(arms, load))
     assert solution.response_s == pytest.approx(r, abs=1e-4)
     assert solution.is_exact == (arms == 2)
     assert solution.method == ("Flatto and Hahn" if arms == 2 else "Nelson and Tantawi")

@@ -36,9 +36,10 @@ class Use:
 
 @dataclass(slots=True)
 class Section:
-    """What runs one after the other: visits of each station, delay, and forks inside."""
+    """What runs one after the other: visits and work of each station, delay, forks inside."""
 
     visits: dict[str, float] = field(default_factory=dict)
+    work: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
     joins: list["Join"] = field(default_factory=list)
 
@@ -127,7 +128,7 @@ class Walk:
         self._note(node, f"starts {node.data['program']!r} without waiting for it")
         return flow
 
-    def _prioritize(self, node: Node, flow: Flow) -> Flow:
+    def _change_priority(self, node: Node, flow: Flow) -> Flow:
         self._note(node, "a job changes its priority on the way")
         return flow
 
@@ -137,6 +138,7 @@ class Walk:
         if not self._is_rehearsal and mass > 0:
             self.uses.append(Use(station, mass, service, node.location))
             _add(self._section.visits, station, mass)
+            _add(self._section.work, station, mass * service.mean)
             for pool in self._held:
                 _add(self.holds[pool].visits, station, mass)
             for origin, part in flow.items():
@@ -305,7 +307,7 @@ _HANDLERS: Mapping[str, Callable[[Walk, Node, Flow], Flow]] = {
     "start": Walk._start,
     "attempt": Walk._attempt,
     "set": Walk._set,
-    "prioritize": Walk._prioritize,
+    "prioritize": Walk._change_priority,
 }
 
 

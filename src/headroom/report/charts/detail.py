@@ -10,6 +10,7 @@ replaces them by the words of the selected point and metric.
 from collections.abc import Iterable
 from typing import Any
 
+from headroom.analysis.distributions import is_occupancy
 from headroom.analysis.pictures import evenly, first_point, has_pictures
 from headroom.analysis.results import (
     Distribution,
@@ -125,6 +126,7 @@ def _metric_choice(found: Distribution, point: PointResult) -> dict[str, Any]:
         "name": title_metric(found.metric),
         "title": axis_title(found.metric, scale),
         "factor": scale.factor,
+        "is_number": is_occupancy(found.metric),
         "count": f"{found.count:,}",
         "marks": _quantile_marks(found, point, scale),
     }
@@ -361,7 +363,7 @@ def _cumulative_figure(experiment: ExperimentResult) -> Figure:
             "y": {
                 "field": "share",
                 "type": "quantitative",
-                "title": "share at most that long (%)",
+                "title": "share at most that much (%)",
                 "scale": {"domain": [0, 100]},
                 "axis": {"tickCount": 5},
             },

@@ -55,10 +55,23 @@
       .sort((a, b) => a.low - b.low);
   }
 
+  /* One bar for each whole number, centred on it. */
+  function numbers(bins, total) {
+    const rows = bins.map((bin) => ({
+      low: bin.low - 0.5,
+      high: bin.high - 0.5,
+      range: bin.high - bin.low > 1 ? `${bin.low} to ${bin.high - 1}` : String(bin.low),
+      count: bin.count,
+      share: (100 * bin.count) / total,
+    }));
+    return { rows, scale: "linear", top: 1.45 * Math.max(...rows.map((row) => row.share)) };
+  }
+
   function histogram(distribution, choice) {
     const bins = binsOf(distribution, choice.factor);
     const total = bins.reduce((sum, bin) => sum + bin.count, 0);
     if (!total) return { rows: [], scale: "linear" };
+    if (choice.is_number && bins.length <= BINS) return numbers(bins, total);
     const [first, last] = quantileSpan(bins, total);
     const isLog = last.high / Math.max(first.high, Number.MIN_VALUE) > LOG_SPAN;
     const [to, from] = isLog ? [Math.log, Math.exp] : [(x) => x, (x) => x];
@@ -96,7 +109,8 @@
     bins.forEach((bin, i) => {
       seen += bin.count;
       if ((i % step === 0 && bin.high <= last.high) || bin === last) {
-        rows.push({ at: bin.high, range: shortly(bin.high), share: (100 * seen) / total });
+        const at = choice.is_number ? bin.high - 1 : bin.high;
+        rows.push({ at, range: shortly(at), share: (100 * seen) / total });
       }
     });
     if (bins[0].low > 0) rows.unshift({ at: bins[0].low, range: shortly(bins[0].low), share: 0 });

@@ -22,7 +22,8 @@ def run_of(result: SimulationResult) -> Run:
         _table("station", result.stations),
         _table("pool", result.pools),
         _table("class", result.classes),
-        *_by_class(result),
+        _table("visit", result.visits),
+        _table("pool_visit", result.requests),
     )
     return Run(
         series=tuple(
@@ -56,7 +57,7 @@ def run_of(result: SimulationResult) -> Run:
 
 
 def _occupancies(result: SimulationResult) -> tuple[Histogram, ...]:
-    """Return how long each number of jobs was present at each station, where that was recorded."""
+    """Return how long each number of jobs was present at each station."""
     return tuple(
         Histogram(
             metric=f"station.{one.name}.jobs",
@@ -65,15 +66,8 @@ def _occupancies(result: SimulationResult) -> tuple[Histogram, ...]:
             counts=one.counts,
             segment_end_times_s=one.segment_end_times_s,
         )
-        for one in getattr(result, "occupancies", ())
+        for one in result.occupancies
     )
-
-
-def _by_class(result: SimulationResult) -> tuple[ResourceTable, ...]:
-    """Return the tables that tell classes apart at stations and pools; none with one class."""
-    kinds: tuple[tuple[ResourceKind, str], ...] = (("visit", "visits"), ("pool_visit", "requests"))
-    found = [(kind, getattr(result, name, None)) for kind, name in kinds]
-    return tuple(_table(kind, table) for kind, table in found if table is not None)
 
 
 def _table(kind: ResourceKind, table: Table) -> ResourceTable:

@@ -38,6 +38,10 @@ _POOL = (
     Metric(name="throughput", unit="1/s", better="high", description="Grants per second"),
 )
 
+_VISIT = ("throughput", "wait_s_mean", "response_s_mean", "jobs_mean")
+MOST_PLACES = 400
+"""Pairs of class and place up to which each pair has metrics of its own; as the analysis has it."""
+
 
 def metrics_of(model: Model) -> tuple[Metric, ...]:
     """Return all metrics of a model, those of the whole first."""
@@ -45,7 +49,19 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
     return (
         *whole,
         *resource_metrics(classes=model.classes, stations=model.stations, pools=model.pools),
+        *_visit_metrics(model),
     )
+
+
+def _visit_metrics(model: Model) -> Iterator[Metric]:
+    """Yield what each class meets at each station and pool, where there are several classes."""
+    pairs = len(model.classes) * max(len(model.stations), len(model.pools))
+    if len(model.classes) < 2 or pairs > MOST_PLACES:  # noqa: PLR2004 - one has no other beside it
+        return
+    visited = [f"{station}.class.{name}" for station in model.stations for name in model.classes]
+    asked = [f"{pool}.class.{name}" for pool in model.pools for name in model.classes]
+    yield from _qualified("station", visited, [one for one in _STATION if one.name in _VISIT])
+    yield from _qualified("pool", asked, [one for one in _POOL if one.name in _VISIT])
 
 
 def resource_metrics(

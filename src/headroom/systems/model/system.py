@@ -16,7 +16,6 @@ from headroom.experiment.system import Column, Forecast, Metric, Parameter, Valu
 from headroom.simulation import Model, simulate
 from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.model import SECONDS_PER_UNIT
-from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
@@ -158,9 +157,9 @@ class ModelSystem:
 
 def _traced(model: Model, *, seed: int, event_count: int, completions: int | None) -> EventTrace:
     """Return the first events of one run of `model`."""
-    wishes: dict[str, Any] = {"trace": event_count}
-    result: Any = simulate(model, seed=seed, completions=completions, **wishes)
-    trace: EventTrace = result.trace
+    trace = simulate(model, seed=seed, completions=completions, trace=event_count).trace
+    if trace is None:
+        raise AssertionError(f"asked for {event_count} events, the kernel gave no trace")
     return trace
 
 

@@ -13,6 +13,7 @@ from headroom.experiment.tasks import recipe_of
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.conversion import run_of
+from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.system import ModelSetup
 
 CONFIG = {"users": 4, "think_ms": 7.0}
@@ -110,7 +111,11 @@ def test_several_classes_have_a_response_time_each() -> None:
     run = run_of(simulate(model, seed=1, completions=100))
     metrics = [series.metric for series in run.series]
     assert metrics == ["class.a.response_s", "class.b.response_s"]
-    assert [histogram.metric for histogram in run.histograms] == metrics
+    found = [histogram.metric for histogram in run.histograms]
+    assert found == [*metrics, "station.server.jobs"]
+    assert run.resources[-1].names == ("server.class.a", "server.class.b")
+    named = {metric.name for metric in metrics_of(model)}
+    assert {"station.server.class.a.wait_s_mean", "station.server.class.b.jobs_mean"} <= named
 
 
 def test_metrics_name_every_station_pool_and_class(tmp_path: Path) -> None:

@@ -1,0 +1,284 @@
+"""The evidence of docs/reference/solvers.md: `python -m headroom.solvers.evidence known|accuracy`.
+
+`known` solves models whose answers are published or follow by arithmetic, `accuracy` lays the
+approximations beside one long simulation each; both print a table.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from headroom.simulation import Distribution, Model, constant, erlang, exponential, simulate
+from headroom.simulation import hyperexponential as h2
+from headroom.solvers.solution import Solution
+from headroom.solvers.solve import solve
+
+COMPLETIONS = 400_000
+"""Completions of a simulation beside an approximation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A figure that is known, and how to read it off a solution."""
+
+    model: str
+    figure: str
+    answer: float
+    digits: int
+    solution: Solution
+    read: Callable[[Solution], float]
+
+
+def queue(service: Distribution, *, load: float, servers: int = 1) -> Model:
+    """Return one station of service mean 1 with Poisson arrivals."""
+    model = Model("queue", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server", servers=servers), service)
+    model.open_class("jobs", program, interarrival=exponential(1 / (load * servers)))
+    return model
+
+
+def central_server(jobs: int) -> Model:
+    """Return 4 CPUs of mean 4 and 16 disks of mean 15, uniformly chosen, no think time."""
+    model = Model("central server", time_unit="s")
+    cpu = model.station("cpu", servers=4)
+    disks = [model.station(f"disk{number}") for number in range(16)]
+    program = model.program("cycle")
+    program.use(cpu, exponential(4))
+    with program.branch() as branch:
+        for disk in disks:
+            with branch.case(1 / 16):
+                program.use(disk, exponential(15))
+    model.closed_class("jobs", program, population=jobs)
+    return model
+
+
+def repairman(jobs: int, servers: int, think: float) -> Model:
+    """Return machines that run for `think` and are repaired by `servers` in time 1."""
+    model = Model("repairman", time_unit="s")
+    program = model.program("repair")
+    program.use(model.station("repair", servers=servers), exponential(1))
+    model.closed_class("machines", program, population=jobs, think=exponential(think))
+    return model
+
+
+def interactive(users: int) -> Model:
+    """Return users with think time 1 at three single servers."""
+    model = Model("interactive", time_unit="s")
+    program = model.program("request")
+    for place, demand in enumerate((0.05, 0.03, 0.04)):
+        program.use(model.station(f"server{place}"), exponential(demand))
+    model.closed_class("users", program, population=users, think=exponential(1))
+    return model
+
+
+def balanced(jobs: int, stations: int) -> Model:
+    """Return equal single servers in a ring."""
+    model = Model("balanced", time_unit="s")
+    program = model.program("round")
+    for place in range(stations):
+        program.use(model.station(f"server{place}"), exponential(1))
+    model.closed_class("jobs", program, population=jobs)
+    return model
+
+
+def fork(arms: int, load: float) -> Model:
+    """Return a fork over equal M/M/1 queues."""
+    model = Model("fork", time_unit="s")
+    stations = [model.station(f"queue{place}") for place in range(arms)]
+    program = model.program("job")
+    with program.fork() as opened:
+        for station in stations:
+            with opened.arm():
+                program.use(station, exponential(1))
+    model.open_class("jobs", program, interarrival=exponential(1 / load))
+    return model
+
+
+def wait(solution: Solution) -> float:
+    """Return the mean wait at the only station."""
+    return solution.stations[0].wait_s
+
+
+def throughput(solution: Solution) -> float:
+    """Return the completions per second."""
+    return solution.throughput_per_s
+
+
+def response(solution: Solution) -> float:
+    """Return the mean response time."""
+    return solution.response_s
+
+
+def percentile(percent: int) -> Callable[[Solution], float]:
+    """Return how to read a percentile of the response time."""
+    return lambda solution: solution.classes[0].response_s_at[percent]
+
+
+def known_answers() -> Iterator[Known]:
+    """Yield every known answer that is a question to the solvers."""
+    rows: list[tuple[str, str, float, int, Model, Callable[[Solution], float]]] = [
+        ("M/M/1, rho 0.8", "W", 5.0, 6, queue(exponential(1), load=0.8), response),
+        ("M/M/1, rho 0.8", "p95", 14.9787, 4, queue(exponential(1), load=0.8), percentile(95)),
+        ("M/M/1, rho 0.8", "p99", 23.0259, 4, queue(exponential(1), load=0.8), percentile(99)),
+    ]
+    for servers, load, answer in ((2, 0.8, 1.777778), (4, 0.9, 1.969383), (8, 0.7, 0.112751),
+                                  (16, 0.95, 0.975241)):  # fmt: skip
+        model = queue(exponential(1), load=load, servers=servers)
+        rows.append((f"M/M/{servers}, rho {load:g}", "Wq", answer, 6, model, wait))
+    for name, law, answer in (("D", constant(1), 2.0), ("E2", erlang(1, 2), 3.0),
+                              ("H2 (c2 4)", h2(1, c2=4), 10.0)):  # fmt: skip
+        rows.append((f"M/{name}/1, rho 0.8", "Wq", answer, 6, queue(law, load=0.8), wait))
+    machines = (
+        (10, 1, 9, 0.832037, 3.018700),
+        (20, 1, 10, 0.998131, 10.037451),
+        (20, 2, 10, 1.654791, 2.086122),
+        (64, 4, 15, 3.700119, 2.296743),
+    )
+    for jobs, servers, think, x, r in machines:
+        name = f"repairman N {jobs}, c {servers}, Z {think}"
+        rows.append((name, "X", x, 6, repairman(jobs, servers, think), throughput))
+        rows.append((name, "R", r, 6, repairman(jobs, servers, think), response))
+    for jobs, stations, answer in ((4, 3, 0.666667), (10, 5, 0.714286), (64, 17, 0.8)):
+        name = f"balanced N {jobs}, M {stations}"
+        rows.append((name, "X", answer, 6, balanced(jobs, stations), throughput))
+    for users, x in ((1, 0.892857), (2, 1.778625), (5, 4.386651), (10, 8.516911), (20, 15.359464),
+                     (50, 19.986431)):  # fmt: skip
+        rows.append((f"interactive N {users}", "X", x, 6, interactive(users), throughput))
+    for jobs, x in ((1, 0.052632), (2, 0.101316), (4, 0.188115), (8, 0.326861), (16, 0.509942),
+                    (32, 0.696709), (64, 0.844677), (128, 0.940528), (256, 0.990538)):  # fmt: skip
+        rows.append((f"central server N {jobs}", "X", x, 6, central_server(jobs), throughput))
+    for arms, load, answer, digits in ((2, 0.5, 2.875, 6), (2, 0.8, 7.0, 6), (4, 0.5, 3.7898, 4),
+                                       (4, 0.8, 8.9303, 4)):  # fmt: skip
+        rows.append(
+            (f"fork of {arms}, rho {load:g}", "R", answer, digits, fork(arms, load), response)
+        )
+    for model_name, figure, answer, digits, model, read in rows:
+        yield Known(
+            model=model_name,
+            figure=figure,
+            answer=answer,
+            digits=digits,
+            solution=solve(model),
+            read=read,
+        )
+
+
+def known_table() -> list[list[str]]:
+    """Return the known answers beside the found ones."""
+    rows = [["model", "figure", "known", "found", "agrees", "answer"]]
+    for one in known_answers():
+        found = one.read(one.solution)
+        agrees = abs(found - one.answer) <= 0.51 * 10.0**-one.digits
+        known, shown = f"{one.answer:.{one.digits}f}", f"{found:.{one.digits}f}"
+        rows.append(
+            [one.model, one.figure, known, shown, "yes" if agrees else "NO", one.solution.label]
+        )
+    return rows
+
+
+def variable(law: Distribution, jobs: int, think: float, servers: int = 1) -> Model:
+    """Return users of one station whose service times are not exponential, and a disk."""
+    model = Model("variable", time_unit="s")
+    program = model.program("request")
+    program.use(model.station("cpu", servers=servers), law)
+    program.use(model.station("disk"), exponential(0.5 / servers))
+    model.closed_class("users", program, population=jobs, think=exponential(think))
+    return model
+
+
+def pool(tokens: int, law: Distribution) -> Model:
+    """Return ten clients who hold one of `tokens` threads at a CPU and a disk."""
+    model = Model("pool", time_unit="s")
+    cpu, disk = model.station("cpu"), model.station("disk")
+    threads = model.pool("threads", tokens=tokens)
+    program = model.program("request")
+    with program.holding(threads):
+        program.use(cpu, law)
+        program.use(disk, exponential(0.5))
+    model.closed_class("clients", program, population=10, think=exponential(5))
+    return model
+
+
+def classes() -> Model:
+    """Return two classes with different service times at first-come-first-served stations."""
+    model = Model("classes", time_unit="s")
+    cpu, disk = model.station("cpu"), model.station("disk", servers=2)
+    for name, cpu_s, disk_s in (("small", 0.1, 0.4), ("large", 0.6, 0.5)):
+        program = model.program(name)
+        program.use(cpu, exponential(cpu_s))
+        program.use(disk, exponential(disk_s))
+        model.closed_class(name, program, population=6, think=exponential(2))
+    return model
+
+
+def tandem(first: Distribution, second: Distribution) -> Model:
+    """Return two queues in series with Erlang arrivals."""
+    model = Model("tandem", time_unit="s")
+    program = model.program("job")
+    program.use(model.station("first"), first)
+    program.use(model.station("second"), second)
+    model.open_class("jobs", program, interarrival=erlang(1, 2))
+    return model
+
+
+def approximated() -> Iterator[tuple[str, Model]]:
+    """Yield models that are not product form."""
+    for name, law in (("constant", constant(1)), ("c2 4", h2(1, c2=4)), ("c2 10", h2(1, c2=10))):
+        for jobs, think in ((3, 2), (12, 10), (50, 50)):
+            yield f"service {name}, N {jobs}, Z {think}", variable(law, jobs, think)
+        yield f"service {name}, 3 servers, N 12, Z 3", variable(law, 12, 3, 3)
+    yield "two classes, unequal service", classes()
+    for tokens in (1, 2, 4):
+        yield f"pool of {tokens}", pool(tokens, exponential(0.5))
+    yield "pool of 3, constant CPU", pool(3, constant(0.5))
+    yield "fork of 4, rho 0.8", fork(4, 0.8)
+    yield "fork of 8, rho 0.5", fork(8, 0.5)
+    yield "tandem E4, c2 3", tandem(erlang(0.7, 4), h2(0.6, c2=3))
+    yield "tandem c2 3, E4", tandem(h2(0.7, c2=3), erlang(0.6, 4))
+
+
+def accuracy_table() -> list[list[str]]:
+    """Return each approximation's error against one simulation."""
+    rows = [["model", "X", "R", "X error", "R error", "method"]]
+    for name, model in approximated():
+        solution = solve(model)
+        run = simulate(model, seed=1, completions=COMPLETIONS)
+        columns = run.classes.columns
+        completions = float(columns["completion_count"][-1].sum())
+        x = completions / float(run.snapshot_times_s[-1])
+        r = float(columns["response_s_sum"][-1].sum()) / completions
+        errors = (solution.throughput_per_s / x - 1, solution.response_s / r - 1)
+        texts = [f"{100 * error:+.1f} %" for error in errors]
+        rows.append([name, f"{x:.4f}", f"{r:.3f}", *texts, solution.method])
+    return rows
+
+
+def as_text(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as aligned columns.
+
+    Examples
+    --------
+    >>> print(as_text([["a", "b"], ["long", "c"]]), end="")
+    a     b
+    long  c
+    """
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the table that is asked for."""
+    tables = {"known": known_table, "accuracy": accuracy_table}
+    if list(arguments) not in ([name] for name in tables):
+        sys.stderr.write("usage: python -m headroom.solvers.evidence known|accuracy\n")
+        sys.exit(2)
+    sys.stdout.write(as_text(tables[arguments[0]]()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
