@@ -46,6 +46,7 @@ mod _core {
         clippy::redundant_closure_for_method_calls,
         reason = "the method alone is not general enough over the lifetime of the token"
     )]
+    #[allow(clippy::too_many_arguments, reason = "keywords on the side of Python")]
     #[pyfunction]
     #[pyo3(signature = (
         *, model, seed, completions = None, time = None, sample_every = None, trace_limit = 0,
