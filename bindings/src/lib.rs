@@ -46,9 +46,11 @@ mod _core {
         clippy::redundant_closure_for_method_calls,
         reason = "the method alone is not general enough over the lifetime of the token"
     )]
+    #[allow(clippy::too_many_arguments, reason = "keywords on the side of Python")]
     #[pyfunction]
     #[pyo3(signature = (
-        *, model, seed, completions = None, time = None, sample_every = None, trace_limit = 0
+        *, model, seed, completions = None, time = None, sample_every = None, trace_limit = 0,
+        sampling = "fast"
     ))]
     fn simulate<'py>(
         py: Python<'py>,
@@ -58,6 +60,7 @@ mod _core {
         time: Option<f64>,
         sample_every: Option<f64>,
         trace_limit: usize,
+        sampling: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut signal: Option<PyErr> = None;
         let mut is_wanted = || {
@@ -69,6 +72,7 @@ mod _core {
             stop: Stop { completions, time },
             sample_every,
             trace_limit,
+            sampling: sampling.parse().map_err(|error| raise(&error))?,
         };
         let outcome = py.detach(|| kernel::simulate(model, options, &mut is_wanted));
         match (signal, outcome) {

@@ -20,6 +20,7 @@ def simulate(
     time: float | None = None,
     sample_every: float | None = None,
     trace_limit: int = 0,
+    sampling: str = "fast",
 ) -> dict[str, Any]:
     """Run a model once; see `headroom.simulation.simulate`."""
 

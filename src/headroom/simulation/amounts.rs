@@ -1,7 +1,7 @@
 //! Durations, counts and values: drawn from a source, or computed for the job that asks.
 
 use super::choice::{Rule, Target};
-use super::engine::{Engine, Failure, State};
+use super::engine::{Culprit, Engine, Failure, State};
 use super::expression::{self, Op};
 use super::program::{COMPUTED, Source};
 use super::time::{TICKS_PER_UNIT, whole_ticks};
@@ -13,6 +13,11 @@ impl Engine<'_> {
         if amount & COMPUTED == 0 {
             return Ok(self.sources[amount as usize].draw());
         }
+        self.computed_ticks(job, amount)
+    }
+
+    #[cold]
+    fn computed_ticks(&mut self, job: u32, amount: u32) -> Result<u64, Failure> {
         let at = self.state.jobs[job].at;
         let value = self.positive(job, at, amount)?;
         Ok(whole_ticks(value * TICKS_PER_UNIT))
@@ -37,7 +42,8 @@ impl Engine<'_> {
         let code = &self.plan.expressions[(amount & !COMPUTED) as usize];
         let value = self.evaluate(job, code);
         if value.is_nan() {
-            return Err(Failure::Amount { at, value });
+            self.culprit = Culprit { at, value };
+            return Err(Failure::Amount);
         }
         Ok(value)
     }
@@ -45,7 +51,8 @@ impl Engine<'_> {
     fn positive(&mut self, job: u32, at: u32, amount: u32) -> Result<f64, Failure> {
         let value = self.number(job, at, amount)?;
         if value < 0.0 || value.is_infinite() {
-            return Err(Failure::Amount { at, value });
+            self.culprit = Culprit { at, value };
+            return Err(Failure::Amount);
         }
         Ok(value)
     }
@@ -61,27 +68,27 @@ impl Engine<'_> {
     }
 
     /// Return where `job` goes on by a choice that is not by probability.
-    pub(super) fn choose(&mut self, job: u32, choice: u32) -> Result<u32, Failure> {
+    pub(super) fn choose(&mut self, job: u32, choice: u32) -> u32 {
         let plan = self.plan;
         let chosen = &mut self.choices[choice as usize];
         match &plan.choices[choice as usize].rule {
-            Rule::Probability(_) | Rule::RoundRobin => Ok(chosen.next_turn()),
+            Rule::Probability(_) | Rule::RoundRobin => chosen.next_turn(),
             Rule::ShortestQueue(_) | Rule::SampledQueue(..) => {
                 let state = &self.state;
-                Ok(chosen.shortest(|target| load(state, target)))
+                chosen.shortest(|target| load(state, target))
             }
             Rule::Hash(code) => {
                 let value = self.evaluate(job, code);
-                Ok(self.choices[choice as usize].by_hash(value))
+                self.choices[choice as usize].by_hash(value)
             }
             Rule::Condition(conditions) => {
                 let targets = &plan.choices[choice as usize].targets;
                 for (condition, &target) in conditions.iter().zip(targets) {
                     let Some(code) = condition else {
-                        return Ok(target);
+                        return target;
                     };
                     if self.evaluate(job, code) != 0.0 {
-                        return Ok(target);
+                        return target;
                     }
                 }
                 unreachable!("the last case has no condition")

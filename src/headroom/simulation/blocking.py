@@ -26,8 +26,10 @@ def check_blocking_cycles(parsed: Parsed) -> None:
         if all(model.stations[name].blocks for name in pair)
     }
     places = {name: model.stations[name].capacity for name in blocking}
-    for name in blocking:
-        circle = _smallest_circle(name, routes, places)
+    following = _on_circles(blocking, routes)
+    most = _jobs_at(parsed, set(following))
+    for name in following:
+        circle = _smallest_circle(name, following, places, most)
         room = sum(places[one] for one in circle)
         if circle and room <= _jobs_at(parsed, set(circle)):
             _refuse(circle, routes, room)
@@ -57,21 +59,57 @@ def _jobs_at(parsed: Parsed, stations: set[str]) -> float:
     return jobs
 
 
-def _smallest_circle(
-    start: str, routes: dict[tuple[str, str], str], places: dict[str, float]
-) -> list[str]:
-    """Return the circle through `start` with the fewest places, empty where there is none."""
-    following: dict[str, list[str]] = {name: [] for name in places}
+def _on_circles(stations: list[str], routes: dict[tuple[str, str], str]) -> dict[str, list[str]]:
+    """Return the stations that may lie on a circle, each with those that follow it directly.
+
+    Stations that nothing leads to, or that lead to nothing, are left out until none is left.
+    """
+    following: dict[str, list[str]] = {name: [] for name in stations}
+    preceding: dict[str, list[str]] = {name: [] for name in stations}
     for origin, target in routes:
         following[origin].append(target)
-    waiting: list[tuple[float, tuple[str, ...]]] = [(places[start], (start,))]
-    seen: set[str] = set()
+        preceding[target].append(origin)
+    gone: set[str] = set()
+    for neighbours, others in ((preceding, following), (following, preceding)):
+        count = {name: sum(one not in gone for one in neighbours[name]) for name in stations}
+        waiting = [name for name in stations if count[name] == 0 and name not in gone]
+        while waiting:
+            name = waiting.pop()
+            gone.add(name)
+            for one in others[name]:
+                count[one] -= 1
+                if count[one] == 0 and one not in gone:
+                    waiting.append(one)
+    return {
+        name: [one for one in following[name] if one not in gone]
+        for name in stations
+        if name not in gone
+    }
+
+
+def _smallest_circle(
+    start: str, following: dict[str, list[str]], places: dict[str, float], most: float
+) -> list[str]:
+    """Return the circle through `start` with the fewest places, if these are at most `most`.
+
+    Dijkstra's shortest path, the places of a station being the length of a step from it.
+    """
+    waiting = [(places[start], start, "")]
+    before: dict[str, str] = {}
     while waiting:
-        room, path = heapq.heappop(waiting)
-        for target in following[path[-1]]:
+        room, name, origin = heapq.heappop(waiting)
+        if name in before or room > most:
+            continue
+        before[name] = origin
+        for target in following[name]:
             if target == start:
-                return list(path)
-            if target not in seen:
-                heapq.heappush(waiting, (room + places[target], (*path, target)))
-        seen.add(path[-1])
+                return _path(name, before)
+            heapq.heappush(waiting, (room + places[target], target, name))
     return []
+
+
+def _path(last: str, before: dict[str, str]) -> list[str]:
+    path = [last]
+    while before[path[-1]]:
+        path.append(before[path[-1]])
+    return path[::-1]

@@ -56,7 +56,7 @@ class Branch:
             yield
 
     @contextmanager
-    def equal_case(self, station: Station, case_count: int) -> Iterator[None]:
+    def _equal_case(self, station: Station, case_count: int) -> Iterator[None]:
         """Take the steps of the block for one of `case_count` stations of equal right."""
         probability = 1 / case_count if self._policy == "probability" else None
         of = station if self._policy in {"shortest_queue", "two_choices"} else None
@@ -92,7 +92,7 @@ class Branch:
     def otherwise(self) -> Iterator[None]:
         """Take the steps of the block where no case was taken."""
         if self._policy not in {"probability", "condition"}:
-            raise self._program.error(
+            raise self._program._error(
                 f"has an otherwise in a branch by {self._policy}, which always takes a case",
                 cure="write one more branch.case() instead",
             )
@@ -111,7 +111,7 @@ class Branch:
         with self._program._part("case", "branch", **data):
             yield
 
-    def choice(self) -> dict[str, object]:
+    def _choice(self) -> dict[str, object]:
         """Return how the kernel chooses, after checking the cases; conditions get a last case."""
         if self._policy == "probability":
             self._check_probabilities()
@@ -130,14 +130,14 @@ class Branch:
         """Return what the kernel reads of a case, after refusing what the policy does not ask."""
         is_by_queue = self._policy in {"shortest_queue", "two_choices"}
         if is_by_queue != (of is not None):
-            raise self._program.error(
+            raise self._program._error(
                 f"has a case {'without' if is_by_queue else 'with'} a queue in a branch by "
                 f"{self._policy}",
                 cure="write branch.case(of=station) in branches by shortest_queue and two_choices, "
                 "and there only",
             )
         if self._policy != "probability" and probability is not None:
-            raise self._program.error(
+            raise self._program._error(
                 f"gives a case a probability in a branch by {self._policy}",
                 cure="leave the probability out",
             )
@@ -155,7 +155,7 @@ class Branch:
 
     def _refuse_mix(self, kind: str) -> None:
         if kind != self._policy:
-            raise self._program.error(
+            raise self._program._error(
                 f"has a case by {kind} in a branch by {self._policy}",
                 cure="choose all cases of a branch in the same way; put one branch into a case of "
                 "another to mix them",
@@ -163,7 +163,7 @@ class Branch:
 
     def _refuse_late(self) -> None:
         if self._has_otherwise:
-            raise self._program.error(
+            raise self._program._error(
                 "has a case after otherwise, which is never taken",
                 cure="write otherwise last",
             )
@@ -186,7 +186,7 @@ class Fork:
     def __init__(self, program: "Program", quorum: int | None) -> None:
         is_whole = isinstance(quorum, int) and not isinstance(quorum, bool)
         if quorum is not None and (not is_whole or quorum < 1):
-            raise program.error(
+            raise program._error(
                 f"waits for {quorum!r} arms of a fork", cure="give an int of 1 or more"
             )
         self._program = program
@@ -201,7 +201,7 @@ class Fork:
         with self._program._part("arm", "fork"):
             yield
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Refuse a fork without arms, or with fewer than it waits for."""
         if self._arm_count == 0:
             raise SimulationError(
@@ -241,7 +241,7 @@ class Attempt:
     def work(self) -> Iterator[None]:
         """Try the steps of the block."""
         if self._parts:
-            raise self._program.error(
+            raise self._program._error(
                 f"writes the work of an attempt after its {self._parts[-1]}",
                 cure="write `with attempt.work():` once, then `with attempt.failed():`",
             )
@@ -253,7 +253,7 @@ class Attempt:
     def failed(self) -> Iterator[None]:
         """Take the steps of the block where all tries failed."""
         if self._parts != ["work"]:
-            raise self._program.error(
+            raise self._program._error(
                 "writes what follows a failed attempt in the wrong place",
                 cure="write `with attempt.failed():` once, after `with attempt.work():`",
             )
@@ -261,7 +261,7 @@ class Attempt:
         with self._program._part("failed", "attempt"):
             yield
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Refuse an attempt that tries nothing."""
         if not self._parts:
             raise SimulationError(
@@ -289,7 +289,7 @@ def queue_data(program: "Program", of: Station | Pool) -> dict[str, str]:
 def hashed(program: "Program", policy: str, by: Operand | None) -> Expression | None:
     """Return what a choice by hash is taken from; other choices have no such thing."""
     if (policy == "hash") != (by is not None):
-        raise program.error(
+        raise program._error(
             f"chooses by {policy} {'without' if by is None else 'with'} an expression to hash",
             cure='give by=, an expression, with "hash" and with nothing else',
         )
@@ -298,7 +298,7 @@ def hashed(program: "Program", policy: str, by: Operand | None) -> Expression | 
     amount = as_amount(by, "what is hashed", program.model_id)
     expression = as_expression(amount)
     if next(expression.laws(), None) is not None:
-        raise program.error(
+        raise program._error(
             f"hashes the draw {expression}",
             cure="set an attribute to the draw and hash the attribute, or choose by probability",
         )

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::blocks::Block;
 use super::choice::Target;
-use super::distribution::{Distribution, Sampler};
+use super::distribution::{Distribution, Sampler, Sampling};
 use super::error::SimulationError;
 use super::expression::{self, Code, Op, Term};
 use super::frames;
@@ -21,12 +21,13 @@ use super::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
 /// Stands where a position is not known yet.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
-/// Compile `model`; `stop` overrides its own limits where it sets any.
+/// Compile `model`; `stop` overrides its own limits where it sets any, and `sampling` says how
+/// variates are made of random numbers.
 ///
 /// # Errors
 ///
 /// Fails where the model contradicts itself.
-pub fn compile(model: &Model, stop: Stop) -> Result<Plan, SimulationError> {
+pub fn compile(model: &Model, stop: Stop, sampling: Sampling) -> Result<Plan, SimulationError> {
     if model.format != FORMAT {
         return refuse(format!(
             "format {} is not {FORMAT}, the one this kernel reads",
@@ -36,7 +37,7 @@ pub fn compile(model: &Model, stop: Stop) -> Result<Plan, SimulationError> {
     if model.classes.is_empty() {
         return refuse("no class brings jobs into it".to_owned());
     }
-    let mut compiler = Compiler::new(model)?;
+    let mut compiler = Compiler::new(model, sampling)?;
     for (index, program) in model.programs.iter().enumerate() {
         compiler.program(position(index), &program.steps)?;
     }
@@ -67,6 +68,7 @@ fn limits(own: Stop, wish: Stop) -> Result<Limits, SimulationError> {
 
 /// The tables under construction, and the place in the program being compiled.
 pub(super) struct Compiler {
+    pub(super) sampling: Sampling,
     pub(super) plan: Plan,
     entries: Vec<u32>,
     replies: Vec<bool>,
@@ -81,12 +83,13 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    fn new(model: &Model) -> Result<Self, SimulationError> {
+    fn new(model: &Model, sampling: Sampling) -> Result<Self, SimulationError> {
         let stations = station_plans::compile(model)?;
         let programs: Vec<String> = model.programs.iter().map(|p| p.name.clone()).collect();
         unique(model.classes.iter().map(Class::name))?;
         let has_reply = |steps: &[Step]| steps.iter().any(|step| matches!(step, Step::Reply));
         Ok(Self {
+            sampling,
             entries: vec![UNKNOWN; programs.len()],
             replies: model.programs.iter().map(|p| has_reply(&p.steps)).collect(),
             calls: Vec::new(),
@@ -138,7 +141,7 @@ impl Compiler {
 
     /// Add a source of times.
     pub(super) fn source(&mut self, law: &Distribution, key: u64) -> Result<u32, SimulationError> {
-        Ok(self.add_source(law.compile(TICKS_PER_UNIT)?, key))
+        Ok(self.add_source(law.compile_as(TICKS_PER_UNIT, self.sampling)?, key))
     }
 
     /// Add a source of counts.
@@ -147,7 +150,7 @@ impl Compiler {
         law: &Distribution,
         key: u64,
     ) -> Result<u32, SimulationError> {
-        Ok(self.add_source(law.compile(1.0)?, key))
+        Ok(self.add_source(law.compile_as(1.0, self.sampling)?, key))
     }
 
     fn add_source(&mut self, sampler: Sampler, key: u64) -> u32 {

@@ -8,13 +8,14 @@ while the jobs are fewer than the places of each circle of routes.
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import TypeAlias
 
 from headroom.simulation.errors import SimulationError
-from headroom.simulation.holding import Hold, moments
+from headroom.simulation.holding import Hold, Moment, moments
 from headroom.simulation.parsed import Parsed, until_reply
 from headroom.simulation.structure import (
     Acquire,
@@ -27,6 +28,9 @@ from headroom.simulation.structure import (
 )
 
 ALLOWED = "write Model(..., may_deadlock=True) to run it all the same"
+
+Steps: TypeAlias = Mapping[str, Sequence[Moment]]
+"""Program -> its steps with what is held before each, those called first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,11 @@ def check_token_cycles(parsed: Parsed) -> None:
     """Raise `SimulationError` where jobs that hold tokens could wait for each other for ever."""
     if parsed.model.may_deadlock or not parsed.model.pools:
         return
-    edges = _edges(parsed)
-    jobs = {pool: _jobs_of(parsed, pool) for pool in sorted({p for pair in edges for p in pair})}
+    steps = {name: moments(tree) for name, tree in parsed.trees.items()}
+    edges = _edges(parsed, steps)
+    jobs = {
+        pool: _jobs_of(parsed, steps, pool) for pool in sorted({p for pair in edges for p in pair})
+    }
     for (held, wanted), examples in edges.items():
         if held == wanted:
             _refuse_upgrade(held, examples, jobs[held], parsed.model.pools[held].tokens)
@@ -53,13 +60,13 @@ def check_token_cycles(parsed: Parsed) -> None:
     _refuse_opposite_orders({pair: found[0] for pair, found in edges.items()}, scarce)
 
 
-def _edges(parsed: Parsed) -> dict[tuple[str, str], list[Edge]]:
+def _edges(parsed: Parsed, steps: Steps) -> dict[tuple[str, str], list[Edge]]:
     """Return all pairs of pools of which one is held while the other is waited for."""
     edges: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     awaited: dict[str, dict[str, Acquire]] = {}
     for name, tree in parsed.trees.items():
         awaited[name] = _wanted(until_reply(tree), awaited)
-        for moment in moments(tree):
+        for moment in steps[name]:
             if moment.is_bounded:
                 continue
             for wanted in _wanted_by(moment.node, awaited).values():
@@ -94,9 +101,9 @@ class _Jobs:
     demand: float
 
 
-def _jobs_of(parsed: Parsed, pool: str) -> _Jobs:
+def _jobs_of(parsed: Parsed, steps: Steps, pool: str) -> _Jobs:
     count = demand = 0.0
-    peaks = _peaks(parsed, pool)
+    peaks = _peaks(steps, pool)
     for one in parsed.model.classes.values():
         programs = parsed.reached_from(one.program)
         if not any(_touches(parsed.trees[name], pool) for name in programs):
@@ -119,13 +126,12 @@ def may_multiply(parsed: Parsed, programs: frozenset[str]) -> bool:
     return is_forked or bool(programs & parsed.started())
 
 
-def _peaks(parsed: Parsed, pool: str) -> dict[str, int]:
+def _peaks(steps: Steps, pool: str) -> dict[str, int]:
     """Return for each program the most tokens of `pool` that one walk holds at a time."""
     peaks: dict[str, int] = {}
-    for name, tree in parsed.trees.items():
-        peaks[name] = max(
-            (_level(moment.node, moment.held, pool, peaks) for moment in moments(tree)), default=0
-        )
+    for name, found in steps.items():
+        levels = (_level(moment.node, moment.held, pool, peaks) for moment in found)
+        peaks[name] = max(levels, default=0)
     return peaks
 
 

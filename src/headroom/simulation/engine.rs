@@ -33,6 +33,8 @@ use super::time::SimTime;
 /// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
 /// caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 20;
+/// Resources that are looked at for each completion, in the earliest snapshots.
+const RESOURCES_PER_COMPLETION: u64 = 32;
 /// Steps at one instant after which a model is held to go round in circles, with
 /// [`STEPS_OF_EACH_JOB`] more for each job.
 const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
@@ -101,6 +103,8 @@ pub struct State {
 }
 
 /// Why the walk cannot go on; [`Engine::explain`] makes a message of it.
+///
+/// It is one byte, because every step returns it; what more there is to say is in [`Culprit`].
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failure {
     TimeOverflow,
@@ -109,8 +113,17 @@ pub(super) enum Failure {
     TooManyEvents,
     Interrupted,
     Deadlock,
-    Starved { station: u32 },
-    Amount { at: u32, value: f64 },
+    Starved,
+    Amount,
+}
+
+/// Where a failure was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Culprit {
+    /// Position in the instruction array.
+    pub(super) at: u32,
+    /// The number that cannot be used.
+    pub(super) value: f64,
 }
 
 pub(super) struct Engine<'plan> {
@@ -128,6 +141,7 @@ pub(super) struct Engine<'plan> {
     pub(super) changed: Vec<u32>,
     pub(super) scratch: Vec<f64>,
     pub(super) recorder: Recorder,
+    pub(super) culprit: Culprit,
     steps_now: u64,
     next_look: u64,
     snapshots: Snapshots,
@@ -138,6 +152,7 @@ pub(super) struct Engine<'plan> {
 impl<'plan> Engine<'plan> {
     fn new(plan: &'plan Plan, seed: u64, wishes: Wishes) -> Self {
         let class_count = plan.classes.len();
+        let scale = snapshot_scale(plan);
         Self {
             plan,
             instructions: &plan.instructions,
@@ -170,10 +185,11 @@ impl<'plan> Engine<'plan> {
             changed: Vec::new(),
             scratch: Vec::new(),
             recorder: Recorder::new(wishes.trace_limit),
+            culprit: Culprit::default(),
             steps_now: 0,
             next_look: 0,
-            snapshots: Snapshots::new(),
-            segments: Segments::new(),
+            snapshots: Snapshots::new(scale),
+            segments: Segments::new(scale),
             samples: Samples::new(wishes.sample_ticks),
         }
     }
@@ -243,10 +259,13 @@ impl<'plan> Engine<'plan> {
         }
         let starved = self.state.jobs.working().find_map(|(_, job)| {
             let waits = job.phase == Phase::Waiting;
-            waits.then(|| used_station(self.instructions[job.at as usize]))?
+            waits.then_some(job.at)
         });
         match starved {
-            Some(station) => Err(Failure::Starved { station }),
+            Some(at) => {
+                self.culprit.at = at;
+                Err(Failure::Starved)
+            }
             None => Ok(()),
         }
     }
@@ -457,7 +476,7 @@ impl<'plan> Engine<'plan> {
             self.snapshots,
             self.samples,
             &self.segments,
-            self.recorder,
+            &self.recorder,
         )
     }
 
@@ -476,6 +495,9 @@ impl<'plan> Engine<'plan> {
     fn explain(&self, failure: Failure) -> SimulationError {
         let at_s = self.seconds(self.state.now);
         match failure {
+            Failure::TimeOverflow if self.sources.iter().any(Source::is_exhausted) => {
+                SimulationError::Exhausted { at_s }
+            }
             Failure::TimeOverflow => SimulationError::TimeOverflow {
                 unit: self.plan.unit.name(),
                 limit_s: self.plan.unit.seconds(u128::from(u64::MAX)),
@@ -496,22 +518,33 @@ impl<'plan> Engine<'plan> {
                 deadlock::find(self.plan, &self.state)
                     .expect("events end only where all jobs wait for each other"),
             ),
-            Failure::Starved { station } => SimulationError::Starved {
-                station: self.plan.stations[station as usize].name.clone(),
+            Failure::Starved => SimulationError::Starved {
+                station: used_station(self.instructions[self.culprit.at as usize])
+                    .map_or_else(String::new, |station| {
+                        self.plan.stations[station as usize].name.clone()
+                    }),
                 at_s,
             },
-            Failure::Amount { at, value } => SimulationError::Amount {
-                program: self.plan.sites[at as usize]
+            Failure::Amount => SimulationError::Amount {
+                program: self.plan.sites[self.culprit.at as usize]
                     .program
                     .map_or_else(String::new, |index| {
                         self.plan.programs[index as usize].clone()
                     }),
-                step: describe(self.plan, at),
-                value,
+                step: describe(self.plan, self.culprit.at),
+                value: self.culprit.value,
                 at_s,
             },
         }
     }
+}
+
+/// Return how many completions there are at least between two looks at all resources of `plan`.
+///
+/// A look costs as much as there are resources, so a large model is looked at less often.
+fn snapshot_scale(plan: &Plan) -> u64 {
+    let resource_count = (plan.stations.len() + plan.pools.len()) * plan.classes.len();
+    (resource_count as u64 / RESOURCES_PER_COMPLETION).next_power_of_two()
 }
 
 /// Return the station that `instruction` uses.

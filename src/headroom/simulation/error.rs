@@ -59,6 +59,12 @@ pub enum SimulationError {
         /// Simulated time (s).
         at_s: f64,
     },
+    /// Recorded values have come to their end.
+    #[error("at {at_s} s a replay has no values left")]
+    Exhausted {
+        /// Simulated time (s).
+        at_s: f64,
+    },
     /// An expression gave a number that cannot be used.
     #[error("in program '{program}', {step} was computed as {value} at {at_s} s")]
     Amount {
@@ -101,6 +107,9 @@ impl SimulationError {
             Self::TooManyEvents { .. } => "split the run into several replications",
             Self::Starved { .. } => {
                 "let the station take smaller batches, or bring more jobs into the model"
+            }
+            Self::Exhausted { .. } => {
+                "stop the run earlier, record more values, or let the replay repeat them"
             }
             Self::Amount { .. } => {
                 "correct the expression so that it gives a finite number, and none below zero for \

@@ -21,22 +21,26 @@ class Parts:
     program: Program
 
 
-def empty_model() -> Parts:
-    """Return a model with two stations, a pool and an attribute, and an empty program."""
-    model = Model("random", time_unit="ms", may_deadlock=True)
+def empty_model(*, may_deadlock: bool = True) -> Parts:
+    """Return a model with stations, pools and an attribute, and an empty program."""
+    model = Model("random", time_unit="ms", may_deadlock=may_deadlock)
     model.station("s0", servers=2)
     model.station("s1", buffer=3, when_full="reject")
+    model.station("s2", buffer=0)
+    model.station("s3", buffer=1)
     model.pool("k0", tokens=9)
+    model.pool("k1", tokens=9)
+    model.pool("k2", tokens=2)
     model.attribute("x")
     return Parts(model, model.program("p"))
 
 
 def outlines(depth: int = 3) -> st.SearchStrategy[Outline]:
     """Return a strategy of outlines: nested lists of kinds."""
-    leaf = st.sampled_from(["use0", "use1", "delay", "set", "prioritize"])
-    block = st.sampled_from(
-        ["hold", "loop", "branch", "when", "turn", "queue", "network", "fork", "attempt"]
-    )
+    leaf = st.sampled_from(["use0", "use1", "use2", "use3", "delay", "set", "prioritize"])
+    holds = ["hold0", "hold1", "hold2"]
+    choices = ["branch", "when", "turn", "queue"]
+    block = st.sampled_from([*holds, *choices, "loop", "network", "fork", "attempt"])
     body: st.SearchStrategy[Outline] = st.lists(leaf, max_size=3)
     for _ in range(depth):
         inner = st.tuples(block, body, body)
@@ -56,7 +60,7 @@ def write(parts: Parts, outline: Outline) -> None:
 def _write_leaf(parts: Parts, kind: str) -> None:
     model, program = parts.model, parts.program
     match kind:
-        case "use0" | "use1":
+        case "use0" | "use1" | "use2" | "use3":
             program.use(model.stations[f"s{kind[-1]}"], exponential(1))
         case "delay":
             program.delay(model.attributes["x"] + 1)
@@ -69,8 +73,8 @@ def _write_leaf(parts: Parts, kind: str) -> None:
 def _write_block(parts: Parts, kind: str, one: Outline, two: Outline) -> None:
     program = parts.program
     match kind:
-        case "hold":
-            with program.holding(parts.model.pools["k0"]):
+        case "hold0" | "hold1" | "hold2":
+            with program.holding(parts.model.pools[f"k{kind[-1]}"]):
                 write(parts, [*one, *two])
         case "loop":
             with program.loop(2):

@@ -117,7 +117,7 @@ fn add_open(
             compiler.emit(Instruction::Think { source });
         }
         (None, Some(process)) => {
-            let arrivals = process.compile(TICKS_PER_UNIT)?;
+            let arrivals = process.compile_as(TICKS_PER_UNIT, compiler.sampling)?;
             let names = arrivals.attribute_names().iter();
             let attributes = names.map(|name| compiler.attribute(name));
             let attributes = attributes.collect::<Result<Vec<_>, _>>()?;
@@ -175,7 +175,7 @@ fn places(
     placed: &[Placed],
 ) -> Result<Vec<(u32, u32)>, SimulationError> {
     let index = compiler.program_named(program)?;
-    let mut places = Vec::new();
+    let mut found_at = Vec::new();
     for one in placed {
         let station = compiler.station(&one.station)?;
         let found = compiler.plan.instructions.iter().zip(&compiler.plan.sites);
@@ -193,9 +193,9 @@ fn places(
                 one.station
             ));
         };
-        places.push((position(at), one.jobs));
+        found_at.push((position(at), one.jobs));
     }
-    Ok(places)
+    Ok(found_at)
 }
 
 fn add_breakdown(

@@ -66,8 +66,9 @@ pub enum Role {
     Clock,
 }
 
-/// A walk through a program.
+/// A walk through a program, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Job {
     /// Position in the instruction array.
     pub at: u32,

@@ -18,7 +18,7 @@ pub enum Line {
     /// Last come, first served.
     Lifo(Fifo),
     /// The largest priority first; first come, first served among equals.
-    Priority(PriorityLine),
+    Priority(Box<PriorityLine>),
     /// Whoever, all equally likely.
     Random(Box<RandomLine>),
 }
@@ -61,7 +61,7 @@ impl Line {
 
     /// Return an empty line by priority.
     pub fn priority() -> Self {
-        Self::Priority(PriorityLine::default())
+        Self::Priority(Box::default())
     }
 
     /// Return an empty line in random order.
@@ -72,13 +72,13 @@ impl Line {
         }))
     }
 
-    /// Return the number of jobs in the line.
+    /// Return the number of jobs in the line, fewer than 2^24.
     #[inline]
     pub fn len(&self) -> u32 {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.len(),
             Self::Priority(line) => line.len,
-            Self::Random(line) => u32::try_from(line.jobs.len()).expect("fewer than 2^24 jobs"),
+            Self::Random(line) => line.len(),
         }
     }
 
@@ -91,6 +91,13 @@ impl Line {
     /// Let `job` join the line.
     #[inline]
     pub fn push(&mut self, jobs: &mut Jobs, job: u32) {
+        match self {
+            Self::Fifo(queue) => queue.push(jobs, job),
+            other => other.push_by_rule(jobs, job),
+        }
+    }
+
+    fn push_by_rule(&mut self, jobs: &mut Jobs, job: u32) {
         match self {
             Self::Fifo(queue) => queue.push(jobs, job),
             Self::Lifo(queue) => queue.push_front(jobs, job),
@@ -111,6 +118,13 @@ impl Line {
     /// Take the job that is next.
     #[inline]
     pub fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+        match self {
+            Self::Fifo(queue) | Self::Lifo(queue) => queue.pop(jobs),
+            other => other.pop_by_rule(jobs),
+        }
+    }
+
+    fn pop_by_rule(&mut self, jobs: &mut Jobs) -> Option<u32> {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.pop(jobs),
             Self::Priority(line) => line.pop(jobs),
@@ -178,8 +192,16 @@ impl PriorityLine {
 
 /// Places are kept in the jobs, as `next`.
 impl RandomLine {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 2^24 jobs"
+    )]
+    fn len(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+
     fn push(&mut self, jobs: &mut Jobs, job: u32) {
-        jobs[job].next = u32::try_from(self.jobs.len()).expect("fewer than 2^24 jobs");
+        jobs[job].next = self.len();
         self.jobs.push(job);
     }
 

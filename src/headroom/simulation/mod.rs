@@ -70,6 +70,8 @@ pub struct RunOptions {
     pub sample_every: Option<f64>,
     /// Events to keep in the trace.
     pub trace_limit: usize,
+    /// How variates are made of random numbers.
+    pub sampling: distribution::Sampling,
 }
 
 /// Run the model in `json` once; `is_wanted` is asked now and then whether to go on.
@@ -83,7 +85,7 @@ pub fn simulate(
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, SimulationError> {
     let model: model::Model = serde_json::from_slice(json)?;
-    let plan = compile::compile(&model, options.stop)?;
+    let plan = compile::compile(&model, options.stop, options.sampling)?;
     let wishes = engine::Wishes {
         sample_ticks: options
             .sample_every

@@ -96,7 +96,7 @@ class Network:
         with self._program._part("node", "network", **data):
             yield
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Refuse a network without nodes, and routes to nodes that are not there."""
         if not self._targets:
             raise SimulationError(
@@ -114,7 +114,7 @@ class Network:
 
     def _check_name(self, name: object) -> None:
         if not isinstance(name, str) or not name.strip() or name in self._targets:
-            raise self._program.error(
+            raise self._program._error(
                 f"has a node named {name!r}, which is empty or stands already",
                 cure="give each node of a network its own name",
             )
@@ -131,7 +131,7 @@ class Network:
         else:
             weights = {}
         if not weights or not all(isinstance(target, str) for target in weights):
-            raise self._program.error(
+            raise self._program._error(
                 f"gives node {name!r} the routes {to!r}",
                 cure="name a node, net.leave, or several of them: to={'disk': 0.5, net.leave: 0.5}",
             )
@@ -159,12 +159,12 @@ class Network:
     def _probabilities(self, name: str, weights: Mapping[str, Weight]) -> list[dict[str, object]]:
         shares = [float(w) if is_number(w) else math.nan for w in weights.values()]  # type: ignore[arg-type]
         if not all(0 <= share <= 1 for share in shares):
-            raise self._program.error(
+            raise self._program._error(
                 f"gives the routes of node {name!r} the weights {list(weights.values())!r}",
                 cure="give probabilities from 0 to 1, or conditions, the last one None",
             )
         if abs(math.fsum(shares) - 1) > PROBABILITY_TOLERANCE:
-            raise self._program.error(
+            raise self._program._error(
                 f"gives the routes of node {name!r} probabilities that sum to "
                 f"{math.fsum(shares):g}, not 1",
                 cure="correct the probabilities; what leaves the network is net.leave",
@@ -176,7 +176,7 @@ class Network:
     ) -> list[dict[str, object]]:
         *first, last = weights.values()
         if last is not None:
-            raise self._program.error(
+            raise self._program._error(
                 f"gives node {name!r} conditions, but says not where to go if none is true",
                 cure="write the last route with None: {'big': size > 9, 'small': None}",
             )
@@ -190,7 +190,7 @@ class Network:
 
     def _queue(self, name: str, weight: Weight) -> dict[str, str]:
         if not isinstance(weight, (Station, Pool)):
-            raise self._program.error(
+            raise self._program._error(
                 f"chooses the routes of node {name!r} by queues, but gives {weight!r} for one",
                 cure="give each route its station or pool: to={'a': station_a, 'b': station_b}",
             )
@@ -198,7 +198,7 @@ class Network:
 
     def _nothing(self, name: str, weight: Weight, kind: str) -> dict[str, object]:
         if weight is not None:
-            raise self._program.error(
+            raise self._program._error(
                 f"chooses the routes of node {name!r} by {kind}, but gives {weight!r} for one",
                 cure="list the nodes alone: to=['a', 'b']",
             )

@@ -36,19 +36,13 @@ pub struct Bins {
     pub ticks: Vec<Vec<u64>>,
 }
 
-impl Default for Segments {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Segments {
-    /// Return no segments.
-    pub const fn new() -> Self {
+    /// Return no segments; the first ones are `scale` times as wide as usual.
+    pub const fn new(scale: u64) -> Self {
         Self {
             closed: Vec::new(),
-            width: FIRST_WIDTH,
-            next: FIRST_WIDTH,
+            width: FIRST_WIDTH * scale,
+            next: FIRST_WIDTH * scale,
         }
     }
 
@@ -146,7 +140,7 @@ mod tests {
 
     #[test]
     fn joined_segments_keep_the_time() {
-        let mut segments = Segments::new();
+        let mut segments = Segments::new(1);
         let mut completion_count = 0;
         for segment in 1..=100_u64 {
             completion_count = segments.next();

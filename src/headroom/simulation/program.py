@@ -94,13 +94,13 @@ class Program:
         {'server 0': 0.833, 'server 1': 0.833, 'server 2': 0.833}
         """
         if not isinstance(stations, Sequence) or not stations:
-            raise self.error(
+            raise self._error(
                 f"uses one of {stations!r}", cure="give a list of one or more stations"
             )
         with self.branch(policy, by=by) as branch:
             for station in stations:
                 self._check_own(station, Station, "station")
-                with branch.equal_case(station, len(stations)):
+                with branch._equal_case(station, len(stations)):
                     self.use(station, service)
 
     def delay(self, time: Operand) -> None:
@@ -116,7 +116,7 @@ class Program:
             or not isinstance(tokens, int)
             or not 1 <= tokens <= pool.tokens
         ):
-            raise self.error(
+            raise self._error(
                 f"acquires {tokens} tokens of pool {pool.name!r}, which has {pool.tokens}",
                 cure=f"acquire 1 to {pool.tokens} tokens, or make the pool larger",
             )
@@ -126,7 +126,7 @@ class Program:
         """Give `tokens` back."""
         self._check_own(pool, Pool, "pool")
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
-            raise self.error(
+            raise self._error(
                 f"releases {tokens} tokens of pool {pool.name!r}", cure="release 1 or more tokens"
             )
         self._add("release", {"pool": pool.name, "tokens": tokens})
@@ -167,10 +167,10 @@ class Program:
     def loop(self, count: Operand) -> Iterator[None]:
         """Repeat the steps of the block `count` times, drawn or computed on entry."""
         if isinstance(count, bool):
-            raise self.error(f"repeats a loop {count} times", cure="give an int of 0 or more")
+            raise self._error(f"repeats a loop {count} times", cure="give an int of 0 or more")
         amount = as_amount(count, "the count of a loop", self.model_id)
         if isinstance(amount, Distribution) and not amount.is_whole:
-            raise self.error(
+            raise self._error(
                 f"repeats a loop {amount} times",
                 cure="give an int, or a discrete distribution of ints",
             )
@@ -200,7 +200,7 @@ class Program:
         with self._block("branch"):
             index = len(self.steps) - 1
             yield builder
-            self.steps[index].data.update(builder.choice())
+            self.steps[index].data.update(builder._choice())
 
     @contextmanager
     def network(self) -> Iterator[Network]:
@@ -228,7 +228,7 @@ class Program:
         self._add("network", {})
         with self._block("network"):
             yield builder
-            builder.check()
+            builder._check()
 
     @contextmanager
     def fork(self, *, quorum: int | None = None, cancel: bool = False) -> Iterator[Fork]:
@@ -245,7 +245,7 @@ class Program:
         data: dict[str, object] = {} if quorum is None else {"quorum": quorum}
         if cancel:
             if quorum is None:
-                raise self.error(
+                raise self._error(
                     "cancels the rest of a fork that waits for all of its arms",
                     cure="give quorum=, the number of arms to wait for",
                 )
@@ -253,7 +253,7 @@ class Program:
         self._add("fork", data)
         with self._block("fork"):
             yield builder
-            builder.check()
+            builder._check()
 
     @contextmanager
     def attempt(
@@ -279,9 +279,9 @@ class Program:
         """
         builder = Attempt(self)
         if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
-            raise self.error(f"tries its work {tries!r} times", cure="give an int of 1 or more")
+            raise self._error(f"tries its work {tries!r} times", cure="give an int of 1 or more")
         if pause is not None and tries == 1:
-            raise self.error(
+            raise self._error(
                 "pauses between tries, but has one try", cure="give tries=2 or more, or no pause"
             )
         source, pause_source = self._source("attempt"), self._source("attempt pause")
@@ -301,7 +301,7 @@ class Program:
         )
         with self._block("attempt"):
             yield builder
-            builder.check()
+            builder._check()
 
     def call(self, program: "Program") -> None:
         """Walk `program` as a subroutine, until it ends or replies; the job keeps what it holds."""
@@ -333,7 +333,7 @@ class Program:
         twin._counts = Counter(self._counts)
         return twin
 
-    def error(self, what: str, *, cure: str) -> SimulationError:
+    def _error(self, what: str, *, cure: str) -> SimulationError:
         """Return an error of this program, with the user's line."""
         return SimulationError(f"{caller_location()}: program {self.name!r} {what}", cure=cure)
 
@@ -349,7 +349,7 @@ class Program:
     def _part(self, kind: str, inside: str, **data: object) -> Iterator[None]:
         """Open a case, an arm or a node directly inside its own kind of block."""
         if self.open_block != inside:
-            raise self.error(
+            raise self._error(
                 f"opens a {kind} outside its {inside}",
                 cure=f"open it inside the with-block of the {inside}, one after the other",
             )
@@ -363,7 +363,7 @@ class Program:
         """Append a step; `source` names its random stream."""
         if self.open_block in _PARTS:
             parts = _PARTS[self.open_block]
-            raise self.error(
+            raise self._error(
                 f"has a step ({op}) in a {self.open_block} but in none of its {parts}",
                 cure=f"move the step into one of the {parts}, or out of the {self.open_block}",
             )
@@ -379,13 +379,13 @@ class Program:
 
     def _check_own(self, part: object, kind: type, word: str) -> None:
         if not isinstance(part, kind):
-            raise self.error(
+            raise self._error(
                 f"names {part!r} where {_a(word)} is asked for",
                 cure=f"pass what model.{word}() gave",
             )
         if getattr(part, "model_id", None) != self.model_id:
             name = getattr(part, "name", "")
-            raise self.error(
+            raise self._error(
                 f"names the {word} {name!r} of another model",
                 cure=f"make the {word} with model.{word}() of the same model",
             )

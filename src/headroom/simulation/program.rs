@@ -212,6 +212,11 @@ impl Source {
         }
     }
 
+    /// Return whether it replays recorded values and has come to their end.
+    pub fn is_exhausted(&self) -> bool {
+        self.sampler.is_exhausted()
+    }
+
     /// Draw a value (ticks, or a count).
     #[inline]
     pub fn draw(&mut self) -> u64 {
@@ -281,6 +286,10 @@ pub enum Order {
 
 /// A station as compiled.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says whether the station has a property, independent of the others"
+)]
 pub struct StationPlan {
     /// Unique name.
     pub name: String,

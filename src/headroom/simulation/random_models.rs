@@ -303,6 +303,7 @@ fn run(model: &Value, seed: u64) -> Result<Outcome, SimulationError> {
         stop: stop(COMPLETIONS),
         sample_every: Some(10.0),
         trace_limit: 1000,
+        ..RunOptions::default()
     };
     simulate(model.to_string().as_bytes(), options, &mut || true)
 }

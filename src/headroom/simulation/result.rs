@@ -113,7 +113,10 @@ pub fn row(state: &State) -> Row {
 }
 
 fn station_cells(state: &State, index: usize, station: &Station) -> [u128; STATION_COLUMNS.len()] {
-    let (totals, sum) = (station.totals_at(state.now), state.visits.total(index));
+    let (totals, sum) = (
+        station.totals_at(state.now),
+        state.visits.total(index, state.now),
+    );
     let reject_count = station.special.as_ref().map_or(0, |s| s.reject_count);
     [
         u128::from(sum.arrival_count),
@@ -123,8 +126,8 @@ fn station_cells(state: &State, index: usize, station: &Station) -> [u128; STATI
         totals.busy_area,
         totals.jobs_area,
         totals.queue_area,
-        sum.age(state.now),
-        sum.queue_age(state.now),
+        sum.age,
+        sum.queue_age,
         u128::from(sum.abandon_count),
         sum.abandon_sum,
         totals.blocked_area,
@@ -151,13 +154,14 @@ fn class_cells(state: &State, class: &ClassState) -> [u128; CLASS_COLUMNS.len()]
 }
 
 fn visit_cells(cell: &Visits, now: SimTime) -> [u128; VISIT_COLUMNS.len()] {
+    let cell = cell.totals_at(now);
     [
         u128::from(cell.arrival_count),
         u128::from(cell.completion_count),
         cell.wait_sum,
         cell.response_sum,
-        cell.age(now),
-        cell.queue_age(now),
+        cell.age,
+        cell.queue_age,
         u128::from(cell.abandon_count),
         cell.abandon_sum,
         cell.blocked_sum,
@@ -288,14 +292,14 @@ impl Outcome {
         snapshots: Snapshots,
         samples: Samples,
         segments: &Segments,
-        recorder: Recorder,
+        recorder: &Recorder,
     ) -> Self {
         let unit = plan.unit;
         let taken = snapshots.finish(state.now, row(&state));
-        let sampled = samples.finish();
+        let at_times = samples.finish();
         Self {
             snapshots: table_set(plan, &state, &taken),
-            samples: (!sampled.is_empty()).then(|| table_set(plan, &state, &sampled)),
+            samples: (!at_times.is_empty()).then(|| table_set(plan, &state, &at_times)),
             series: state
                 .classes
                 .iter()
@@ -372,7 +376,7 @@ fn occupancy(unit: TimeUnit, segments: &Segments, station: usize) -> OccupancyTa
     }
 }
 
-fn trace(unit: TimeUnit, recorder: Recorder) -> Trace {
+fn trace(unit: TimeUnit, recorder: &Recorder) -> Trace {
     let records = || recorder.records.iter();
     Trace {
         time_s: records()

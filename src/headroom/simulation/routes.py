@@ -8,7 +8,6 @@ from headroom.simulation.amounts import Amount
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.parsed import Parsed
 from headroom.simulation.structure import (
-    Acquire,
     AttemptBlock,
     Body,
     BranchBlock,
@@ -50,8 +49,9 @@ def direct_routes(parsed: Parsed, *, through_pauses: bool = False) -> dict[tuple
     parsed
         The model.
     through_pauses
-        Whether delays, pools and forks may lie between the two. A job gives its server free
-        before them, so that only without them a full station holds up the server before it.
+        Whether delays and forks may lie between the two. A job gives its server free before
+        them, so that only without them a full station holds up the server before it. Tokens that
+        are granted at once take no time, so that the server is kept through an acquisition.
     """
     routes = _Routes(through_pauses=through_pauses)
     for name, tree in parsed.trees.items():
@@ -79,7 +79,7 @@ class _Routes:
         match node:
             case Use():
                 return _Way(((node.station, node.location),), (node.station,), is_passed=False)
-            case Delay() | Acquire():
+            case Delay():
                 return self._pause
             case Call():
                 return self.programs[node.program]

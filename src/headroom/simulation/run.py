@@ -1,12 +1,15 @@
 """Running a model: one call into the kernel."""
 
 import time as clocks
+from typing import Literal, TypeAlias, get_args
 
 from headroom import _core
 from headroom.simulation.check import refuse_overload
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.model import Model, check_stop
 from headroom.simulation.result import SimulationResult, from_kernel
+
+Sampling: TypeAlias = Literal["fast", "inversion", "antithetic"]
 
 SEED_LIMIT = 2**64
 TRACE_LIMIT = 10_000_000
@@ -20,6 +23,7 @@ def simulate(
     time: float | None = None,
     sample_every: float | None = None,
     trace: int = 0,
+    sampling: Sampling = "fast",
 ) -> SimulationResult:
     """Run `model` once.
 
@@ -40,6 +44,10 @@ def simulate(
         `SimulationResult.samples`.
     trace
         Keep the first so many events, as `SimulationResult.trace`.
+    sampling
+        How variates are made: ``"fast"``, or by ``"inversion"`` of one random number each, so that
+        runs of one seed stay in step where a law changes its shape, or ``"antithetic"``, the same
+        with 1 - U, for pairs of runs whose mean varies less.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def simulate(
         raise SimulationError(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
     if completions is not None or time is not None:
         check_stop(completions, time)
-    _check_wishes(sample_every, trace)
+    _check_wishes(sample_every, trace, sampling)
     data = model.to_json()
     if time is None and (completions is not None or model.stop_time is None):
         refuse_overload(model)
@@ -75,6 +83,7 @@ def simulate(
             time=time,
             sample_every=sample_every,
             trace_limit=trace,
+            sampling=sampling,
         )
     except _core.KernelError as error:
         message, cure = error.args
@@ -83,7 +92,7 @@ def simulate(
     return from_kernel(raw, processor_s=processor_s, holds=model.holds(), nested=model.nested())
 
 
-def _check_wishes(sample_every: float | None, trace: int) -> None:
+def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:
     if sample_every is not None and not 0 < sample_every < float("inf"):
         raise SimulationError(
             f"the samples lie {sample_every!r} apart", cure="give a time above 0 as sample_every"
@@ -92,4 +101,8 @@ def _check_wishes(sample_every: float | None, trace: int) -> None:
         raise SimulationError(
             f"the trace is to keep {trace!r} events",
             cure=f"give a whole number from 0 to {TRACE_LIMIT}",
+        )
+    if sampling not in get_args(Sampling):
+        raise SimulationError(
+            f"the sampling is {sampling!r}", cure=f"choose one of {', '.join(get_args(Sampling))}"
         )

@@ -49,8 +49,12 @@ impl Sharing {
     }
 
     /// Return the number of jobs in service.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 2^24 jobs"
+    )]
     pub fn len(&self) -> u32 {
-        u32::try_from(self.ends.len()).expect("fewer than 2^24 jobs")
+        self.ends.len() as u32
     }
 
     /// Return whether nobody is served.
@@ -72,6 +76,10 @@ impl Sharing {
     }
 
     /// Take `job` out before its end.
+    ///
+    /// # Panics
+    ///
+    /// Panics where the job is not served here: a bug.
     pub fn remove(&mut self, now: SimTime, job: u32) {
         self.advance(now);
         let found = self.ends.iter().find(|entry| entry.2 == job).copied();

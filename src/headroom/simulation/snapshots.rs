@@ -20,19 +20,13 @@ pub struct Snapshots {
     next: u64,
 }
 
-impl Default for Snapshots {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Snapshots {
-    /// Return no snapshots; the first is due at the first completion.
-    pub const fn new() -> Self {
+    /// Return no snapshots; the first is due after `interval` (at least 1) completions.
+    pub const fn new(interval: u64) -> Self {
         Self {
             taken: Vec::new(),
-            interval: 1,
-            next: 1,
+            interval,
+            next: interval,
         }
     }
 
@@ -132,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_long_run_keeps_few_snapshots_and_its_end() {
-        let mut snapshots = Snapshots::new();
+        let mut snapshots = Snapshots::new(1);
         for completion_count in 1..=100_000 {
             if snapshots.is_due(completion_count) {
                 snapshots.take(
@@ -155,7 +149,7 @@ mod tests {
 
     #[test]
     fn two_snapshots_never_stand_at_the_end() {
-        let mut snapshots = Snapshots::new();
+        let mut snapshots = Snapshots::new(1);
         snapshots.take(SimTime::from_ticks(5), 1, vec![1]);
         let taken = snapshots.finish(SimTime::from_ticks(5), vec![2]);
         assert_eq!(taken, [(SimTime::from_ticks(5), vec![2])]);

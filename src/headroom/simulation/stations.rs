@@ -18,8 +18,9 @@ use super::stream;
 use super::tally::{Grid, Visits};
 use super::time::SimTime;
 
-/// Servers with one line.
+/// Servers with one line; the first cache line is all that a plain visit touches.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Station {
     /// Number of servers.
     pub servers: u32,
@@ -27,18 +28,18 @@ pub struct Station {
     pub busy: u32,
     /// Jobs present: in the line, in service, or holding a server.
     pub present: u32,
+    /// Largest number of jobs that waited at the same time.
+    pub queue_len_max: u32,
     /// Jobs that wait for a server.
     pub line: Line,
     changed: SimTime,
-    totals: StationTotals,
     /// Time (ticks) for each number of jobs present, in the current segment.
-    pub occupancy: Times,
-    /// Largest number of jobs that waited at the same time.
-    pub queue_len_max: u32,
-    /// Largest number of jobs present at the same time.
-    pub jobs_max: u32,
+    occupancy: Box<[u64]>,
     /// What makes the station other than plain.
     pub special: Option<Box<Special>>,
+    /// Largest number of jobs present at the same time.
+    pub jobs_max: u32,
+    totals: StationTotals,
 }
 
 /// Sums since the start of the run; times are in ticks.
@@ -108,7 +109,7 @@ impl Station {
             line,
             changed: SimTime::ZERO,
             totals: StationTotals::default(),
-            occupancy: vec![0],
+            occupancy: Box::new([0]),
             queue_len_max: 0,
             jobs_max: 0,
             special: plan.is_special().then(|| Box::new(Special::new(plan))),
@@ -136,7 +137,7 @@ impl Station {
         self.present += 1;
         cell.enter(now);
         jobs[job].entered = now;
-        if self.present > self.jobs_max {
+        if self.present as usize >= self.occupancy.len() {
             self.grow();
         }
     }
@@ -218,10 +219,10 @@ impl Station {
 
     /// Return the totals as they stand at `now`.
     pub fn totals_at(&self, now: SimTime) -> StationTotals {
-        let mut station = self.clone();
-        station.advance(now);
-        station.settle();
-        station.totals
+        let mut totals = self.totals;
+        self.settle(&mut totals);
+        self.add_areas(&mut totals, now.since(self.changed));
+        totals
     }
 
     /// Bring the areas up to `now`.
@@ -235,49 +236,62 @@ impl Station {
         if self.present < EXACT && self.special.is_none() {
             self.occupancy[self.present as usize] += ticks;
         } else {
-            self.add_areas(ticks);
+            self.advance_rarer(ticks);
         }
     }
 
-    fn add_areas(&mut self, ticks: u64) {
+    fn advance_rarer(&mut self, ticks: u64) {
         self.occupancy[bin_of(self.present)] += ticks;
-        let queue_len = self.line.len();
-        self.totals.busy_area += area(self.busy, ticks);
-        self.totals.jobs_area += area(self.present, ticks);
-        self.totals.queue_area += area(queue_len, ticks);
+        let mut totals = self.totals;
+        self.add_areas(&mut totals, ticks);
+        self.totals = totals;
+    }
+
+    /// Add to `totals` what the present numbers give in `ticks`.
+    fn add_areas(&self, totals: &mut StationTotals, ticks: u64) {
+        totals.busy_area += area(self.busy, ticks);
+        totals.jobs_area += area(self.present, ticks);
+        totals.queue_area += area(self.line.len(), ticks);
         if let Some(special) = &self.special {
-            self.totals.blocked_area += area(special.held, ticks);
-            self.totals.down_area += area(special.down, ticks);
+            totals.blocked_area += area(special.held, ticks);
+            totals.down_area += area(special.down, ticks);
         }
     }
 
-    /// Move what the occupancy of a plain station says about its areas to the totals.
-    fn settle(&mut self) {
+    /// Add to `totals` what the occupancy of a plain station says.
+    fn settle(&self, totals: &mut StationTotals) {
         if self.special.is_some() {
             return;
         }
         for (present, &ticks) in (0..EXACT).zip(&self.occupancy) {
             let busy = present.min(self.servers);
-            self.totals.busy_area += area(busy, ticks);
-            self.totals.jobs_area += area(present, ticks);
-            self.totals.queue_area += area(present - busy, ticks);
+            totals.busy_area += area(busy, ticks);
+            totals.jobs_area += area(present, ticks);
+            totals.queue_area += area(present - busy, ticks);
         }
     }
 
     /// Return the time for each number of jobs present in the segment that ends at `now`.
     pub fn take_occupancy(&mut self, now: SimTime) -> Times {
         self.advance(now);
-        self.settle();
-        let empty = vec![0; self.occupancy.len()];
-        std::mem::replace(&mut self.occupancy, empty)
+        let mut totals = self.totals;
+        self.settle(&mut totals);
+        self.totals = totals;
+        let empty = vec![0; self.occupancy.len()].into();
+        std::mem::replace(&mut self.occupancy, empty).into()
     }
 
+    /// More jobs are present than ever, or so many that they share bins.
+    ///
+    /// While each number has its own bin, the bins in use tell the largest number.
     #[cold]
     fn grow(&mut self) {
-        self.jobs_max = self.present;
+        self.jobs_max = self.jobs_max.max(self.present);
         let bin_count = bin_of(self.present) + 1;
         if self.occupancy.len() < bin_count {
-            self.occupancy.resize(bin_count, 0);
+            let mut grown = std::mem::take(&mut self.occupancy).into_vec();
+            grown.resize(bin_count, 0);
+            self.occupancy = grown.into();
         }
     }
 }

@@ -25,7 +25,7 @@ from headroom.simulation import (
     simulate,
     uniform,
 )
-from headroom.simulation.fake_programs import Outline, empty_model, outlines, write
+from headroom.simulation.fake_programs import Outline, Parts, empty_model, outlines, write
 
 LOAD = 0.8
 COMPLETIONS = 400_000
@@ -507,6 +507,25 @@ def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
     else:
         built.model.closed_class("c", built.program, population=3)
     assert outcome(built.model) in {"ended", "deadlock"}
+
+
+@settings(deadline=None, max_examples=300)
+@given(outlines(), outlines(), st.integers(1, 5))
+def test_a_model_that_passes_the_checks_never_deadlocks(
+    one: Outline, other: Outline, population: int
+) -> None:
+    """Soundness: two classes walk random programs; what is not refused runs to its end."""
+    built = empty_model(may_deadlock=False)
+    second = Parts(built.model, built.model.program("q"))
+    for parts, outline in ((built, one), (second, other)):
+        parts.program.use(built.model.stations["s0"], exponential(1))
+        write(parts, outline)
+        built.model.closed_class(parts.program.name, parts.program, population=population)
+    try:
+        built.model.to_json()
+    except SimulationError:
+        return
+    assert outcome(built.model) == "ended"
 
 
 def outcome(model: Model) -> str:

@@ -15,6 +15,7 @@ from headroom.simulation import (
     exponential,
     simulate,
 )
+from headroom.simulation.run import Sampling
 from headroom.simulation.test_reproducibility import digest, shop
 
 AGES = ("age_s", "queue_age_s")
@@ -240,3 +241,21 @@ def test_runs_in_several_threads_do_not_disturb_each_other() -> None:
     with ThreadPoolExecutor(max_workers=4) as threads:
         runs = list(threads.map(lambda seed: simulate(shop(), seed=seed % 2), range(8)))
     assert [digest(run) for run in runs] == [digest(runs[0]), digest(runs[1])] * 4
+
+
+def test_antithetic_pairs_vary_less_than_independent_runs() -> None:
+    """The waits of a queue rise with each draw of service, so mirrored draws balance."""
+    model = Model("queue", time_unit="s")
+    visit = model.program("visit")
+    visit.use(model.station("server"), exponential(0.5))
+    model.open_class("customers", visit, interarrival=exponential(1))
+
+    def mean_s(seed: int, sampling: Sampling) -> float:
+        columns = simulate(model, seed=seed, completions=2000, sampling=sampling).classes.columns
+        return float(columns["response_s_sum"][-1, 0] / columns["completion_count"][-1, 0])
+
+    seeds = range(60)
+    alone = [mean_s(seed, "inversion") for seed in seeds]
+    pairs = [(one + mean_s(seed, "antithetic")) / 2 for seed, one in zip(seeds, alone, strict=True)]
+    assert np.mean(pairs) == pytest.approx(1.0, rel=0.05)
+    assert np.var(pairs) < 0.4 * np.var(alone)

@@ -24,7 +24,7 @@ impl Engine<'_> {
                 Instruction::Choose { choice } => {
                     at = match self.choices[choice as usize].draw() {
                         Some(target) => target,
-                        None => self.choose(job, choice)?,
+                        None => self.choose(job, choice),
                     };
                 }
                 Instruction::Jump { to } => at = to,

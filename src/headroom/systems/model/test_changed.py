@@ -78,3 +78,15 @@ def test_a_change_of_what_is_not_there_is_refused_with_a_cure(text: str, why: st
     with pytest.raises(StudyError, match=why) as caught:
         changed_model(held_model(), [parse_change(text)])
     assert caught.value.cure
+
+
+def test_a_computed_service_time_is_shortened_by_faster_servers() -> None:
+    """Oracle: one job alone, 6 s of work computed from its attribute, on a server twice as fast."""
+    model = Model("computed", time_unit="s")
+    cpu, size = model.station("cpu"), model.attribute("size", initial=3)
+    job = model.program("job")
+    job.use(cpu, size * 2)
+    model.closed_class("jobs", job, population=1)
+    changed = changed_model(model, [parse_change("station.cpu.speed=x2")])
+    result = simulate(changed, seed=1, completions=10)
+    assert result.snapshot_times_s[-1] == pytest.approx(30.0)
