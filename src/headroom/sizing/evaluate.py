@@ -138,6 +138,7 @@ class Evaluator:
                 bottleneck=None,
                 values={},
                 note=f"it cannot be run: {error}",
+                could_run=False,
             )
             return nothing, [row.seed for row in rows]
         found = self._rule.judge(experiment, [row.run for row in rows if row.run is not None])

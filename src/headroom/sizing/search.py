@@ -69,6 +69,11 @@ class Search:
             if verdict == "meets" and place != best and self._space.cost(place) == cost
         )
 
+    @property
+    def is_believing(self) -> bool:
+        """True where forecasts were given and none of them has been wrong since."""
+        return bool((self._chance != 0.5).any())  # noqa: PLR2004 - nothing is known
+
     def expect(self, place: Place, *, meets: bool) -> None:
         """Take a forecast into account: it changes the order, never the answer."""
         region = _above(place) if meets else _up_to(place)

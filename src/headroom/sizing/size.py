@@ -32,6 +32,10 @@ BOUND_MARGIN = 0.1
 """Relative room given to a bound where the model is not one that theory solves exactly."""
 MOST_FORECASTS = 200
 """Configurations asked of the formulas before the first simulation."""
+MOST_FAILURES = 3
+"""Simulations that may fail before one succeeds: sizes can be too small to be a model at all."""
+MOST_NEW_GUESSES = 5
+"""Times that forecasts are mended by a simulation after they were wrong."""
 ROUNDING = 1e-6
 """Relative room given to an exact value."""
 WORSE = 0.02
@@ -82,6 +86,8 @@ class Sizing:
         self._evaluator = evaluator
         self._most = most
         self._forecasts: dict[Place, Forecast] = {}
+        self._over_mean: dict[str, float] = {}
+        self._new_guesses = 0
         self.space = space
         self.search = Search(space)
         self.trail: list[Looked] = []
@@ -131,6 +137,8 @@ class Sizing:
     def _expect(self) -> None:
         """Search on the forecasts alone, so that the simulation starts near the answer."""
         virtual = Search(self.space)
+        for known, verdict in self.search.looked.items():
+            virtual.record(known, verdict)
         while len(self._forecasts) < MOST_FORECASTS and (place := virtual.next()) is not None:
             guess = self._guess(place)
             if guess is None:
@@ -144,7 +152,10 @@ class Sizing:
             return False
         if not forecast.values:
             return None
-        guesses = [(target, guessed(target, forecast.values)) for target in self._targets]
+        guesses = [
+            (target, guessed(target, forecast.values, self._over_mean.get(target.metric)))
+            for target in self._targets
+        ]
         return all(value is None or target.is_met_by(value) for target, value in guesses)
 
     def _next_batch(self) -> list[tuple[Place, str]]:
@@ -197,6 +208,7 @@ class Sizing:
 
     def _simulate(self, batch: Sequence[tuple[Place, str]]) -> None:
         found = self._evaluator.judge([self.configuration(place) for place, _ in batch])
+        believed = self.search.is_believing
         for (place, why), (judgement, seeds) in zip(batch, found, strict=True):
             self._note(
                 Looked(
@@ -210,7 +222,35 @@ class Sizing:
                     note=judgement.note,
                 )
             )
+        self._refuse_if_nothing_runs()
         self._look_for_contradictions()
+        if believed and not self.search.is_believing and self._new_guesses < MOST_NEW_GUESSES:
+            self._new_guesses += 1
+            self._learn(batch[-1][0], found[-1][0])
+            self._expect()
+
+    def _refuse_if_nothing_runs(self) -> None:
+        """Raise where each of the first simulations failed: that says nothing about sizes."""
+        settled = [one.judgement for one in self.trail if one.judgement is not None]
+        failed = [one for one in settled if not one.could_run]
+        if len(failed) == len(settled) and (
+            len(failed) >= MOST_FAILURES or self.search.next() is None
+        ):
+            raise StudyError(
+                f"no configuration can be simulated; the first one says: {failed[0].note}",
+                cure="run the model once by itself and correct what fails: headroom what-if MODEL",
+            )
+
+    def _learn(self, place: Place, judgement: Judgement) -> None:
+        """Keep how a percentile stands to the mean of the formulas, for the next guesses."""
+        values = self.forecast(place).values
+        for check in judgement.checks:
+            metric = check.target.metric
+            if check.value is None or metric in values:
+                continue
+            by_mean = guessed(check.target, values, 1.0)
+            if by_mean:
+                self._over_mean[metric] = check.value / by_mean
 
     def _note(self, looked: Looked) -> None:
         self.trail.append(looked)
@@ -274,8 +314,19 @@ def change_of(name: str, level: Value) -> Change | None:
     return parse_change(f"{name}={level}") if name.startswith(("station.", "pool.")) else None
 
 
-def guessed(target: Target, values: Mapping[str, float]) -> float | None:
+def guessed(
+    target: Target, values: Mapping[str, float], over_mean: float | None = None
+) -> float | None:
     """Return what a metric is by formulas, a percentile perhaps guessed from the mean.
+
+    Parameters
+    ----------
+    target
+        What is asked of the metric.
+    values
+        What formulas say.
+    over_mean
+        The percentile over the mean, where a simulation has shown it.
 
     Examples
     --------
@@ -288,7 +339,7 @@ def guessed(target: Target, values: Mapping[str, float]) -> float | None:
     for ending, times in _GUESSED_BY_MEAN.items():
         mean = values.get(f"{target.metric.removesuffix(ending)}_mean")
         if target.metric.endswith(ending) and mean is not None:
-            return times * mean
+            return (over_mean or times) * mean
     return None
 
 

@@ -311,3 +311,28 @@ def test_an_impossible_factor_is_refused_before_anything_runs(
     with pytest.raises(StudyError, match=why) as caught:
         check_axes(axes, queue, queue.system.parameters())
     assert caught.value.cure
+
+
+def test_a_guess_of_a_percentile_is_mended_by_the_first_simulation(tmp_path: Path) -> None:
+    """Behind a saturated server a percentile is near the mean, far from the first guess of 3."""
+    subject = subject_of(
+        {"model": "interactive", "completions": 20_000}, tmp_path, think_s=1.0, users=60
+    )
+    over = ["station.server.servers=1..200"]
+    found = size(subject, over, ["response_s_p95<=170ms"], folder=tmp_path)
+    assert found.best is not None
+    assert len([one for one in found.trail if one.how == "simulation"]) <= 6
+
+
+BROKEN = OPEN_QUEUE.replace(
+    "    request.use(",
+    "    if servers > 0:\n        raise ValueError('out of order')\n    request.use(",
+)
+
+
+def test_a_model_that_never_runs_is_an_error_and_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(OPEN_QUEUE)
+    subject = subject_of({"file": "model.py", "completions": 1_000}, tmp_path)
+    (tmp_path / "model.py").write_text(BROKEN)  # The workers load it anew.
+    with pytest.raises(StudyError, match=r"no configuration can be simulated.*out of order"):
+        size(subject, ["servers=9..30"], ["response_s_mean<=1.2s"], folder=tmp_path)

@@ -43,6 +43,8 @@ class Judgement:
         Metric of each target to its value per replication, for paired comparisons.
     note
         Why there are no figures.
+    could_run
+        False where a replication failed.
     """
 
     verdict: Verdict
@@ -51,6 +53,7 @@ class Judgement:
     bottleneck: Bottleneck | None
     values: dict[str, FloatArray]
     note: str = ""
+    could_run: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
