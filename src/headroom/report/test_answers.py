@@ -168,6 +168,7 @@ def sizing() -> SizingResult:
         confidence=0.98,
         is_monotone=True,
         contradictions=[],
+        refuted="",
         statement=["servers = 4 is the smallest that meets every target."],
         command="headroom size shop",
         headroom_version="0",

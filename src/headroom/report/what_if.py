@@ -13,6 +13,8 @@ from headroom.report.screen import Column, Screen
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
+_ALL_CHANCE = 1e6
+"""Variance reduction from which pairs are said to cancel all chance."""
 _METRICS_SHOWN = 3
 _METRICS_IN_TERMINAL = 2
 _SENTENCES_AT_MOST = 4
@@ -42,7 +44,9 @@ def format_saving(effect: Effect) -> str:
     'all'
     """
     found = effect.variance_reduction
-    return "all" if found is None else format_given(float(f"{found:.2g}"), "1")
+    return (
+        "all" if found is None or found >= _ALL_CHANCE else format_given(float(f"{found:.2g}"), "1")
+    )
 
 
 def what_if_sentences(experiment: ExperimentResult) -> list[str]:

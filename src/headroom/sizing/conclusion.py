@@ -75,6 +75,7 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
         confidence=confidence,
         is_monotone=not sizing.contradictions,
         contradictions=sizing.contradictions,
+        refuted=sizing.refuted,
         statement=[],
         command=question.command,
         headroom_version=version(),
@@ -189,6 +190,10 @@ def _caveats(result: SizingResult) -> list[str]:
         sentences.append(
             f"More is not always better here ({shown}), so nothing was inferred from one "
             "configuration to another."
+        )
+    if result.refuted:
+        sentences.append(
+            f"A formula was wrong here ({result.refuted}), so no bound excluded anything any more."
         )
     if result.not_tried:
         sentences.append(

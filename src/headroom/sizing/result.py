@@ -88,6 +88,8 @@ class SizingResult(msgspec.Struct, frozen=True, kw_only=True):
     """Lower bound of the probability that all verdicts hold on which the answer rests."""
     is_monotone: bool
     contradictions: list[str]
+    refuted: str
+    """Where a simulation lies beyond a bound that a formula gave; empty where none does."""
     statement: list[str]
     """The answer in sentences."""
     command: str

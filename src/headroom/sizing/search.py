@@ -10,7 +10,7 @@ looked at themselves, and as soon as one contradicts, nothing is inferred any mo
 Invariants: pure and deterministic, no simulation and no clock; the answer was looked at itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -82,11 +82,23 @@ class Search:
     def record(self, place: Place, verdict: Verdict) -> None:
         """Note what was found at a configuration."""
         self.looked[place] = verdict
+        self._infer(place, verdict)
         if abs(self._chance[place] - (verdict == "meets")) > 0.5:  # noqa: PLR2004 - more wrong than right
             self._chance[:] = 0.5
+
+    def _infer(self, place: Place, verdict: Verdict) -> None:
         if self.is_trusted:
             region = _above(place) if verdict == "meets" else _up_to(place)
             (self._included if verdict == "meets" else self._excluded)[region] = True
+
+    def forget(self, places: Iterable[Place]) -> None:
+        """Take verdicts back, and all that followed from them."""
+        for place in places:
+            self.looked.pop(place, None)
+        self._excluded[:] = False
+        self._included[:] = False
+        for place, verdict in self.looked.items():
+            self._infer(place, verdict)
 
     def distrust(self) -> None:
         """Infer nothing any more: more of something was seen to be worse."""

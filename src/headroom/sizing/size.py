@@ -28,7 +28,7 @@ from headroom.sizing.space import Axis, Place, Space
 from headroom.sizing.targets import Target
 from headroom.sizing.verdicts import Judgement
 
-BOUND_MARGIN = 0.1
+BOUND_MARGIN = 0.5
 """Relative room given to a bound where the model is not one that theory solves exactly."""
 MOST_FORECASTS = 200
 """Configurations asked of the formulas before the first simulation."""
@@ -92,6 +92,7 @@ class Sizing:
         self.search = Search(space)
         self.trail: list[Looked] = []
         self.contradictions: list[str] = []
+        self.refuted = ""
         self.is_cut_short = False
 
     def run(self) -> None:
@@ -197,6 +198,8 @@ class Sizing:
         if forecast.overload:
             self._note(Looked(place, "fails", "overload", "formula", note=forecast.overload))
             return True
+        if self.refuted and not forecast.is_exact:
+            return False
         for target in self._targets:
             reason = excluded_by(target, forecast)
             if reason:
@@ -223,11 +226,33 @@ class Sizing:
                 )
             )
         self._refuse_if_nothing_runs()
+        self._refute_bounds()
         self._look_for_contradictions()
         if believed and not self.search.is_believing and self._new_guesses < MOST_NEW_GUESSES:
             self._new_guesses += 1
             self._learn(batch[-1][0], found[-1][0])
             self._expect()
+
+    def _refute_bounds(self) -> None:
+        """Stop believing bounds as soon as a simulation lies surely beyond one."""
+        if self.refuted:
+            return
+        found = (
+            f"{check.target.metric} at {self.space.text(one.place)} is beyond its bound"
+            for one in self.trail
+            for check in one.checks
+            if one.judgement is not None and _is_beyond(check, self.forecast(one.place))
+        )
+        self.refuted = next(found, "")
+        if self.refuted:
+            simulated = {one.place for one in self.trail if one.how == "simulation"}
+            self.search.forget(
+                one.place
+                for one in self.trail
+                if one.how == "formula"
+                and one.place not in simulated
+                and not self.forecast(one.place).is_exact
+            )
 
     def _refuse_if_nothing_runs(self) -> None:
         """Raise where each of the first simulations failed: that says nothing about sizes."""
@@ -292,6 +317,12 @@ class Sizing:
         )
 
 
+def _is_beyond(check: Check, forecast: Forecast) -> bool:
+    """Return whether a metric surely exceeds what a formula calls its highest value."""
+    highest = forecast.highest.get(check.target.metric)
+    return highest is not None and check.low is not None and check.low > highest * (1.0 + ROUNDING)
+
+
 def _is_surely_worse(less: FloatArray, more: FloatArray, target: Target) -> bool:
     """Return whether pairs of one seed show a loss that neither chance nor size explains."""
     count = min(less.size, more.size)
@@ -351,8 +382,8 @@ def excluded_by(target: Target, forecast: Forecast) -> str:
     >>> target = Target(metric="throughput", unit="1/s", bound=100.0, is_floor=True)
     >>> excluded_by(target, Forecast(highest={"throughput": 95.0}))
     ''
-    >>> excluded_by(target, Forecast(highest={"throughput": 80.0}))
-    'by the operational laws throughput cannot exceed 80'
+    >>> excluded_by(target, Forecast(highest={"throughput": 60.0}))
+    'by the operational laws throughput cannot exceed 60'
     """
     value = forecast.values.get(target.metric)
     if forecast.is_exact and value is not None and target.shortfall(value) > ROUNDING:

@@ -197,3 +197,11 @@ def test_a_large_space_without_any_forecast_needs_few_looks() -> None:
     run(search, meets)
     assert space.levels(search.best or space.top) == {"cpus": 2, "disks": 10, "jobs": 32}
     assert len(search.looked) <= 25
+
+
+def test_a_verdict_that_is_taken_back_takes_its_inferences_with_it() -> None:
+    search = Search(space_of((8,)))
+    search.record((5,), "fails")
+    search.record((2,), "fails")
+    search.forget([(5,)])
+    assert search.open_places().tolist() == [False] * 3 + [True] * 5

@@ -292,7 +292,7 @@ def test_a_formula_that_is_no_theorem_excludes_by_its_bound_and_a_margin_only() 
     assert excluded_by(target, rough) == ""
     exact = Forecast(values={"throughput": 99.0}, is_exact=True, method="exact (M/M/c)")
     assert "by theory" in excluded_by(target, exact)
-    assert excluded_by(target, Forecast(highest={"throughput": 90.0}))
+    assert excluded_by(target, Forecast(highest={"throughput": 60.0}))
 
 
 @pytest.mark.parametrize(
