@@ -1,0 +1,190 @@
+"""Known answers: does the simulator say what theory says? `python -m benches.known_answers`.
+
+Every model of `benches/known` runs 30 times with fixed seeds; the 99.9 % interval (Student t) of
+the means of the runs has to contain the answer. To show that an interval can miss, each model
+runs again, a third as long, with all services 3 % slower than the answers say.
+
+Writes `benches/results/known_answers.json`; the same numbers on every machine. `--table` prints
+the table of the stored results instead.
+"""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+
+from benches.harness import aligned
+from benches.known.subject import Answer, Measured, Subject, measured
+from benches.known.subjects import subjects
+from headroom.quantities import decimals_for, format_plain
+
+RESULTS = Path(__file__).resolve().parent / "results" / "known_answers.json"
+SLOWER = 0.03
+SLOWER_SHARE = 1 / 3
+PROCESSES = 2
+DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One answer beside what was simulated.
+
+    Parameters
+    ----------
+    model, parameters, quantity, source
+        Words of the table.
+    is_exact
+        False where the answer is an approximation.
+    is_of_reference
+        Whether the answer is one of the project's reference.
+    answer, mean, half_width
+        What theory says, and mean and half-width of the 99.9 % interval.
+    is_inside
+        Whether the interval contains the answer.
+    notices
+        Whether the interval of the slower model excludes the answer, as it should.
+    """
+
+    model: str
+    parameters: str
+    quantity: str
+    source: str
+    is_exact: bool
+    is_of_reference: bool
+    answer: float
+    mean: float
+    half_width: float
+    is_inside: bool
+    notices: bool
+
+
+def rows_of(subject: Subject) -> list[Row]:
+    """Return the rows of a subject, by running it."""
+    slower = measured(subject, share=SLOWER_SHARE, slower=SLOWER)
+    pairs = zip(measured(subject), slower, strict=True)
+    return [_row(subject, found, other) for found, other in pairs]
+
+
+def _row(subject: Subject, found: Measured, slower: Measured) -> Row:
+    answer: Answer = found.answer
+    return Row(
+        model=subject.model,
+        parameters=subject.parameters,
+        quantity=answer.quantity,
+        source=answer.source,
+        is_exact=answer.is_exact,
+        is_of_reference=bool(answer.printed),
+        answer=answer.value,
+        mean=found.mean,
+        half_width=found.half_width,
+        is_inside=found.is_inside,
+        notices=not slower.is_inside,
+    )
+
+
+def _rows_at(place: int) -> list[Row]:
+    return rows_of(subjects()[place])
+
+
+def measure() -> list[Row]:
+    """Run all subjects, in two processes, and return the rows in the order of the table."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        found = pool.map(_rows_at, range(len(subjects())))
+        return [row for rows in found for row in rows]
+
+
+def load(path: Path = RESULTS) -> list[Row]:
+    """Return the stored rows."""
+    return [Row(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def store(rows: Sequence[Row], path: Path = RESULTS) -> None:
+    """Write the rows as JSON; the file is replaced whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".tmp")
+    text = ",\n".join(json.dumps(asdict(row)) for row in rows)
+    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def verdict(row: Row) -> str:
+    """Return in words whether the interval contains the answer."""
+    if row.is_inside:
+        return "inside"
+    difference = f"differs by {100 * (row.mean / row.answer - 1):+.1f} %"
+    return difference if row.is_exact else f"{difference}: approximation"
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the rows as text, model by model, under a count."""
+    lines = [_heading()]
+    for (model, parameters), group in groupby(rows, key=lambda row: (row.model, row.parameters)):
+        lines.append((f"{model}: {parameters}", *[""] * (len(lines[0]) - 1)))
+        lines += [_cells(row) for row in group]
+    return "\n".join([*_count(rows), "", aligned(list(_fitted(lines)))])
+
+
+def _heading() -> tuple[str, ...]:
+    return ("", "answer", "simulated", "99.9 %", "verdict", "source of the answer")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    decimals = decimals_for(row.mean, half_width=row.half_width)
+    digits = DIGITS - 1 - math.floor(math.log10(row.answer))
+    answer = format_plain(row.answer, decimals=digits)
+    if "." in answer:
+        answer = answer.rstrip("0").rstrip(".")
+    return (
+        f"  {row.quantity}",
+        answer,
+        format_plain(row.mean, decimals=decimals),
+        f"± {format_plain(row.half_width, decimals=decimals)}",
+        verdict(row),
+        row.source + ("" if row.is_of_reference else " *"),
+    )
+
+
+def _fitted(lines: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Let headings of models run over the columns instead of widening the first."""
+    width = max(len(line[0]) for line in lines if line[1])
+    for line in lines:
+        yield line if line[1] else (line[0][:width], line[0][width:], *line[2:])
+
+
+def _count(rows: Sequence[Row]) -> list[str]:
+    exact = [row for row in rows if row.is_exact]
+    approximations = [row for row in rows if not row.is_exact]
+    inside = sum(row.is_inside for row in exact)
+    notices = sum(row.notices for row in exact)
+    return [
+        f"{len(exact)} exact answers: {inside} inside the 99.9 % interval, "
+        f"{len(exact) - inside} outside",
+        f"{len(approximations)} approximations: "
+        f"{sum(row.is_inside for row in approximations)} inside",
+        f"with all services 3 % slower, {notices} of the {len(exact)} answers are noticed as wrong",
+        "* not in the project's reference",
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and store all rows, or print the stored ones."""
+    if list(arguments) == ["--table"]:
+        print(table(load()))
+        return 0
+    if arguments:
+        print("python -m benches.known_answers measures; with --table it prints what is stored")
+        return 2
+    rows = measure()
+    store(rows)
+    print(table(rows))
+    return 0 if all(row.is_inside for row in rows if row.is_exact) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
