@@ -1,5 +1,9 @@
 """Models of JMT (JSIMgraph, JSIMwiz): read from its files, and written to them."""
 
 from headroom.jmt.read import read_jsimg
+from headroom.jmt.write import jsimg_text, write_jsimg
 
-__all__ = ["read_jsimg"]
+SUFFIXES = (".jsimg", ".jsimgw", ".jsimw", ".jsim")
+"""How the names of files end that `read_jsimg` reads."""
+
+__all__ = ["SUFFIXES", "jsimg_text", "read_jsimg", "write_jsimg"]

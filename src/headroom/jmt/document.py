@@ -4,9 +4,9 @@ Invariant: what a file says is in here, is skipped because it changes no result 
 positions, measures, results), or is refused with its line; nothing is dropped in silence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from headroom.jmt.place import Place
 from headroom.jmt.xml_tree import Element
@@ -102,6 +102,9 @@ class Document:
     longest_s: float | None
 
 
+Named = TypeVar("Named", UserClass, JmtNode)
+
+
 def document_of(root: Element) -> Document:
     """Return what the root element of a file says of its model."""
     sim = root if root.tag == "sim" else root.first("sim")
@@ -135,8 +138,8 @@ def document_of(root: Element) -> Document:
     )
 
 
-def _named(sim, tag, build):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    found = {}
+def _named(sim: Element, tag: str, build: Callable[[Element], Named]) -> dict[str, Named]:
+    found: dict[str, Named] = {}
     for element in sim.all(tag):
         one = build(element)
         if one.name in found:
@@ -195,7 +198,8 @@ def _class_of(element: Element) -> UserClass:
 
 
 def _node_of(element: Element) -> JmtNode:
-    name, parameters = element.attribute("name"), {}
+    name = element.attribute("name")
+    parameters: dict[str, Parameter] = {}
     for child in element.children:
         if child.tag not in {"section"} | _SKIPPED:
             raise child.place.error(
@@ -238,7 +242,8 @@ def _parameters(section: Element, node: str) -> dict[str, Parameter]:
 
 def _by_class(element: Element) -> dict[str, Element]:
     """Return the parts of a parameter that name classes: names stand before the part."""
-    found, names = {}, []
+    found: dict[str, Element] = {}
+    names: list[str] = []
     for child in element.children:
         if child.tag == "refClass":
             names.append(child.text.strip())

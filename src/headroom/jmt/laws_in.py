@@ -137,7 +137,8 @@ class _Read(dict[str, float]):
         """Return a rate, which must be above 0."""
         if self[name] <= 0:
             raise self._law.place.error(
-                f"{name} of the law {self._law.name!r} is {self[name]:g}", cure="give a rate above 0"
+                f"{name} of the law {self._law.name!r} is {self[name]:g}",
+                cure="give a rate above 0",
             )
         return self[name]
 

@@ -10,7 +10,7 @@ from headroom.jmt.regions_in import add_pools, regions_of, room_of
 from headroom.jmt.stations_in import add_station, drops
 from headroom.jmt.walk_in import Exits, Graph, Spot, Target, Walk
 from headroom.jmt.xml_tree import parse_file
-from headroom.simulation import Model, Network, Program, Station
+from headroom.simulation import Distribution, Model, Network, Program, Station
 from headroom.simulation.model import DEFAULT_COMPLETIONS
 from headroom.simulation.network import LEAVE, Weight
 
@@ -188,7 +188,7 @@ class _Reading:
             case "shortest_queue" | "two_choices":
                 weigh: Callable[[Target, float], Weight] = self._queue_of(walk, exits)
             case "round_robin":
-                self._refuse_shared_turn(walk, spot, exits)
+                self._refuse_shared_turn(spot, exits)
                 weigh = _nothing
             case _:
                 weigh = _share
@@ -209,7 +209,7 @@ class _Reading:
         by_spot = {spot: one for (spot, _), one in zip(exits.targets, stations, strict=True)}
         return lambda target, _share: by_spot[target]
 
-    def _refuse_shared_turn(self, walk: Walk, spot: Spot, exits: Exits) -> None:
+    def _refuse_shared_turn(self, spot: Spot, exits: Exits) -> None:
         if spot in self._round_robins:
             raise exits.place.error(
                 f"jobs that started in different classes take turns at {spot.node!r} in class "
@@ -217,7 +217,6 @@ class _Reading:
                 cure="route by probabilities where classes are switched",
             )
         self._round_robins.add(spot)
-        del walk
 
     def _steps(self, walk: Walk, spot: Spot, program: Program) -> None:
         node = walk.node(spot)
@@ -234,7 +233,7 @@ class _Reading:
             elif spot.phase == "at" and node.kind == "fork":
                 self._fork(walk, spot, program)
 
-    def _law(self, node: str, class_name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    def _law(self, node: str, class_name: str) -> Distribution:
         strategy = self.document.nodes[node].of_class("ServiceStrategy", class_name)
         what = f"the service time of class {class_name!r} at node {node!r}"
         if strategy is None:

@@ -20,6 +20,9 @@ _KNOWN = frozenset(
 )  # fmt: skip
 
 
+_KINDS = frozenset({"queue", "delay", "router"})
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """A region: its nodes, and the room in it for all classes together or for each."""
@@ -86,10 +89,10 @@ def _region(document: Document, element: Element) -> Region:
             )
     nodes = tuple(child.attribute("nodeName") for child in element.all("regionNode"))
     for node in nodes:
-        if node not in document.nodes or document.nodes[node].kind not in {"queue", "delay"}:
+        if node not in document.nodes or document.nodes[node].kind not in _KINDS:
             raise element.place.error(
-                f"region {name!r} holds {node!r}, which is no queue or delay of the model",
-                cure="keep queues and delays alone in the region",
+                f"region {name!r} holds {node!r}, which is no queue, delay or router of the model",
+                cure="keep queues, delays and routers alone in the region",
             )
     _refuse_weights(element, name)
     totals = [_limit(child, "maxJobs") for child in element.all("globalConstraint")]
@@ -100,7 +103,10 @@ def _region(document: Document, element: Element) -> Region:
             f"region {name!r} limits all classes together and some by themselves",
             cure="keep one of the two limits",
         )
-    is_dropping = _is_dropping(document, element, name, is_limited=total is not None or by_class)
+    if len(document.classes) == 1 and by_class:
+        total, by_class = next(iter(by_class.values())), {}
+    limited = list(document.classes) if total is not None else list(by_class)
+    is_dropping = _is_dropping(document, element, name, limited)
     region = Region(name, nodes, total, by_class, is_dropping, element.place)
     _refuse_unlike_a_pool(document, region)
     return region
@@ -155,21 +161,20 @@ def _refuse_weights(element: Element, name: str) -> None:
             )
 
 
-def _is_dropping(document: Document, element: Element, name: str, *, is_limited: object) -> bool:
-    if not is_limited:
-        return False
+def _is_dropping(document: Document, element: Element, name: str, limited: list[str]) -> bool:
     rules = {one.name: one.customers is None for one in document.classes.values()}
     given = list(element.all("dropRules"))
     if given:
         rules = dict.fromkeys(rules, False)
     for child in given:
         rules[child.attributes.get("jobClass", "")] = child.attribute("dropThisClass") == "true"
-    if len(set(rules.values())) > 1:
+    found = {rules[one] for one in limited}
+    if len(found) > 1:
         raise element.place.error(
             f"region {name!r} drops jobs of some classes and lets those of others wait",
             cure="choose one rule for all classes",
         )
-    return any(rules.values())
+    return True in found
 
 
 def _refuse_unlike_a_pool(document: Document, region: Region) -> None:

@@ -255,5 +255,3 @@ def _values(element: Element) -> set[str]:
         if one.tag == "value":
             found.add(one.text.strip().lower())
     return found
-
-

@@ -25,7 +25,8 @@ MOST_SPOTS = 100_000
 class Spot:
     """A node for jobs of a class: at it, leaving a class switch or the start, or on the way in.
 
-    `leaves` and `enters` name the pools that are given back and taken on the way.
+    `leaves` and `enters` name the pools that are given back and taken on the way; where the way
+    is the last, nothing follows it.
     """
 
     node: str
@@ -33,6 +34,7 @@ class Spot:
     phase: Literal["start", "at", "out", "way"] = "at"
     leaves: str = ""
     enters: str = ""
+    is_last: bool = False
 
 
 Target: TypeAlias = Spot | None
@@ -93,7 +95,10 @@ class Walk:
     def in_arms(self) -> set[str]:
         """Return the nodes that are visited between a fork and its join."""
         return {
-            spot.node for forked in self._forks.values() for arm in forked.arms for spot in arm.exits
+            spot.node
+            for forked in self._forks.values()
+            for arm in forked.arms
+            for spot in arm.exits
         }
 
     def forked(self, spot: Spot) -> Forked:
@@ -149,8 +154,8 @@ class Walk:
     def _exits(self, spot: Spot, joins: set[str] | None) -> Exits:
         node = self.node(spot)
         if spot.phase == "way":
-            after = None if node.name == "" else replace(spot, phase="at", leaves="", enters="")
-            return Exits("probability", ((after, 1.0),), node.place)
+            after = replace(spot, phase="at", leaves="", enters="")
+            return Exits("probability", ((None if spot.is_last else after, 1.0),), node.place)
         if node.kind == "switch" and spot.phase == "at":
             return self._switched(spot, node, joins)
         source = node
@@ -193,16 +198,18 @@ class Walk:
         ends = self._ends(spot, node, joins)
         there = "" if ends else self._pool(node.name, spot.class_name)
         here = self._pool(spot.node, spot.class_name) if spot.phase == "at" else ""
-        target = None if ends else Spot(node.name, spot.class_name)
         if here == there:
-            return target
-        name = spot.node if ends else node.name
+            return None if ends else Spot(node.name, spot.class_name)
         if ends:
-            return Spot(name, spot.class_name, "way", leaves=here)
-        return Spot(name, spot.class_name, "way", leaves=here, enters=there)
+            return Spot(spot.node, spot.class_name, "way", leaves=here, is_last=True)
+        return Spot(node.name, spot.class_name, "way", leaves=here, enters=there)
 
     def _ends(self, spot: Spot, node: JmtNode, joins: set[str] | None) -> bool:
-        is_home = node is self.home and spot.class_name == self.job.name and self.thinks_or_queues
+        is_home = (
+            node is self.home
+            and spot.class_name == self.job.name
+            and self.job.customers is not None
+        )
         if joins is not None:
             if node.kind == "join":
                 joins.add(node.name)
@@ -223,11 +230,6 @@ class Walk:
                 cure="route it elsewhere",
             )
         return node.kind == "sink" or is_home
-
-    @property
-    def thinks_or_queues(self) -> bool:
-        """Whether jobs of the class come back to where they start: closed classes do."""
-        return self.job.customers is not None
 
     def _pool(self, node: str, class_name: str) -> str:
         region = self._regions.get(node)

@@ -1,0 +1,180 @@
+"""Laws of Headroom, written as JMT's distributions: times in seconds, rates in 1/s."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from headroom.simulation import ArrivalProcess, Distribution, SimulationError
+
+Matrix: TypeAlias = list[list[float]]
+Chain: TypeAlias = list[tuple[float, float]]
+"""Rate of each phase, and the probability that the next one follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class JmtLaw:
+    """A distribution of JMT: its class, its name in the dialogs, and its parameters in order."""
+
+    java_class: str
+    name: str
+    parameter_class: str
+    parameters: tuple[tuple[str, float | int | Matrix], ...]
+
+
+def jmt_law(law: Distribution, factor: float, location: str) -> JmtLaw:
+    """Return `law` times `factor` as a distribution of JMT.
+
+    Raises
+    ------
+    SimulationError
+        JMT has no such distribution.
+    """
+    parameters: dict[str, Any] = dict(law.parameters)
+    match law.kind:
+        case "scaled":
+            return jmt_law(parameters["law"], factor * parameters["factor"], location)
+        case "constant":
+            return _law("DeterministicDistr", "Deterministic", t=parameters["value"] * factor)
+        case "uniform" if parameters["low"] < parameters["high"]:
+            bounds = {"min": parameters["low"] * factor, "max": parameters["high"] * factor}
+            return _law("Uniform", "Uniform", **bounds)
+        case "uniform":
+            return _law("DeterministicDistr", "Deterministic", t=parameters["low"] * factor)
+        case "exponential":
+            return _law("Exponential", "Exponential", **{"lambda": 1 / (law.mean * factor)})
+        case "erlang":
+            stages = parameters["stages"]
+            return _law("Erlang", "Erlang", alpha=stages / (law.mean * factor), r=stages)
+        case "gamma":
+            return _law("GammaDistr", "Gamma", alpha=1 / law.c2, beta=law.mean * factor * law.c2)
+        case "lognormal":
+            variance = math.log1p(law.c2)
+            mu = math.log(law.mean * factor) - variance / 2
+            return _law("Lognormal", "Lognormal", mu=mu, sigma=math.sqrt(variance))
+        case "weibull":
+            scale, shape = parameters["scale"] * factor, parameters["shape"]
+            return _law("Weibull", "Weibull", alpha=scale, r=shape)
+        case "pareto":
+            return _law("Pareto", "Pareto", alpha=parameters["shape"], k=parameters["low"] * factor)
+        case "normal":
+            mean, deviation = parameters["mean"] * factor, parameters["deviation"] * factor
+            return _law("Normal", "Normal", mean=mean, standardDeviation=deviation)
+        case "hyperexponential" if law.c2 < math.inf:
+            return _hyperexponential(law, factor)
+    return _phases(law, factor, location)
+
+
+def jmt_arrivals(process: ArrivalProcess, factor: float, location: str) -> JmtLaw:
+    """Return an arrival process whose time unit is `factor` seconds: an MMPP of two states."""
+    parameters: dict[str, Any] = dict(process.parameters)
+    if process.kind != "mmpp" or len(parameters["rates"]) != 2:  # noqa: PLR2004 - two states
+        raise SimulationError(
+            f"{location}: JMT has no {process}",
+            cure="write independent interarrival times, or an mmpp of two states",
+        )
+    (first, second), switches = parameters["rates"], parameters["switch_rates"]
+    rates = {
+        "lambda0": first,
+        "lambda1": second,
+        "sigma0": switches[0][1],
+        "sigma1": switches[1][0],
+    }
+    if min(rates.values()) <= 0:
+        raise SimulationError(
+            f"{location}: an mmpp of JMT has a rate above 0 in both states",
+            cure="give the silent state a small rate",
+        )
+    scaled = {name: rate / factor for name, rate in rates.items()}
+    return _law("MMPP2Distr", "Burst (MMPP2)", **scaled)
+
+
+def _law(java_class: str, name: str, **parameters: float | int | Matrix) -> JmtLaw:
+    pair = java_class.removesuffix("Distr") + "Par"
+    if java_class in {"DeterministicDistr", "GammaDistr"}:
+        pair = java_class + "Par"
+    return JmtLaw(java_class, name, pair, tuple(parameters.items()))
+
+
+def _hyperexponential(law: Distribution, factor: float) -> JmtLaw:
+    """Two branches with balanced means, as the kernel draws them."""
+    share = (1 + math.sqrt((law.c2 - 1) / (law.c2 + 1))) / 2
+    mean = law.mean * factor
+    rates = {"lambda1": 2 * share / mean, "lambda2": 2 * (1 - share) / mean}
+    return _law("HyperExp", "Hyperexponential", p=share, **rates)
+
+
+def _phases(law: Distribution, factor: float, location: str) -> JmtLaw:
+    """Return a law made of exponential phases."""
+    parameters: dict[str, Any] = dict(law.parameters)
+    laws, weights = [law], [1.0]
+    if law.kind == "mixture":
+        total = math.fsum(parameters["weights"])
+        kept = [(one, weight / total) for one, weight in
+                zip(parameters["laws"], parameters["weights"], strict=True) if weight > 0]  # fmt: skip
+        laws, weights = [one for one, _ in kept], [weight for _, weight in kept]
+    chains = [_chain(one, factor) for one in laws]
+    found = [chain for chain in chains if chain]
+    if len(found) < len(chains):
+        raise SimulationError(
+            f"{location}: JMT has no {law}",
+            cure="choose exponential, deterministic, erlang, gamma, hyperexponential, lognormal, "
+            "normal, pareto, uniform, weibull, coxian, or mixtures and sums of exponentials",
+        )
+    lengths = [len(chain) for chain in found]
+    if lengths == [1, 1]:
+        rates = {"lambda1": found[0][0][0], "lambda2": found[1][0][0]}
+        return _law("HyperExp", "Hyperexponential", p=weights[0], **rates)
+    if lengths == [2]:
+        (first, onward), (second, _) = found[0]
+        rates = {"lambda0": first, "lambda1": second}
+        return _law("CoxianDistr", "Coxian", **rates, phi0=1 - onward)
+    return _phase_type(found, weights)
+
+
+def _chain(law: Distribution, factor: float) -> Chain:
+    """Return the phases of a law that passes through them in order; none where it has no such."""
+    parameters: dict[str, Any] = dict(law.parameters)
+    match law.kind:
+        case "scaled":
+            return _chain(parameters["law"], factor * parameters["factor"])
+        case "exponential":
+            return [(1 / (law.mean * factor), 0.0)]
+        case "erlang":
+            stages = parameters["stages"]
+            rate = stages / (law.mean * factor)
+            return [(rate, 1.0)] * (stages - 1) + [(rate, 0.0)]
+        case "coxian":
+            onward = (*parameters["onward"], 0.0)
+            return [(1 / (mean * factor), share)
+                    for mean, share in zip(parameters["means"], onward, strict=True)]  # fmt: skip
+        case "sum":
+            return _sum(parameters["laws"], factor)
+    return []
+
+
+def _sum(laws: Sequence[Distribution], factor: float) -> Chain:
+    found: Chain = []
+    for law in laws:
+        part = _chain(law, factor)
+        if not part or any(share < 1 for _, share in part[:-1]):
+            return []
+        found = [*((rate, 1.0) for rate, _ in found), *part]
+    return found
+
+
+def _phase_type(chains: Sequence[Chain], weights: Sequence[float]) -> JmtLaw:
+    """Return chains side by side, each entered with its weight, as one phase-type law."""
+    count = sum(len(chain) for chain in chains)
+    alpha, rates = [0.0] * count, [[0.0] * count for _ in range(count)]
+    place = 0
+    for chain, weight in zip(chains, weights, strict=True):
+        alpha[place] = weight
+        for rate, share in chain:
+            rates[place][place] = -rate
+            if share > 0:
+                rates[place][place + 1] = rate * share
+            place += 1
+    return JmtLaw(
+        "PhaseTypeDistr", "Phase-Type", "PhaseTypePar", (("alpha", [alpha]), ("T", rates))
+    )
