@@ -16,7 +16,7 @@ from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
 from headroom.experiment import registry
-from headroom.experiment.system import HasModel, Parameter, System, Traceable, Value
+from headroom.experiment.system import HasModel, Parameter, System, Traceable, Value, WritesJsimg
 from headroom.quantities import format_with_unit
 from headroom.report.model_picture import draw_model, list_model
 
@@ -27,7 +27,8 @@ _MOST_EVENTS = 10_000_000
 Name: TypeAlias = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL", help="A registered model, or a model file.py (or file.py:function)."
+        metavar="MODEL",
+        help="A registered model, a model file.py (or file.py:function), or a file.jsimg of JMT.",
     ),
 ]
 Settings: TypeAlias = Annotated[
@@ -158,6 +159,21 @@ def trace(
         raise StudyError(f"the system of {model!r} writes no traces", cure="name a model")
     count = system.write_trace(config, seed=seed, event_count=events, path=output)
     typer.echo(f"{output}: {count:,} events; open it in https://ui.perfetto.dev")
+
+
+@app.command("jsimg")
+def jsimg(
+    model: Name,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    settings: Settings = None,
+) -> None:
+    """Write a model as a file that JMT's JSIMgraph opens; see docs/guides/bring-your-model.md."""
+    system, config = _configured(model, settings)
+    if not isinstance(system, WritesJsimg):
+        raise StudyError(f"the system of {model!r} writes no files of JMT", cure="name a model")
+    system.write_jsimg(config, output)
+    typer.echo(output)
 
 
 def _system(name: str) -> System:

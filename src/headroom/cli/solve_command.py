@@ -3,13 +3,14 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
+from headroom.cli.subjects import model_setup
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment import registry
 from headroom.experiment.changes import Change, parse_change
@@ -31,7 +32,8 @@ def solve(
         str,
         typer.Argument(
             metavar="MODEL|STUDY",
-            help="A registered model, a model file.py (or file.py:function), or a study.",
+            help="A registered model, a model file.py (or file.py:function), a file.jsimg of "
+            "JMT, or a study.",
         ),
     ],
     *,
@@ -62,12 +64,8 @@ def solve(
 
 
 def _of_model(name: str, axes: Sequence[Axis]) -> Iterator[SolvedPoint]:
-    file, sign, function = name.partition(":")
-    setup: dict[str, Any] = {"model": name}
-    if file.endswith(".py"):
-        setup = {"file": file, **({"function": function} if sign else {})}
     kind = registry.find_system("model")
-    system = kind.load(msgspec.convert(setup, kind.setup_type), base=Path.cwd())
+    system = kind.load(msgspec.convert(model_setup(name), kind.setup_type), base=Path.cwd())
     declared = system.parameters()
     _check_names(axes, declared)
     defaults = {one.name: one.default for one in declared if one.default is not None}

@@ -21,6 +21,9 @@ from headroom.experiment.system import Column, Parameter, Value
 from headroom.sizing.evaluate import Subject
 from headroom.sizing.space import parse_value
 
+JMT_SUFFIXES = frozenset({".jsimg", ".jsimgw", ".jsimw", ".jsim"})
+"""How files of JMT end; other files that hold a model are Python."""
+
 
 def is_study(name: str) -> bool:
     """Return whether a name is that of a study, not of a model."""
@@ -40,7 +43,7 @@ def find_subject(
             f"--experiment {experiment!r} belongs to a study, and {name!r} is a model",
             cure="leave it out, or name the folder of a study",
         )
-    setup: dict[str, Any] = _model_setup(name)
+    setup: dict[str, Any] = model_setup(name)
     if completions is not None:
         setup["completions"] = completions
     kind = registry.find_system("model")
@@ -50,8 +53,17 @@ def find_subject(
     return subject, Path("results")
 
 
-def _model_setup(name: str) -> dict[str, Any]:
+def model_setup(name: str) -> dict[str, Any]:
+    """Return the `[experiment.system]` of what the user calls MODEL.
+
+    Examples
+    --------
+    >>> model_setup("shop.py:build"), model_setup("shop.jsimg"), model_setup("mm1")
+    ({'file': 'shop.py', 'function': 'build'}, {'file': 'shop.jsimg'}, {'model': 'mm1'})
+    """
     file, sign, function = name.partition(":")
+    if Path(name).suffix.lower() in JMT_SUFFIXES:
+        return {"file": name}
     if file.endswith(".py"):
         return {"file": file, **({"function": function} if sign else {})}
     return {"model": name}

@@ -250,6 +250,15 @@ class HasModel(Protocol):
 
 
 @runtime_checkable
+class Sampled(Protocol):
+    """A system that can tell how a run goes over time; optional for a `System`."""
+
+    def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
+        """Run one replication that keeps `Run.samples`, `every_s` (s) apart or a multiple of it."""
+        ...
+
+
+@runtime_checkable
 class Traceable(Protocol):
     """A system that can write down every event of a run; optional for a `System`."""
 
@@ -257,6 +266,15 @@ class Traceable(Protocol):
         self, config: Mapping[str, Value], *, seed: int, event_count: int, path: Path
     ) -> int:
         """Write at most `event_count` events of one run; return how many there are in the file."""
+        ...
+
+
+@runtime_checkable
+class WritesJsimg(Protocol):
+    """A system that can write its model as a file of JMT; optional for a `System`."""
+
+    def write_jsimg(self, config: Mapping[str, Value], path: Path) -> None:
+        """Write the model of `config` as a file that JSIMgraph opens."""
         ...
 
 

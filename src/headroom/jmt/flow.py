@@ -105,7 +105,7 @@ class _Compiler:
             )
         return Site(kind, node.location, name, targets=[(then, 1.0)], inside=self._fork)
 
-    def _node(self, node: Node, then: Site | None, depth: int) -> Site | None:
+    def _node(self, node: Node, then: Site | None, depth: int) -> Site | None:  # noqa: PLR0911 - a line for each kind of step
         match node:
             case Use():
                 return self._use(node, then)

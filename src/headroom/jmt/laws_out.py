@@ -1,13 +1,14 @@
 """Laws of Headroom, written as JMT's distributions: times in seconds, rates in 1/s."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from headroom.simulation import ArrivalProcess, Distribution, SimulationError
 
 Matrix: TypeAlias = list[list[float]]
+Given: TypeAlias = Mapping[str, Any]
 Chain: TypeAlias = list[tuple[float, float]]
 """Rate of each phase, and the probability that the next one follows."""
 
@@ -31,38 +32,52 @@ def jmt_law(law: Distribution, factor: float, location: str) -> JmtLaw:
         JMT has no such distribution.
     """
     parameters: dict[str, Any] = dict(law.parameters)
-    match law.kind:
-        case "scaled":
-            return jmt_law(parameters["law"], factor * parameters["factor"], location)
-        case "constant":
-            return _law("DeterministicDistr", "Deterministic", t=parameters["value"] * factor)
-        case "uniform" if parameters["low"] < parameters["high"]:
-            bounds = {"min": parameters["low"] * factor, "max": parameters["high"] * factor}
-            return _law("Uniform", "Uniform", **bounds)
-        case "uniform":
-            return _law("DeterministicDistr", "Deterministic", t=parameters["low"] * factor)
-        case "exponential":
-            return _law("Exponential", "Exponential", **{"lambda": 1 / (law.mean * factor)})
-        case "erlang":
-            stages = parameters["stages"]
-            return _law("Erlang", "Erlang", alpha=stages / (law.mean * factor), r=stages)
-        case "gamma":
-            return _law("GammaDistr", "Gamma", alpha=1 / law.c2, beta=law.mean * factor * law.c2)
-        case "lognormal":
-            variance = math.log1p(law.c2)
-            mu = math.log(law.mean * factor) - variance / 2
-            return _law("Lognormal", "Lognormal", mu=mu, sigma=math.sqrt(variance))
-        case "weibull":
-            scale, shape = parameters["scale"] * factor, parameters["shape"]
-            return _law("Weibull", "Weibull", alpha=scale, r=shape)
-        case "pareto":
-            return _law("Pareto", "Pareto", alpha=parameters["shape"], k=parameters["low"] * factor)
-        case "normal":
-            mean, deviation = parameters["mean"] * factor, parameters["deviation"] * factor
-            return _law("Normal", "Normal", mean=mean, standardDeviation=deviation)
-        case "hyperexponential" if law.c2 < math.inf:
-            return _hyperexponential(law, factor)
+    if law.kind == "scaled":
+        return jmt_law(parameters["law"], factor * parameters["factor"], location)
+    if law.kind in _PLAIN:
+        java_class, name, convert = _PLAIN[law.kind]
+        return _law(java_class, name, **convert(law, parameters, factor))
     return _phases(law, factor, location)
+
+
+def _lognormal(law: Distribution, _given: Given, factor: float) -> dict[str, float]:
+    variance = math.log1p(law.c2)
+    return {"mu": math.log(law.mean * factor) - variance / 2, "sigma": math.sqrt(variance)}
+
+
+def _uniform(_law: Distribution, given: Given, factor: float) -> dict[str, float]:
+    # JMT asks for bounds that differ.
+    high = max(given["high"], math.nextafter(given["low"], math.inf))
+    return {"min": given["low"] * factor, "max": high * factor}
+
+
+def _hyperexponential(law: Distribution, _given: Given, factor: float) -> dict[str, float]:
+    """Two branches with balanced means, as the kernel draws them."""
+    share = (1 + math.sqrt((law.c2 - 1) / (law.c2 + 1))) / 2
+    mean = law.mean * factor
+    return {"p": share, "lambda1": 2 * share / mean, "lambda2": 2 * (1 - share) / mean}
+
+
+# Kind -> the class of JMT, its name, and its parameters.
+_PLAIN: Mapping[str, tuple[str, str, Callable[[Distribution, Given, float], dict[str, float]]]] = {
+    "constant": ("DeterministicDistr", "Deterministic",
+                 lambda law, _given, factor: {"t": law.mean * factor}),
+    "uniform": ("Uniform", "Uniform", _uniform),
+    "exponential": ("Exponential", "Exponential",
+                    lambda law, _given, factor: {"lambda": 1 / (law.mean * factor)}),
+    "erlang": ("Erlang", "Erlang", lambda law, given, factor: {
+        "alpha": given["stages"] / (law.mean * factor), "r": given["stages"]}),
+    "gamma": ("GammaDistr", "Gamma", lambda law, _given, factor: {
+        "alpha": 1 / law.c2, "beta": law.mean * factor * law.c2}),
+    "hyperexponential": ("HyperExp", "Hyperexponential", _hyperexponential),
+    "lognormal": ("Lognormal", "Lognormal", _lognormal),
+    "normal": ("Normal", "Normal", lambda _law, given, factor: {
+        "mean": given["mean"] * factor, "standardDeviation": given["deviation"] * factor}),
+    "pareto": ("Pareto", "Pareto", lambda _law, given, factor: {
+        "alpha": given["shape"], "k": given["low"] * factor}),
+    "weibull": ("Weibull", "Weibull", lambda _law, given, factor: {
+        "alpha": given["scale"] * factor, "r": given["shape"]}),
+}  # fmt: skip
 
 
 def jmt_arrivals(process: ArrivalProcess, factor: float, location: str) -> JmtLaw:
@@ -94,14 +109,6 @@ def _law(java_class: str, name: str, **parameters: float | int | Matrix) -> JmtL
     if java_class in {"DeterministicDistr", "GammaDistr"}:
         pair = java_class + "Par"
     return JmtLaw(java_class, name, pair, tuple(parameters.items()))
-
-
-def _hyperexponential(law: Distribution, factor: float) -> JmtLaw:
-    """Two branches with balanced means, as the kernel draws them."""
-    share = (1 + math.sqrt((law.c2 - 1) / (law.c2 + 1))) / 2
-    mean = law.mean * factor
-    rates = {"lambda1": 2 * share / mean, "lambda2": 2 * (1 - share) / mean}
-    return _law("HyperExp", "Hyperexponential", p=share, **rates)
 
 
 def _phases(law: Distribution, factor: float, location: str) -> JmtLaw:

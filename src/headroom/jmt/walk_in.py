@@ -78,7 +78,8 @@ class Walk:
         self._count = 0
         self.home = self._home()
         self.thinks = job.customers is not None and self.home.kind == "delay"
-        self.graph = self._explored(self._start(), None)
+        start = self._start()
+        self.graph = self._folded(self._explored(start, None))
 
     def nodes(self) -> dict[str, list[str]]:
         """Return node -> the classes in which the walk visits it, in order of discovery."""
@@ -150,6 +151,58 @@ class Walk:
             exits[spot] = self._exits(spot, joins)
             waiting.extend(target for target, _ in exits[spot].targets if target is not None)
         return Graph(start, exits)
+
+    def _folded(self, graph: Graph) -> Graph:
+        """Return the graph without spots at which nothing happens but chance.
+
+        Spots in the walk's own class come before those in others, so that jobs which are at a
+        station at the start are in their own class there.
+        """
+        exits = {spot: self._fold(spot, graph.exits) for spot in graph.exits}
+        start = graph.start
+        if start is not None and self._is_empty(start) and len(exits[start].targets) == 1:
+            start = exits[start].targets[0][0]
+        reached: list[Spot] = [] if start is None else [start]
+        known = set(reached)
+        for spot in reached:
+            new = [one for one, _ in exits[spot].targets if one is not None and one not in known]
+            reached += new
+            known.update(new)
+        own = [spot for spot in reached[1:] if spot.class_name == self.job.name]
+        others = [spot for spot in reached[1:] if spot.class_name != self.job.name]
+        return Graph(start, {spot: exits[spot] for spot in [*reached[:1], *own, *others]})
+
+    def _fold(self, spot: Spot, exits: Mapping[Spot, Exits]) -> Exits:
+        """Return where a job goes from a spot, passing through those at which nothing happens."""
+        own = exits[spot]
+        found: dict[Target, float] = {}
+        waiting = [(target, share, 0) for target, share in reversed(own.targets)]
+        while waiting:
+            target, share, depth = waiting.pop()
+            is_passed = target is not None and self._is_passed(target, own, exits)
+            if target is None or not is_passed or target == spot:
+                if target in found and own.policy != "probability":
+                    return own
+                found[target] = found.get(target, 0.0) + share
+            elif depth > len(exits) or len(waiting) > MOST_SPOTS:
+                return own
+            else:
+                waiting += [(one, share * part, depth + 1)
+                            for one, part in reversed(exits[target].targets)]  # fmt: skip
+        return replace(own, targets=tuple(found.items()))
+
+    def _is_passed(self, target: Spot, own: Exits, exits: Mapping[Spot, Exits]) -> bool:
+        then = exits[target]
+        is_chance = own.policy == "probability" and then.policy == "probability"
+        return self._is_empty(target) and (is_chance or len(then.targets) == 1)
+
+    def _is_empty(self, spot: Spot) -> bool:
+        """Return whether nothing happens at a spot."""
+        if spot.phase == "way":
+            return False
+        if spot.phase == "out":
+            return len({one.priority for one in self.document.classes.values()}) == 1
+        return spot.phase == "start" or self.node(spot).kind in {"router", "switch"}
 
     def _exits(self, spot: Spot, joins: set[str] | None) -> Exits:
         node = self.node(spot)
@@ -240,7 +293,7 @@ class Walk:
         arms = []
         for name, count in _branches(node, spot.class_name):
             start = self._arrival(spot, self.document.nodes[name], joins)
-            arms += [self._explored(start, joins)] * count
+            arms += [self._folded(self._explored(start, joins))] * count
         if len(joins) != 1 or not arms:
             met = ", ".join(map(repr, sorted(joins))) or "no join"
             raise node.place.error(

@@ -5,6 +5,7 @@ Invariant: nothing is computed here; each number of the run is a number of the s
 
 from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run, Series
 from headroom.simulation import SimulationResult, Table
+from headroom.systems.model.sampling import samples_of
 
 
 def run_of(result: SimulationResult) -> Run:
@@ -53,6 +54,7 @@ def run_of(result: SimulationResult) -> Run:
         counters={name: n for name, n in result.counters.items() if name != "processor_s"},
         holds=dict(result.holds),
         nested=dict(result.nested),
+        samples=samples_of(result),
     )
 
 

@@ -130,6 +130,8 @@ def _checked_default(
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return ``file:line`` of a function's first line."""
+    """Return ``file:line`` of a function's first line, or what it says of its place itself."""
+    if (place := getattr(function, "place", None)) is not None:
+        return str(place)
     code = function.__code__
     return f"{code.co_filename}:{code.co_firstlineno}"

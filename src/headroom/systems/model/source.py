@@ -23,7 +23,7 @@ from headroom.systems.model.parameters import place_of
 
 GROUP = "headroom.models"
 
-_PLACED = re.compile(r"\S+\.py:\d+: ")
+_PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
 """A message that begins with its place: the builder knows the line of each step."""
 
 
@@ -85,7 +85,7 @@ def built_model(function: Callable[..., Any], config: Mapping[str, Value]) -> Mo
     try:
         model = function(**config)
     except (Exception, SystemExit) as error:
-        raise _of_user_code(error, function.__code__.co_filename) from error
+        raise _of_user_code(error, place_of(function).rpartition(":")[0]) from error
     if not isinstance(model, Model):
         raise StudyError(
             f"{place_of(function)}: {function.__name__}() returned {type(model).__name__}, "

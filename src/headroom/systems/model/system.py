@@ -13,6 +13,7 @@ from headroom.errors import StudyError
 from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
+from headroom.jmt import write_jsimg
 from headroom.simulation import Model, simulate
 from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.model import SECONDS_PER_UNIT
@@ -20,8 +21,10 @@ from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.forecast import forecast_of
+from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.parameters import parameters_of
+from headroom.systems.model.sampling import check_size
 from headroom.systems.model.source import (
     built_model,
     function_of_file,
@@ -35,7 +38,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """`[experiment.system]` of a simulation model: `file` with `function`, or `model`."""
 
     file: str = ""
-    """Python file, relative to the study's folder."""
+    """Python file or file of JMT (.jsimg), relative to the study's folder."""
     function: str = ""
     """Function of that file that returns the model; empty: `build`."""
     model: str = ""
@@ -44,6 +47,9 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Completions after which a run ends, instead of the model's own stopping rule."""
     time_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Simulated time (s) after which a run ends, instead of the model's own stopping rule."""
+    sample_every_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Simulated time (s) between two values of the time series that the first replication of each
+    point keeps; the report draws them. Where they would be too many, a multiple of it."""
     time_limit_s: Annotated[float, msgspec.Meta(gt=0, le=1e7)] | None = None
     """Wall time (s) that one replication may take; after it, it is ended and counts as failed."""
 
@@ -76,6 +82,9 @@ class ModelSystem:
         if not isinstance(setup, ModelSetup):
             raise TypeError(f"a ModelSetup is needed, not {type(setup).__name__}")
         _check(setup)
+        if is_jmt_file(setup.file):
+            read = jmt_file(base / setup.file)
+            return cls(setup, read, parameters_of_file(read))
         if setup.file:
             function = function_of_file(base / setup.file, setup.function or "build")
         else:
@@ -91,13 +100,16 @@ class ModelSystem:
         return metrics_of(self._model(config))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return a hash of the model as data, how long it runs, and the kernel's version."""
-        content = [
+        """Return a hash of the model as data, how long it runs and what it keeps, and the kernel's
+        version."""
+        content: list[object] = [
             hashlib.sha256(model_as_data(self.function, self._model(config))).hexdigest(),
             self.setup.completions,
             self.setup.time_s,
             _core.__version__,
         ]
+        if self.setup.sample_every_s is not None:
+            content.append(self.setup.sample_every_s)
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
     def prepare(self) -> Mapping[str, float]:
@@ -106,7 +118,11 @@ class ModelSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the model of `config` once."""
-        return self._simulated(self._model(config), seed)
+        return self._simulated(self._model(config), seed, every_s=self.setup.sample_every_s)
+
+    def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
+        """Simulate the model of `config` once and keep how it went over time."""
+        return self._simulated(self._model(config), seed, every_s=every_s)
 
     def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
         """Raise `StudyError` where the model of `config` cannot be changed so."""
@@ -145,10 +161,22 @@ class ModelSystem:
         write_trace(path, trace, model.to_data())
         return int(trace.time_s.size)
 
-    def _simulated(self, model: Model, seed: int) -> Run:
+    def write_jsimg(self, config: Mapping[str, Value], path: Path) -> None:
+        """Write the model of `config` as a file that JSIMgraph opens."""
+        write_jsimg(self._model(config), path)
+
+    def _simulated(self, model: Model, seed: int, *, every_s: float | None = None) -> Run:
+        unit_s = SECONDS_PER_UNIT[model.time_unit]
         time_s = self.setup.time_s
-        time = None if time_s is None else time_s / SECONDS_PER_UNIT[model.time_unit]
-        result = simulate(model, seed=seed, completions=self.setup.completions, time=time)
+        if every_s is not None:
+            check_size(model, every_s=every_s, time_s=time_s)
+        result = simulate(
+            model,
+            seed=seed,
+            completions=self.setup.completions,
+            time=None if time_s is None else time_s / unit_s,
+            sample_every=None if every_s is None else every_s / unit_s,
+        )
         return run_of(result)
 
     def _model(self, config: Mapping[str, Value]) -> Model:
@@ -178,6 +206,11 @@ def _check(setup: ModelSetup) -> None:
         raise StudyError(
             f"function = {setup.function!r} belongs to a file, but a registered model is named",
             cure="remove function, or write file = ...",
+        )
+    if setup.function and is_jmt_file(setup.file):
+        raise StudyError(
+            f"function = {setup.function!r} is asked of {setup.file!r}, which is no Python file",
+            cure="remove function",
         )
     if setup.completions is not None and setup.time_s is not None:
         raise StudyError(

@@ -1,0 +1,143 @@
+"""Models of JMT as model functions: a file, and what of it a study may vary.
+
+Invariant: a file varies only what it says itself: populations, arrival rates, servers, tokens.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headroom.errors import StudyError
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import Parameter, Value
+from headroom.jmt import SUFFIXES, read_jsimg
+from headroom.simulation import Model
+from headroom.simulation.arrivals import mmpp
+
+
+@dataclass(frozen=True, slots=True)
+class JmtFile:
+    """A model that was read from a file; calling it gives the model with other numbers.
+
+    Parameters
+    ----------
+    path
+        The file.
+    model
+        What it says.
+    """
+
+    path: Path
+    model: Model
+
+    @property
+    def place(self) -> str:
+        """Where the model stands, for messages."""
+        return f"{self.path}:1"
+
+    def __call__(self, **config: Value) -> Model:
+        """Return the model with the values of `config`; what is left out stays as in the file."""
+        model = self.model.copy()
+        for parameter in parameters_of_file(self):
+            value = config.get(parameter.name, parameter.default)
+            if value is not None and value != parameter.default:
+                model = _with(model, parameter.name, value)
+        return model
+
+
+def is_jmt_file(name: str) -> bool:
+    """Return whether a name is that of a file of JMT.
+
+    Examples
+    --------
+    >>> is_jmt_file("shop.jsimg"), is_jmt_file("shop.py")
+    (True, False)
+    """
+    return name.lower().endswith(SUFFIXES)
+
+
+def jmt_file(path: Path) -> JmtFile:
+    """Return the model of a file of JMT.
+
+    Raises
+    ------
+    StudyError
+        The file is missing.
+    SimulationError
+        The file is wrong, or says what has no counterpart; with its line.
+    """
+    if not path.is_file():
+        near = sorted(one.name for one in path.parent.glob("*") if is_jmt_file(one.name))
+        cure = suggestion(path.name, near) if near else "write it, or correct the name"
+        raise StudyError(f"there is no model file {path}", cure=cure)
+    return JmtFile(path, read_jsimg(path))
+
+
+def parameters_of_file(function: JmtFile) -> tuple[Parameter, ...]:
+    """Return what may be varied: populations, arrival rates, servers, tokens of regions."""
+    model, source = function.model, f"assumed: {function.path.name}"
+    found = []
+    for name, job in model.classes.items():
+        if job.population is not None:
+            found.append(_count(f"class.{name}.population", job.population, source, "jobs"))
+        else:
+            found.append(Parameter(
+                name=f"class.{name}.arrival_rate", type="float", unit="1/s", source=source,
+                default=job.arrival_rate, low=1e-12, description="arrivals of the class",
+            ))  # fmt: skip
+    for name, station in model.stations.items():
+        if station.discipline != "infinite":
+            found.append(_count(f"station.{name}.servers", station.servers, source, "servers"))
+    for name, pool in model.pools.items():
+        found.append(_count(f"pool.{name}.tokens", pool.tokens, source, "jobs in the region"))
+    return tuple(found)
+
+
+def _count(name: str, default: int, source: str, description: str) -> Parameter:
+    return Parameter(
+        name=name, type="int", unit="1", source=source, default=default, low=1,
+        description=description,
+    )  # fmt: skip
+
+
+def _with(model: Model, parameter: str, value: Value) -> Model:
+    name, aspect = parameter.split(".", 1)[1].rsplit(".", 1)
+    return _CHANGES[aspect](model, name, value)
+
+
+def _with_population(model: Model, name: str, population: int) -> Model:
+    job = model.classes[name]
+    placed = sum(jobs for _, jobs in job.placed)
+    if placed > population:
+        raise StudyError(
+            f"{job.location}: class {name!r} starts with {placed} jobs at stations, but is given "
+            f"{population}",
+            cure=f"give it {placed} or more, or remove the preload from the file",
+        )
+    model.classes[name] = replace(job, population=population)
+    return model
+
+
+def _with_arrival_rate(model: Model, name: str, rate: float) -> Model:
+    """Scale the times between arrivals: their shape stays."""
+    job = model.classes[name]
+    factor = rate / job.arrival_rate
+    if job.law is not None:
+        model.classes[name] = replace(job, law=job.law * (1 / factor))
+    elif job.process is not None:
+        parts: dict[str, Any] = dict(job.process.parameters)
+        process = mmpp(
+            rates=[one * factor for one in parts["rates"]],
+            switch_rates=[[one * factor for one in row] for row in parts["switch_rates"]],
+        )
+        model.classes[name] = replace(job, process=process)
+    return model
+
+
+_CHANGES: Mapping[str, Callable[[Model, str, Any], Model]] = {
+    "population": _with_population,
+    "arrival_rate": _with_arrival_rate,
+    "servers": Model.with_servers,
+    "tokens": Model.with_tokens,
+}
