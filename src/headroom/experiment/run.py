@@ -114,6 +114,23 @@ class ResourceTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSamples:
+    """The tables of a run at equal distances in time, for pictures of how it went.
+
+    Parameters
+    ----------
+    times_s
+        Shape (samples,). Times (s) since the start of the run, a multiple of the first one each:
+        the sample before the first stands at time zero, where all is zero.
+    tables
+        At most one table per kind, with the columns that a system thinks worth a picture.
+    """
+
+    times_s: FloatArray
+    tables: tuple[ResourceTable, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One replication of one point.
 
@@ -137,6 +154,8 @@ class Run:
     nested
         Pool name to the other pools whose tokens are acquired while its own are held: the same
         for a pool behind a pool.
+    samples
+        How the run went over time, where the study asks for it; None elsewhere.
 
     Examples
     --------
@@ -154,6 +173,7 @@ class Run:
     faults: tuple[str, ...] = ()
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    samples: TimeSamples | None = None
 
     @property
     def is_sound(self) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from headroom.experiment.run import Histogram, ResourceTable, Run, Series
+from headroom.experiment.run import Histogram, ResourceTable, Run, Series, TimeSamples
 
 _LEVEL = 6
 _DTYPES = {"f": np.dtype("<f8"), "i": np.dtype("<i8")}
@@ -45,6 +45,7 @@ def encode_run(run: Run) -> bytes:
         "faults": list(run.faults),
         "holds": {pool: list(stations) for pool, stations in run.holds.items()},
         "nested": {pool: list(pools) for pool, pools in run.nested.items()},
+        "samples": _pack_samples(run.samples),
     }
     used = {name: value for name, value in fields.items() if value}
     return zlib.compress(msgspec.msgpack.encode(used), _LEVEL)
@@ -76,6 +77,7 @@ def _unpack_run(fields: dict[str, Any]) -> Run:
         faults=tuple(fields.get("faults", [])),
         holds={pool: tuple(names) for pool, names in fields.get("holds", {}).items()},
         nested={pool: tuple(names) for pool, names in fields.get("nested", {}).items()},
+        samples=_unpack_samples(fields.get("samples")),
     )
 
 
@@ -137,6 +139,21 @@ def _unpack_table(packed: list[Any]) -> ResourceTable:
         capacity=_unpack(capacity),
         columns={name: _unpack(column) for name, column in columns.items()},
         maxima={name: _unpack(column) for name, column in maxima.items()},
+    )
+
+
+def _pack_samples(samples: TimeSamples | None) -> list[Any] | None:
+    if samples is None:
+        return None
+    return [_pack(samples.times_s), [_pack_table(table) for table in samples.tables]]
+
+
+def _unpack_samples(packed: list[Any] | None) -> TimeSamples | None:
+    if packed is None:
+        return None
+    times_s, tables = packed
+    return TimeSamples(
+        times_s=_unpack(times_s), tables=tuple(_unpack_table(table) for table in tables)
     )
 
 

@@ -307,6 +307,7 @@ class _Session:
             config=dict(planned.point.config),
             seed=planned.point.seed(self._plan.seed, planned.replication),
             changes=[change.text for change in planned.point.changes],
+            keeps_samples=planned.replication == 0,
         )
 
     def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:

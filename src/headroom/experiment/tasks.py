@@ -5,6 +5,7 @@ class of the system and the set-up that the study file gave.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -45,6 +46,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Value]
     seed: int
     changes: list[str] = []
+    keeps_samples: bool = True
+    """Whether the run keeps how it went over time: one replication of a point is enough."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +91,8 @@ def run_task(system: System, task: Task) -> Result:
     start = perf_counter()
     error, encoded = "", None
     try:
-        encoded = encode_run(_run_of(system, task))
+        run = _run_of(system, task)
+        encoded = encode_run(run if task.keeps_samples else replace(run, samples=None))
     except HeadroomError as known:
         error = str(known)
     except (Exception, SystemExit) as unknown:

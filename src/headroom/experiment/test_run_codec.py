@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from headroom.experiment.run import FloatArray, Histogram, ResourceTable, Run, Series
+from headroom.experiment.run import FloatArray, Histogram, ResourceTable, Run, Series, TimeSamples
 from headroom.experiment.run_codec import UnreadableRunError, decode_run, encode_run
 
 ANY_BITS = st.integers(0, 2**64 - 1).map(lambda bits: np.uint64(bits).view(np.float64).item())
@@ -28,6 +28,15 @@ TABLES = st_numpy.arrays(
 def same_bits(one: npt.ArrayLike, other: npt.ArrayLike) -> bool:
     first, second = np.asarray(one), np.asarray(other)
     return first.shape == second.shape and first.tobytes() == second.tobytes()
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> TimeSamples:
+    """Return samples of one class."""
+    table = ResourceTable(
+        kind="class", names=("users",), capacity=draw(FLOATS), columns={"jobs_s": draw(TABLES)}
+    )
+    return TimeSamples(times_s=draw(FLOATS), tables=(table,))
 
 
 @st.composite
@@ -67,6 +76,7 @@ def runs(draw: st.DrawFn) -> Run:
         faults=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
         holds={"connections": tuple(draw(st.lists(NAMES, max_size=2)))},
         nested={"threads": tuple(draw(st.lists(NAMES, max_size=2)))},
+        samples=draw(st.none() | samples()),
     )
 
 
@@ -93,6 +103,11 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
     assert same_bits(table.capacity, original.capacity)
     assert same_bits(table.columns["busy_s"], original.columns["busy_s"])
     assert same_bits(table.maxima["queue_len"], original.maxima["queue_len"])
+    assert (back.samples is None) == (run.samples is None)
+    if back.samples is not None and run.samples is not None:
+        assert same_bits(back.samples.times_s, run.samples.times_s)
+        (kept,), (taken,) = back.samples.tables, run.samples.tables
+        assert same_bits(kept.columns["jobs_s"], taken.columns["jobs_s"])
 
 
 @given(runs())
@@ -122,6 +137,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         faults=("overload",),
         holds={"p": ("s",)},
         nested={"p": ("q",)},
+        samples=TimeSamples(times_s=np.ones(1), tables=()),
     )
     stored = msgspec.msgpack.decode(zlib.decompress(encode_run(example)))
     assert set(stored) == {field.name for field in fields(Run)}

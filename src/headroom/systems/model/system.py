@@ -100,8 +100,7 @@ class ModelSystem:
         return metrics_of(self._model(config))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return a hash of the model as data, how long it runs and what it keeps, and the kernel's
-        version."""
+        """Return a hash of the model as data, how it runs, and the kernel's version."""
         content: list[object] = [
             hashlib.sha256(model_as_data(self.function, self._model(config))).hexdigest(),
             self.setup.completions,

@@ -1,0 +1,80 @@
+"""How a run went over time: of the kernel's samples those columns and rows that a picture needs.
+
+Invariant: nothing is computed here; columns are cumulative, so leaving rows out makes the distance
+between two samples a multiple of what it was, and loses nothing in between.
+"""
+
+import math
+
+import numpy as np
+
+from headroom.errors import StudyError
+from headroom.experiment.run import ResourceKind, ResourceTable, TimeSamples
+from headroom.simulation import Model, SimulationResult, Table
+from headroom.simulation.model import SECONDS_PER_UNIT
+
+ROWS_AT_MOST = 500
+"""Samples that a run keeps."""
+VALUES_AT_MOST = 200_000
+"""Values of one column that a run keeps: samples times stations, pools and classes."""
+_KERNEL_ROWS = 4096
+_KERNEL_VALUES = 4_000_000
+"""Rows of the kernel, times stations, pools and classes: about a gigabyte with all columns."""
+_COLUMNS: dict[ResourceKind, tuple[str, ...]] = {
+    "station": ("busy_s", "queue_s", "jobs_s", "completion_count"),
+    "pool": ("held_s", "queue_s", "grant_count"),
+    "class": ("jobs_s", "completion_count", "response_s_sum"),
+}
+
+
+def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
+    """Raise `StudyError` where the samples of `model` would not fit into memory.
+
+    Parameters
+    ----------
+    model
+        The model.
+    every_s
+        Distance (s) of the samples.
+    time_s
+        Simulated time (s) after which the run ends, instead of the model's own; None where it ends
+        by completions.
+    """
+    if time_s is None and model.stop_time is not None:
+        time_s = model.stop_time * SECONDS_PER_UNIT[model.time_unit]
+    rows = _KERNEL_ROWS if time_s is None else min(_KERNEL_ROWS, math.ceil(time_s / every_s))
+    places = len(model.stations) + len(model.pools) + len(model.classes)
+    if rows * places > _KERNEL_VALUES:
+        raise StudyError(
+            f"{rows:,} samples of {places:,} stations, pools and classes are too many",
+            cure="end the run by time and take fewer samples, or take none of so large a model",
+        )
+
+
+def samples_of(result: SimulationResult) -> TimeSamples | None:
+    """Return the samples of one simulation, at most `ROWS_AT_MOST`; None where it has none."""
+    taken = result.samples
+    if taken is None:
+        return None
+    tables: dict[ResourceKind, Table] = {
+        "station": taken.stations,
+        "pool": taken.pools,
+        "class": taken.classes,
+    }
+    places = sum(len(table.names) for table in tables.values())
+    most = max(1, min(ROWS_AT_MOST, VALUES_AT_MOST // max(places, 1)))
+    step = max(1, math.ceil(taken.times_s.size / most))
+    kept = np.arange(step - 1, taken.times_s.size, step)
+    return TimeSamples(
+        times_s=taken.times_s[kept],
+        tables=tuple(
+            ResourceTable(
+                kind=kind,
+                names=table.names,
+                capacity=table.capacity,
+                columns={name: table.columns[name][kept] for name in _COLUMNS[kind]},
+            )
+            for kind, table in tables.items()
+            if table.names
+        ),
+    )
