@@ -27,14 +27,16 @@ use super::service::Leaving;
 use super::snapshots::{Samples, Snapshots};
 use super::stations::Station;
 use super::stream;
-use super::tally::{Grid, Requests, Visits};
+use super::tally::{Grid, Requests};
 use super::time::SimTime;
 
 /// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
 /// caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 20;
-/// Resources that are looked at for each completion, in the earliest snapshots.
-const RESOURCES_PER_COMPLETION: u64 = 32;
+/// Resources from which on a model is large: it is not looked at after every completion.
+const LARGE: u64 = 256;
+/// Resources of a large model that are looked at for each completion, in the earliest snapshots.
+const RESOURCES_PER_COMPLETION: u64 = 8;
 /// Steps at one instant after which a model is held to go round in circles, with
 /// [`STEPS_OF_EACH_JOB`] more for each job.
 const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
@@ -86,8 +88,6 @@ pub struct State {
     pub jobs: Jobs,
     /// All stations.
     pub stations: Vec<Station>,
-    /// Visits of each class to each station.
-    pub visits: Grid<Visits>,
     /// All pools.
     pub pools: Vec<Pool>,
     /// Requests of each class to each pool.
@@ -162,9 +162,8 @@ impl<'plan> Engine<'plan> {
                 stations: plan
                     .stations
                     .iter()
-                    .map(|s| Station::new(s, seed))
+                    .map(|s| Station::new(s, seed, class_count))
                     .collect(),
-                visits: Grid::new(plan.stations.len(), class_count),
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
                 classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
@@ -333,10 +332,9 @@ impl<'plan> Engine<'plan> {
                     stations,
                     jobs,
                     now,
-                    visits,
                     ..
                 } = &mut self.state;
-                let next = stations[station as usize].complete(*now, station, slot, jobs, visits);
+                let next = stations[station as usize].complete(*now, slot, jobs);
                 if let Some(next) = next {
                     self.serve(next, station)?;
                 }
@@ -390,11 +388,10 @@ impl<'plan> Engine<'plan> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
-        match own.next_in_line(*now, station, jobs, visits) {
+        match own.next_in_line(*now, jobs) {
             Some(next) => self.serve(next, station),
             None => Ok(()),
         }
@@ -543,8 +540,11 @@ impl<'plan> Engine<'plan> {
 ///
 /// A look costs as much as there are resources, so a large model is looked at less often.
 fn snapshot_scale(plan: &Plan) -> u64 {
-    let resource_count = (plan.stations.len() + plan.pools.len()) * plan.classes.len();
-    (resource_count as u64 / RESOURCES_PER_COMPLETION).next_power_of_two()
+    let resource_count = ((plan.stations.len() + plan.pools.len()) * plan.classes.len()) as u64;
+    if resource_count < LARGE {
+        return 1;
+    }
+    (resource_count / RESOURCES_PER_COMPLETION).next_power_of_two()
 }
 
 /// Return the station that `instruction` uses.

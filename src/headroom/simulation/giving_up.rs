@@ -197,14 +197,12 @@ impl Engine<'_> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
         own.advance(*now);
         own.line.remove(jobs, job);
-        visits
-            .cell(station, jobs[job].class)
+        own.visits(jobs[job].class)
             .leave_queue(*now, jobs[job].since);
         self.abandon(job, station);
     }
@@ -280,15 +278,12 @@ impl Engine<'_> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
         own.advance(*now);
         own.present -= 1;
-        visits
-            .cell(station, jobs[job].class)
-            .abandon(*now, jobs[job].entered);
+        own.visits(jobs[job].class).abandon(*now, jobs[job].entered);
         self.changed.push(station);
     }
 

@@ -66,8 +66,8 @@ fn check_stations(state: &State, plan: &Plan) {
     }
     for (index, station) in plan.stations.iter().enumerate() {
         let name = &station.name;
-        let cells = state.visits.of(index);
-        for ((cell, here), line) in cells.iter().zip(present.of(index)).zip(waiting.of(index)) {
+        let cells = state.stations[index].all_visits();
+        for ((cell, here), line) in cells.zip(present.of(index)).zip(waiting.of(index)) {
             let cell = cell.totals_at(state.now);
             let counted = (cell.present, cell.age);
             assert_eq!(
@@ -88,10 +88,7 @@ fn check_stations(state: &State, plan: &Plan) {
 
 fn check_areas(state: &State, index: usize, name: &str) {
     let station = &state.stations[index];
-    let (totals, sum) = (
-        station.totals_at(state.now),
-        state.visits.total(index, state.now),
-    );
+    let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
     assert_eq!(
         totals.jobs_area,
         sum.response_sum + sum.abandon_sum + sum.age,

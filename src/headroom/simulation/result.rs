@@ -86,8 +86,8 @@ const REQUEST_COLUMNS: Columns = &[
 /// classes, the share of each in each station and pool.
 pub fn row(state: &State) -> Row {
     let mut row = Row::new();
-    for (index, station) in state.stations.iter().enumerate() {
-        row.extend(station_cells(state, index, station));
+    for station in &state.stations {
+        row.extend(station_cells(state, station));
     }
     for (index, pool) in state.pools.iter().enumerate() {
         let (totals, sum) = (pool.totals_at(state.now), state.requests.total(index));
@@ -104,7 +104,7 @@ pub fn row(state: &State) -> Row {
         row.extend(class_cells(state, class));
     }
     if state.classes.len() > 1 {
-        let visits = state.visits.cells().iter();
+        let visits = state.stations.iter().flat_map(Station::all_visits);
         row.extend(visits.flat_map(|cell| visit_cells(cell, state.now)));
         let requests = state.requests.cells().iter();
         row.extend(requests.flat_map(|cell| request_cells(cell, state.now)));
@@ -112,11 +112,8 @@ pub fn row(state: &State) -> Row {
     row
 }
 
-fn station_cells(state: &State, index: usize, station: &Station) -> [u128; STATION_COLUMNS.len()] {
-    let (totals, sum) = (
-        station.totals_at(state.now),
-        state.visits.total(index, state.now),
-    );
+fn station_cells(state: &State, station: &Station) -> [u128; STATION_COLUMNS.len()] {
+    let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
     let reject_count = station.special.as_ref().map_or(0, |s| s.reject_count);
     [
         u128::from(sum.arrival_count),

@@ -80,12 +80,10 @@ impl Engine<'_> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
-        let cell = visits.cell(station, jobs[job].class);
-        own.enter(*now, job, jobs, cell);
+        own.enter(*now, job, jobs);
         jobs.extra_mut(job).remaining = NO_WORK;
         let special = own.special();
         if special.batch.is_none() {
@@ -114,11 +112,9 @@ impl Engine<'_> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
-        let cell = visits.cell(station, jobs[job].class);
-        stations[station as usize].queue(*now, job, jobs, cell);
+        stations[station as usize].queue(*now, job, jobs);
     }
 
     /// Return whose service `job` may interrupt.
@@ -153,7 +149,6 @@ impl Engine<'_> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -163,7 +158,7 @@ impl Engine<'_> {
         extra.remaining = scaled(left, speed);
         jobs[victim].phase = Phase::Waiting;
         jobs[victim].since = *now;
-        visits.cell(station, jobs[victim].class).queue(*now);
+        own.visits(jobs[victim].class).queue(*now);
         own.line.push_interrupted(jobs, victim);
         own.queue_len_max = own.queue_len_max.max(own.line.len());
     }
@@ -328,18 +323,11 @@ impl Engine<'_> {
 
     /// Count a visit as over; the station may have room now.
     pub(super) fn depart(&mut self, left: Leaving) {
-        let State {
-            stations,
-            visits,
-            now,
-            ..
-        } = &mut self.state;
+        let State { stations, now, .. } = &mut self.state;
         let own = &mut stations[left.station as usize];
         own.advance(*now);
         own.present -= 1;
-        visits
-            .cell(left.station, left.class)
-            .complete(*now, left.entered);
+        own.visits(left.class).complete(*now, left.entered);
         self.changed.push(left.station);
     }
 
@@ -384,14 +372,12 @@ impl Engine<'_> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
         own.advance(*now);
         let job = own.line.pop(jobs).expect("somebody waits");
-        visits
-            .cell(station, jobs[job].class)
+        own.visits(jobs[job].class)
             .leave_queue(*now, jobs[job].since);
         job
     }
@@ -449,10 +435,14 @@ impl Engine<'_> {
     pub(super) fn end_holding(&mut self, job: u32, station: u32) {
         self.release_server(station);
         let State {
-            jobs, visits, now, ..
+            jobs,
+            stations,
+            now,
+            ..
         } = &mut self.state;
         let held = now.since(jobs[job].since);
-        visits.cell(station, jobs[job].class).blocked_sum += u128::from(held);
+        let visits = stations[station as usize].visits(jobs[job].class);
+        visits.blocked_sum += u128::from(held);
     }
 
     /// Let `job`, which was blocked, leave the server that it held, if any.

@@ -15,12 +15,12 @@ use super::occupancy::{EXACT, Times, bin_of};
 use super::program::{Order, StationPlan};
 use super::sharing::Sharing;
 use super::stream;
-use super::tally::{Grid, Visits};
+use super::tally::{VisitTotals, Visits};
 use super::time::SimTime;
 
-/// Servers with one line; the first cache line is all that a plain visit touches.
+/// Servers with one line; the first two cache lines are all that a plain visit touches.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub struct Station {
     /// Number of servers.
     pub servers: u32,
@@ -37,6 +37,8 @@ pub struct Station {
     occupancy: Box<[u64]>,
     /// What makes the station other than plain.
     pub special: Option<Box<Special>>,
+    first_class: Visits,
+    other_classes: Box<[Visits]>,
     /// Largest number of jobs present at the same time.
     pub jobs_max: u32,
     totals: StationTotals,
@@ -94,8 +96,8 @@ pub struct Special {
 }
 
 impl Station {
-    /// Return an idle station in a run with `seed`.
-    pub fn new(plan: &StationPlan, seed: u64) -> Self {
+    /// Return an idle station, visited by `class_count` classes, in a run with `seed`.
+    pub fn new(plan: &StationPlan, seed: u64, class_count: usize) -> Self {
         let line = match plan.order {
             Order::Fifo | Order::Sharing => Line::fifo(),
             Order::Lifo { .. } => Line::Lifo(Fifo::new()),
@@ -111,31 +113,54 @@ impl Station {
             totals: StationTotals::default(),
             occupancy: Box::new([0]),
             queue_len_max: 0,
+            first_class: Visits::default(),
+            other_classes: vec![Visits::default(); class_count - 1].into(),
             jobs_max: 0,
             special: plan.is_special().then(|| Box::new(Special::new(plan))),
         }
     }
 
+    /// Return the visits of `class`.
+    #[inline]
+    pub fn visits(&mut self, class: u32) -> &mut Visits {
+        match class {
+            0 => &mut self.first_class,
+            _ => &mut self.other_classes[class as usize - 1],
+        }
+    }
+
+    /// Iterate over the visits of all classes, in order.
+    pub fn all_visits(&self) -> impl Iterator<Item = &Visits> {
+        std::iter::once(&self.first_class).chain(&self.other_classes)
+    }
+
+    /// Return what is known at `now` of the visits of all classes together.
+    pub fn visits_at(&self, now: SimTime) -> VisitTotals {
+        self.all_visits().fold(VisitTotals::default(), |sum, one| {
+            sum.plus(&one.totals_at(now))
+        })
+    }
+
     /// Let `job` arrive at a plain station; return whether its service begins at once.
     #[inline]
-    pub fn arrive(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Visits) -> bool {
-        self.enter(now, job, jobs, cell);
+    pub fn arrive(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) -> bool {
+        self.enter(now, job, jobs);
         let is_served = self.busy < self.servers;
         if is_served {
             jobs[job].phase = Phase::Serving;
             self.busy += 1;
         } else {
-            self.queue(now, job, jobs, cell);
+            self.queue(now, job, jobs);
         }
         is_served
     }
 
     /// Count `job` as present.
     #[inline]
-    pub fn enter(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Visits) {
+    pub fn enter(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) {
         self.advance(now);
         self.present += 1;
-        cell.enter(now);
+        self.visits(jobs[job].class).enter(now);
         jobs[job].entered = now;
         if self.present as usize >= self.occupancy.len() {
             self.grow();
@@ -144,48 +169,34 @@ impl Station {
 
     /// Let `job` join the line.
     #[inline]
-    pub fn queue(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Visits) {
+    pub fn queue(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) {
         jobs[job].phase = Phase::Waiting;
         jobs[job].since = now;
-        cell.queue(now);
+        self.visits(jobs[job].class).queue(now);
         self.line.push(jobs, job);
         self.queue_len_max = self.queue_len_max.max(self.line.len());
     }
 
-    /// End the service of `job` at the plain station `index`; return whose service begins.
+    /// End the service of `job` at a plain station; return whose service begins.
     #[inline]
-    pub fn complete(
-        &mut self,
-        now: SimTime,
-        index: u32,
-        job: u32,
-        jobs: &mut Jobs,
-        visits: &mut Grid<Visits>,
-    ) -> Option<u32> {
+    pub fn complete(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) -> Option<u32> {
         self.advance(now);
         self.present -= 1;
-        let class = jobs[job].class;
-        visits.cell(index, class).complete(now, jobs[job].entered);
-        self.next_in_line(now, index, jobs, visits)
+        let (class, entered) = (jobs[job].class, jobs[job].entered);
+        self.visits(class).complete(now, entered);
+        self.next_in_line(now, jobs)
     }
 
     /// Give a server that has become free to the next in line, if any; return who that is.
     #[inline]
-    pub fn next_in_line(
-        &mut self,
-        now: SimTime,
-        index: u32,
-        jobs: &mut Jobs,
-        visits: &mut Grid<Visits>,
-    ) -> Option<u32> {
+    pub fn next_in_line(&mut self, now: SimTime, jobs: &mut Jobs) -> Option<u32> {
         let next = self.line.pop(jobs);
         match next {
             Some(next) => {
                 let waited = &mut jobs[next];
                 waited.phase = Phase::Serving;
-                visits
-                    .cell(index, waited.class)
-                    .leave_queue(now, waited.since);
+                let (class, since) = (waited.class, waited.since);
+                self.visits(class).leave_queue(now, since);
             }
             None => self.busy -= 1,
         }

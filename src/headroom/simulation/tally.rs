@@ -250,17 +250,6 @@ impl<T: Clone + Default> Grid<T> {
     }
 }
 
-impl Grid<Visits> {
-    /// Return the sum over the classes of `station` at `now`.
-    pub fn total(&self, station: usize, now: SimTime) -> VisitTotals {
-        self.of(station)
-            .iter()
-            .fold(VisitTotals::default(), |sum, cell| {
-                sum.plus(&cell.totals_at(now))
-            })
-    }
-}
-
 impl Grid<Requests> {
     /// Return the sum over the classes of `pool`.
     pub fn total(&self, pool: usize) -> Requests {

@@ -76,11 +76,9 @@ impl Engine<'_> {
             stations,
             jobs,
             now,
-            visits,
             ..
         } = &mut self.state;
-        let cell = visits.cell(station, jobs[job].class);
-        if stations[station as usize].arrive(*now, job, jobs, cell) {
+        if stations[station as usize].arrive(*now, job, jobs) {
             self.recorder
                 .note(&self.state, Kind::BeginService, job, station);
             self.schedule(job, amount)?;
