@@ -12,7 +12,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -28,6 +28,7 @@ SLOWER = 0.03
 SLOWER_SHARE = 1 / 3
 PROCESSES = 2
 DIGITS = 6
+HEAD = ("", "answer", "simulated", "99.9 %", "verdict", "source of the answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,21 +118,17 @@ def verdict(row: Row) -> str:
     """Return in words whether the interval contains the answer."""
     if row.is_inside:
         return "inside"
-    difference = f"differs by {100 * (row.mean / row.answer - 1):+.1f} %"
-    return difference if row.is_exact else f"{difference}: approximation"
+    return f"differs by {100 * (row.mean / row.answer - 1):+.1f} %"
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as text, model by model, under a count."""
-    lines = [_heading()]
-    for (model, parameters), group in groupby(rows, key=lambda row: (row.model, row.parameters)):
-        lines.append((f"{model}: {parameters}", *[""] * (len(lines[0]) - 1)))
-        lines += [_cells(row) for row in group]
-    return "\n".join([*_count(rows), "", aligned(list(_fitted(lines)))])
-
-
-def _heading() -> tuple[str, ...]:
-    return ("", "answer", "simulated", "99.9 %", "verdict", "source of the answer")
+    head, *lines = aligned([HEAD, *map(_cells, rows)]).splitlines()
+    printed = [*_count(rows), "", head]
+    pairs = zip(rows, lines, strict=True)
+    for subject, group in groupby(pairs, key=lambda pair: (pair[0].model, pair[0].parameters)):
+        printed += [": ".join(subject), *(line for _row, line in group)]
+    return "\n".join(printed)
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -148,13 +145,6 @@ def _cells(row: Row) -> tuple[str, ...]:
         verdict(row),
         row.source + ("" if row.is_of_reference else " *"),
     )
-
-
-def _fitted(lines: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Let headings of models run over the columns instead of widening the first."""
-    width = max(len(line[0]) for line in lines if line[1])
-    for line in lines:
-        yield line if line[1] else (line[0][:width], line[0][width:], *line[2:])
 
 
 def _count(rows: Sequence[Row]) -> list[str]:

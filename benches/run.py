@@ -2,7 +2,7 @@
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
 prints its table and writes `benches/results/<part>.json`.
-The part `coverage` is measured on its own, see `benches/coverage.py`: it compares with the truth.
+The parts `coverage` and `known_answers` are measured on their own: they compare with the truth.
 `--long` adds the ``long_cases()`` of the parts that have some; ``shown(rows) -> str`` of a part
 replaces the plain table.
 """
@@ -16,6 +16,7 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
+BESIDE_THE_TRUTH = {"coverage", "known_answers"}
 
 
 def part_names() -> list[str]:
@@ -48,8 +49,8 @@ def run_part(name: str, results: Path, *, with_long: bool = False) -> None:
 def main(arguments: list[str]) -> int:
     """Run the parts named, or all of them; return 2 for an unknown one."""
     names = [name for name in arguments if name != LONG]
-    if names == ["coverage"]:
-        return int(importlib.import_module("benches.coverage").main([]))
+    if len(names) == 1 and names[0] in BESIDE_THE_TRUTH:
+        return int(importlib.import_module(f"benches.{names[0]}").main([]))
     unknown = [name for name in names if name not in part_names()]
     if unknown:
         print(f"no such part: {', '.join(unknown)}; there are: {', '.join(part_names())}")

@@ -126,7 +126,7 @@ def open_tandem(room: int, stays: str, blocked: str) -> Subject:
         answers=(
             Answer(quantity="response", value=inside / 0.5, source=BALANCE, statistic=response(),
                    printed=stays),
-            Answer(quantity="share of time station 1 is blocked",
+            Answer(quantity="station 1 blocked",
                    value=expected(shares, lambda state: state[2][0]), source=BALANCE,
                    statistic=mean_of("blocked_s", "station 1"), printed=blocked),
         ),

@@ -128,32 +128,8 @@ def breakdowns() -> Subject:
     )  # fmt: skip
 
 
-Servers = tuple[int, int, int, int, int]
-
-
-def _breaking_moves(state: Servers) -> Iterator[tuple[float, Servers]]:
-    """Two servers: idle, busy, broken idle, broken with a job; and who waits."""
-    idle, busy, broken, stuck, waiting = state
-    if idle:
-        yield 1.2, (idle - 1, busy + 1, broken, stuck, waiting)
-    elif waiting < FAR:
-        yield 1.2, (idle, busy, broken, stuck, waiting + 1)
-    next_one = (0, 1, -1) if waiting else (1, 0, 0)
-    if busy:
-        yield busy * 1.0, (idle + next_one[0], busy - 1 + next_one[1], broken, stuck,
-                           waiting + next_one[2])  # fmt: skip
-        yield busy * 0.05, (idle, busy - 1, broken, stuck + 1, waiting)
-    if idle:
-        yield idle * 0.05, (idle - 1, busy, broken + 1, stuck, waiting)
-    if stuck:
-        yield stuck * 0.2, (idle, busy + 1, broken, stuck - 1, waiting)
-    if broken:
-        yield broken * 0.2, (idle + next_one[0], busy + next_one[1], broken - 1, stuck,
-                             waiting + next_one[2])  # fmt: skip
-
-
 def each_breaks() -> Subject:
-    """Two servers that fail each by itself; a job waits for the repair of its own server."""
+    """Let two servers fail each by itself; who was interrupted goes on at the next free server."""
 
     def build() -> Model:
         model = queue(exponential(1), exponential(1 / 1.2), lambda m: m.station(SERVER, servers=2))
@@ -163,14 +139,25 @@ def each_breaks() -> Subject:
         )
         return model
 
-    shares = stationary((2, 0, 0, 0, 0), _breaking_moves)
-    inside = expected(shares, lambda state: state[1] + state[3] + state[4])
+    def moves(state: tuple[int, int]) -> Iterator[tuple[float, tuple[int, int]]]:
+        jobs, up = state
+        if jobs < FAR:
+            yield 1.2, (jobs + 1, up)
+        if jobs and up:
+            yield float(min(jobs, up)), (jobs - 1, up)
+        if up:
+            yield up / 20, (jobs, up - 1)
+        if up < 2:  # noqa: PLR2004 - the servers
+            yield (2 - up) / 5, (jobs, up + 1)
+
     return Subject(
         model="M/M/2, each server breaks",
         parameters="arrivals 1.2, up 20, down 5",
         build=build,
         answers=(
-            Answer(quantity="jobs", value=inside, source=BALANCE,
+            Answer(quantity="jobs",
+                   value=expected(stationary((0, 2), moves), lambda state: state[0]),
+                   source=f"{BALANCE}; Mitrany & Avi-Itzhak 1968",
                    statistic=mean_of("jobs_s", SERVER)),
         ),
     )  # fmt: skip

@@ -64,7 +64,7 @@ def queue(
 
 def mm1() -> Subject:
     """M/M/1 at 0.8."""
-    of = f"response is exponential with mean 1/(1-rho), {KLEINROCK}"
+    of = f"exponential of mean 1/(1-rho), {KLEINROCK}"
     return Subject(
         model="M/M/1",
         parameters="load 0.8",

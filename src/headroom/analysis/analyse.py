@@ -18,7 +18,7 @@ from headroom.analysis.drawn_model import drawn_model
 from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.knee import FEWEST_TOLD, knee_over
-from headroom.analysis.pictures import PICTURES_AT_MOST, evenly
+from headroom.analysis.pictures import PICTURES_AT_MOST, SERIES_AT_MOST, evenly
 from headroom.analysis.point import analyse_point
 from headroom.analysis.results import (
     ClaimResult,
@@ -123,11 +123,12 @@ def _experiment(
     needed = frozenset(claimed.union(responses, limited))
     analysed = _Analysed(experiment, metrics, responses, needed)
     pictured = set(evenly(len(experiment.points), PICTURES_AT_MOST))
+    told = set(evenly(len(experiment.points), SERIES_AT_MOST))
     solved = set(evenly(len(experiment.points), SOLVED_AT_MOST))
     what_ifs = StoredWhatIfs(experiment, selection, journal)
     for place, point in enumerate(experiment.points):
         rows = selection.rows(experiment, point)
-        _add_point(analysed, point, rows, is_pictured=place in pictured)
+        _add_point(analysed, point, rows, is_pictured=place in pictured, has_series=place in told)
         _add_what_ifs(analysed, point, rows, what_ifs)
         if place in solved:
             analysed.points[-1] = with_solver_answer(analysed.points[-1], experiment, point)
@@ -144,13 +145,24 @@ def _add_what_ifs(
 
 
 def _add_point(
-    analysed: _Analysed, point: Point, rows: Sequence[ReplicationRow], *, is_pictured: bool
+    analysed: _Analysed,
+    point: Point,
+    rows: Sequence[ReplicationRow],
+    *,
+    is_pictured: bool,
+    has_series: bool,
 ) -> None:
     experiment = analysed.experiment
     precision = _precision(experiment, rows)
     planned = _planned_replications(experiment, len(rows), precision=precision)
     result, samples = analyse_point(
-        experiment, point, rows, planned=planned, precision=precision, is_pictured=is_pictured
+        experiment,
+        point,
+        rows,
+        planned=planned,
+        precision=precision,
+        is_pictured=is_pictured,
+        has_series=has_series,
     )
     analysed.points.append(result)
     analysed.samples.append(

@@ -5,10 +5,12 @@ joined or filtered without the study file.
 """
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any, TypeAlias
 
 from headroom.analysis.point import summarise
 from headroom.analysis.results import PointResult, StudyResult
+from headroom.analysis.time_series import part_series
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.selection import Selection
@@ -75,6 +77,29 @@ def observation_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
                         "place": place,
                         "end_time_s": None if times is None else float(times[place]),
                         "value": float(value),
+                    }
+
+
+def series_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
+    """Yield one row per value of each time series, warm-up included.
+
+    A value is a metric of a station, pool or class over one interval of simulated time.
+    """
+    for experiment, point, rows in _points(plan, journal):
+        for row in rows:
+            if row.run is None or row.run.samples is None:
+                continue
+            head = _head(experiment.spec.name, point.key, point) | _about(row)
+            ends_s = row.run.samples.times_s.tolist()
+            starts_s = [0.0, *ends_s]
+            for series in part_series(row.run.samples):
+                for start_s, end_s, value in zip(starts_s, ends_s, series.values, strict=False):
+                    yield head | {
+                        "metric": series.full_name,
+                        "unit": series.unit,
+                        "start_time_s": start_s,
+                        "end_time_s": end_s,
+                        "value": float(value) if isfinite(value) else None,
                     }
 
 

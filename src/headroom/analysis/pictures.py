@@ -12,6 +12,8 @@ from headroom.analysis.results import PointResult
 
 PICTURES_AT_MOST = 500
 """Points of an experiment whose pictures are stored."""
+SERIES_AT_MOST = 50
+"""Points of an experiment whose time series are stored: some 30 kB each."""
 
 
 def evenly(count: int, at_most: int) -> list[int]:
@@ -34,10 +36,16 @@ def has_pictures(point: PointResult) -> bool:
     return bool(point.distributions or (point.warm_up and point.warm_up.values))
 
 
+def best_pictured(points: Sequence[PointResult]) -> list[PointResult]:
+    """Return the points with time series, else those with other pictures, else all."""
+    with_series = [point for point in points if point.series is not None]
+    return with_series or [point for point in points if has_pictures(point)] or list(points)
+
+
 def first_point(points: Sequence[PointResult]) -> PointResult | None:
     """Return the point to look at first: the first one that something limits.
 
-    Points with pictures come before others; where nothing limits it is the last one.
+    Points with the most pictures come before others; where nothing limits it is the last one.
 
     Examples
     --------
@@ -45,6 +53,6 @@ def first_point(points: Sequence[PointResult]) -> PointResult | None:
     True
     """
     done = [point for point in points if point.estimates]
-    shown = [point for point in done if has_pictures(point)] or done
+    shown = best_pictured(done)
     limited = [point for point in shown if point.bottleneck and point.bottleneck.limits]
     return next(iter([*limited[:1], *shown[-1:]]), None)

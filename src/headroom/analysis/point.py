@@ -35,6 +35,7 @@ from headroom.analysis.run_length import run_length
 from headroom.analysis.spread import Spread, batch_count
 from headroom.analysis.states import state_metrics
 from headroom.analysis.summaries import run_values, without_classes
+from headroom.analysis.time_series import pictured_series
 from headroom.analysis.warm_up import choose_cut
 from headroom.analysis.windows import Window, open_window
 from headroom.experiment.journal import ReplicationRow
@@ -128,6 +129,7 @@ def analyse_point(
     planned: int,
     precision: bool | None,
     is_pictured: bool = True,
+    has_series: bool = True,
 ) -> tuple[PointResult, dict[str, Sample]]:
     """Return the result of one point, and its samples for claims and knees.
 
@@ -143,6 +145,8 @@ def analyse_point(
         Whether the stopping rule was satisfied; None where replications are fixed.
     is_pictured
         Whether the point keeps its distributions and its warm-up curve.
+    has_series
+        Whether it keeps how its first replication went over time, where that was recorded.
     """
     done = [row for row in rows if row.state == "done" and row.run is not None]
     failed = [row for row in rows if row.state == "failed"]
@@ -168,6 +172,7 @@ def analyse_point(
         distributions=(
             _distributions(metrics, summary, experiment.system.column) if is_pictured else []
         ),
+        series=pictured_series([row.run for row in done if row.run]) if has_series else None,
         little=_little(summary.laws),
         seeds=[row.seed for row in rows],
         precision_reached=precision,

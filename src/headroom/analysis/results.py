@@ -178,6 +178,33 @@ class Distribution(_Result, frozen=True, kw_only=True):
     """Raw values instead of bins, where there is one observation per replication."""
 
 
+class SeriesLine(_Result, frozen=True, kw_only=True):
+    """One metric of one station, pool or class over time, in its base unit."""
+
+    kind: str
+    name: str
+    metric: str
+    """Without ``KIND.NAME.``."""
+    unit: str
+    values: list[float | None]
+    """One per interval, to six digits; None where nothing can be said of it."""
+
+
+class TimeSeries(_Result, frozen=True, kw_only=True):
+    """How one replication of a point went over time, warm-up included.
+
+    Value number i of a line, counted from 1, is that of the interval from ``(i - 1) * step_s`` to
+    ``i * step_s`` since the start of the run.
+    """
+
+    step_s: float
+    count: int
+    """Intervals: values of each line."""
+    lines: list[SeriesLine]
+    parts_left_out: int = 0
+    """Stations, pools and classes that have series, but no line here: the least busy ones."""
+
+
 class LittleCheck(_Result, frozen=True, kw_only=True):
     """Little's law on the runs of a point: the largest gap |N - X R| / N, and its place.
 
@@ -226,6 +253,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     warm_up: WarmUpCut | None = None
     run_length: RunLength | None = None
     distributions: list[Distribution] = []
+    series: TimeSeries | None = None
+    """Of the first replication, where the study asks for it; None for most of very many points."""
     little: LittleCheck | None = None
     seeds: list[int] = []
     solver: SolverAnswer | None = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from headroom.analysis.distributions import PERCENTS, Bins, percentiles
 from headroom.analysis.states import state_values
-from headroom.analysis.windows import Window, per_second
+from headroom.analysis.windows import Window
 from headroom.experiment.run import FloatArray, ResourceTable
 
 T = TypeVar("T")
@@ -85,26 +85,55 @@ CLASS_RATIOS = {
 
 def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
     """Return each metric of all stations over `window`; not-a-number where undefined."""
-    return _quotients(STATION_RATIOS, window.increments(table), table.capacity, window)
+    return quotients(
+        STATION_RATIOS,
+        window.increments(table),
+        capacity=table.capacity,
+        length_s=window.length_s,
+    )
 
 
 def pool_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
     """Return each metric of all pools over `window`; not-a-number where undefined."""
-    return _quotients(POOL_RATIOS, window.increments(table), table.capacity, window)
+    return quotients(
+        POOL_RATIOS, window.increments(table), capacity=table.capacity, length_s=window.length_s
+    )
 
 
-def _quotients(
+def quotients(
     ratios: Mapping[str, tuple[str, str]],
     gained: Mapping[str, FloatArray],
+    *,
     capacity: FloatArray,
-    window: Window,
+    length_s: float,
 ) -> dict[str, FloatArray]:
+    """Return each metric of all resources; not-a-number where undefined.
+
+    Parameters
+    ----------
+    ratios
+        Metric to its numerator and denominator.
+    gained
+        What each column gained, shape (resources,), or (intervals, resources) of intervals of
+        equal length.
+    capacity
+        Shape (resources,).
+    length_s
+        Length (s) of the window, or of each interval.
+
+    Examples
+    --------
+    >>> gained = {"busy_s": np.array([[1.0], [0.5]])}
+    >>> quotients({"utilization": ("busy_s", CAPACITY)}, gained, capacity=np.ones(1), length_s=2.0)
+    {'utilization': array([[0.5 ],
+           [0.25]])}
+    """
     found = {}
     for metric, (above, below) in ratios.items():
         if below == TIME:
-            found[metric] = per_second(gained, above, window)
+            found[metric] = gained[above] / length_s
         elif below == CAPACITY:
-            found[metric] = _share(gained[above], capacity, window)
+            found[metric] = _share(gained[above], capacity, length_s)
         else:
             found[metric] = _quotient(gained[above], gained[below])
     return found
@@ -113,8 +142,9 @@ def _quotients(
 def _class_values(table: ResourceTable, window: Window) -> dict[str, float]:
     gained = window.increments(table)
     total = {name: column.sum(keepdims=True) for name, column in gained.items()}
-    flow = _quotients(CLASS_RATIOS, gained, table.capacity, window)
-    of_all = _quotients(CLASS_RATIOS, total, table.capacity, window)
+    length_s = window.length_s
+    flow = quotients(CLASS_RATIOS, gained, capacity=table.capacity, length_s=length_s)
+    of_all = quotients(CLASS_RATIOS, total, capacity=table.capacity, length_s=length_s)
     whole = {name: float(column[0]) for name, column in of_all.items()}
     return {**whole, **_named("class", table.names, flow)}
 
@@ -154,10 +184,10 @@ def _named(
     }
 
 
-def _share(busy_s: FloatArray, capacity: FloatArray, window: Window) -> FloatArray:
+def _share(busy_s: FloatArray, capacity: FloatArray, length_s: float) -> FloatArray:
     """Return the busy share of a finite capacity; not-a-number for an unlimited one."""
     with np.errstate(invalid="ignore"):
-        share = busy_s / (capacity * window.length_s)
+        share = busy_s / (capacity * length_s)
     return np.where(np.isfinite(capacity), share, np.nan)
 
 

@@ -7,7 +7,6 @@ Invariant: a window starts at the first snapshot at or after the cut, never befo
 with the run.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,8 +98,3 @@ def open_window(run: Run, *, cut_s: float) -> Window | None:
     if first >= times_s.size - 1 or times_s[first] >= end_s:
         return None
     return Window(run=run, first=first, start_s=float(times_s[first]), end_s=end_s)
-
-
-def per_second(increments: Mapping[str, FloatArray], column: str, window: Window) -> FloatArray:
-    """Return the time average of a cumulative column over `window`, per resource."""
-    return increments[column] / window.length_s

@@ -11,7 +11,13 @@ from typing import Annotated, TextIO
 import msgspec
 import typer
 
-from headroom.analysis.export import Row, observation_rows, point_rows, replication_rows
+from headroom.analysis.export import (
+    Row,
+    observation_rows,
+    point_rows,
+    replication_rows,
+    series_rows,
+)
 from headroom.analysis.results import StudyResult
 from headroom.cli import options, session
 from headroom.experiment.journal import Journal
@@ -25,6 +31,7 @@ class What(StrEnum):
     POINTS = "points"
     REPLICATIONS = "replications"
     OBSERVATIONS = "observations"
+    SERIES = "series"
 
 
 class Format(StrEnum):
@@ -61,7 +68,8 @@ def export(
         What,
         typer.Option(
             help="points: one row per point and metric; replications: one row per replication "
-            "and metric; observations: the raw series, warm-up included."
+            "and metric; observations: raw response times in order of completion, warm-up "
+            "included; series: values over time, where a study sets sample_every_s."
         ),
     ] = What.POINTS,
     form: Annotated[Format, typer.Option("--format", help="Format of the rows.")] = Format.CSV,
@@ -93,6 +101,8 @@ def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
             return replication_rows(plan, journal)
         case What.OBSERVATIONS:
             return observation_rows(plan, journal)
+        case What.SERIES:
+            return series_rows(plan, journal)
 
 
 def _factor_columns(plan: Plan) -> list[str]:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from headroom.cli import options
 from headroom.cli.output import ColorMode, result_console, write_json
+from headroom.cli.series_command import series
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
 from headroom.experiment import registry
@@ -174,6 +175,9 @@ def jsimg(
         raise StudyError(f"the system of {model!r} writes no files of JMT", cure="name a model")
     system.write_jsimg(config, output)
     typer.echo(output)
+
+
+app.command("series")(series)
 
 
 def _system(name: str) -> System:

@@ -1,5 +1,6 @@
 """`headroom model`: what is printed is the model that would run."""
 
+import csv
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -101,3 +102,35 @@ def test_what_is_not_there_is_told_with_a_cure(words: tuple[str, ...]) -> None:
     answer = CliRunner().invoke(app, ["model", *words])
     assert answer.exit_code == ExitCode.USAGE
     assert "cure:" in answer.stderr
+
+
+def test_the_series_of_a_run_are_rows_at_equal_distances(shop: str, tmp_path: Path) -> None:
+    """Oracle: users who never think keep the only server busy and are all there, always."""
+    rows = list(csv.DictReader(run("series", shop, "--every", "0.5", "--completions",
+                                   "1000").splitlines()))  # fmt: skip
+    assert [float(row["time_s"]) for row in rows[:3]] == [0.5, 1.0, 1.5]
+    assert {row["station.web.utilization"] for row in rows} == {"1"}
+    assert {row["class.users.jobs_mean"] for row in rows} == {"7"}
+    done = sum(0.5 * float(row["class.users.throughput"]) for row in rows)
+    assert 1000 * (1 - 1 / len(rows)) < done <= 1000
+    path = tmp_path / "series.csv"
+    told = run("series", shop, "--every", "0.5", "--completions", "1000", "-o", str(path),
+               "--only", "station.*")  # fmt: skip
+    assert told == f"{path}: {len(rows)} rows, 4 metrics\n"
+    assert path.read_text(encoding="utf-8").startswith("time_s,station.web.utilization,")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--every", "0"), "--every is 0"),
+        (("--every", "1e6", "--completions", "10"), "ends before the first interval"),
+        (("--every", "0.01", "--completions", "100", "--only", "station.wbe.*"), "names no series"),
+    ],
+)
+def test_series_that_cannot_be_told_say_why(
+    shop: str, words: tuple[str, ...], message: str
+) -> None:
+    answer = CliRunner().invoke(app, ["model", "series", shop, *words])
+    assert answer.exit_code == ExitCode.USAGE
+    assert message in " ".join(answer.stderr.split())

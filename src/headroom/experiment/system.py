@@ -254,7 +254,7 @@ class Sampled(Protocol):
     """A system that can tell how a run goes over time; optional for a `System`."""
 
     def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
-        """Run one replication that keeps `Run.samples`, `every_s` (s) apart or a multiple of it."""
+        """Run one replication that keeps all its samples, `every_s` (s) or a multiple apart."""
         ...
 
 

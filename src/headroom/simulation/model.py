@@ -190,7 +190,7 @@ class Model:
         repair: Distribution | float,
         unit: BreakdownUnit = "all",
     ) -> None:
-        """Let the servers of `station` fail and be repaired; a job in service waits meanwhile.
+        """Let the servers of `station` fail; who was in service goes on at the next free server.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headroom.analysis.distributions import is_occupancy
-from headroom.analysis.pictures import evenly, first_point, has_pictures
+from headroom.analysis.pictures import best_pictured, evenly, first_point
 from headroom.analysis.results import (
     Distribution,
     Estimate,
@@ -59,7 +59,7 @@ def closer_points(experiment: ExperimentResult, *, at_most: int) -> list[PointRe
     if len(done) <= at_most:
         return done
     first = first_choice(experiment)
-    pictured = [point for point in done if has_pictures(point)] or done
+    pictured = best_pictured(done)
     kept = {pictured[place].key for place in evenly(len(pictured), at_most - 1)} | {first}
     return [point for point in done if point.key in kept]
 

@@ -8,7 +8,7 @@ from headroom.simulation import SimulationResult, Table
 from headroom.systems.model.sampling import samples_of
 
 
-def run_of(result: SimulationResult) -> Run:
+def run_of(result: SimulationResult, *, are_all_samples_kept: bool = False) -> Run:
     """Return the run of one simulation.
 
     With one class its response times are the metric ``response_s``; with several, each class
@@ -54,7 +54,7 @@ def run_of(result: SimulationResult) -> Run:
         counters={name: n for name, n in result.counters.items() if name != "processor_s"},
         holds=dict(result.holds),
         nested=dict(result.nested),
-        samples=samples_of(result),
+        samples=samples_of(result, are_all_kept=are_all_samples_kept),
     )
 
 

@@ -14,9 +14,9 @@ from headroom.simulation import Model, SimulationResult, Table
 from headroom.simulation.model import SECONDS_PER_UNIT
 
 ROWS_AT_MOST = 500
-"""Samples that a run keeps."""
+"""Samples that a replication of a study keeps."""
 VALUES_AT_MOST = 200_000
-"""Values of one column that a run keeps: samples times stations, pools and classes."""
+"""Values of one column that a replication keeps: samples times stations, pools and classes."""
 _KERNEL_ROWS = 4096
 _KERNEL_VALUES = 4_000_000
 """Rows of the kernel, times stations, pools and classes: about a gigabyte with all columns."""
@@ -51,8 +51,16 @@ def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
         )
 
 
-def samples_of(result: SimulationResult) -> TimeSamples | None:
-    """Return the samples of one simulation, at most `ROWS_AT_MOST`; None where it has none."""
+def samples_of(result: SimulationResult, *, are_all_kept: bool = False) -> TimeSamples | None:
+    """Return the samples of one simulation, None where it has none.
+
+    Parameters
+    ----------
+    result
+        What the kernel gave: fewer than 4096 samples.
+    are_all_kept
+        Whether to keep all of them, and not only as many as a journal should hold.
+    """
     taken = result.samples
     if taken is None:
         return None
@@ -63,7 +71,7 @@ def samples_of(result: SimulationResult) -> TimeSamples | None:
     }
     places = sum(len(table.names) for table in tables.values())
     most = max(1, min(ROWS_AT_MOST, VALUES_AT_MOST // max(places, 1)))
-    step = max(1, math.ceil(taken.times_s.size / most))
+    step = 1 if are_all_kept else max(1, math.ceil(taken.times_s.size / most))
     kept = np.arange(step - 1, taken.times_s.size, step)
     return TimeSamples(
         times_s=taken.times_s[kept],

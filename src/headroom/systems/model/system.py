@@ -14,7 +14,7 @@ from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
 from headroom.jmt import write_jsimg
-from headroom.simulation import Model, simulate
+from headroom.simulation import Model, SimulationResult, simulate
 from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.simulation.trace_file import write_trace
@@ -117,11 +117,13 @@ class ModelSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the model of `config` once."""
-        return self._simulated(self._model(config), seed, every_s=self.setup.sample_every_s)
+        every_s = self.setup.sample_every_s
+        return run_of(self._simulated(self._model(config), seed, every_s=every_s))
 
     def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
         """Simulate the model of `config` once and keep how it went over time."""
-        return self._simulated(self._model(config), seed, every_s=every_s)
+        result = self._simulated(self._model(config), seed, every_s=every_s)
+        return run_of(result, are_all_samples_kept=True)
 
     def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
         """Raise `StudyError` where the model of `config` cannot be changed so."""
@@ -131,7 +133,7 @@ class ModelSystem:
         self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
     ) -> Run:
         """Simulate the model of `config` with changed stations and pools once."""
-        return self._simulated(changed_model(self._model(config), changes), seed)
+        return run_of(self._simulated(changed_model(self._model(config), changes), seed))
 
     def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
         """Return what formulas say of the model of `config` with changed stations and pools."""
@@ -164,19 +166,20 @@ class ModelSystem:
         """Write the model of `config` as a file that JSIMgraph opens."""
         write_jsimg(self._model(config), path)
 
-    def _simulated(self, model: Model, seed: int, *, every_s: float | None = None) -> Run:
+    def _simulated(
+        self, model: Model, seed: int, *, every_s: float | None = None
+    ) -> SimulationResult:
         unit_s = SECONDS_PER_UNIT[model.time_unit]
         time_s = self.setup.time_s
         if every_s is not None:
             check_size(model, every_s=every_s, time_s=time_s)
-        result = simulate(
+        return simulate(
             model,
             seed=seed,
             completions=self.setup.completions,
             time=None if time_s is None else time_s / unit_s,
             sample_every=None if every_s is None else every_s / unit_s,
         )
-        return run_of(result)
 
     def _model(self, config: Mapping[str, Value]) -> Model:
         return built_model(self.function, config)

@@ -67,14 +67,25 @@ def test_samples_that_do_not_fit_into_memory_are_refused() -> None:
 
 
 def test_sampling_changes_nothing_but_the_samples() -> None:
-    plain, sampled = of_mm1(completions=3000), of_mm1(completions=3000, sample_every_s=0.05)
+    plain, sampled = of_mm1(completions=3000), of_mm1(completions=3000, sample_every_s=0.2)
     config = config_of(plain)
     run, with_samples = plain.run(config, seed=5), sampled.run(config, seed=5)
     assert run.samples is None
     assert with_samples.samples is not None
     assert encode_run(replace(with_samples, samples=None)) == encode_run(run)
-    asked = plain.run_sampled(config, seed=5, every_s=0.05)
+    asked = plain.run_sampled(config, seed=5, every_s=0.2)
     assert encode_run(asked) == encode_run(with_samples)
+
+
+def test_a_run_for_its_series_keeps_more_than_a_journal_does() -> None:
+    system = of_mm1(completions=3000, sample_every_s=0.01)
+    config = config_of(system)
+    stored = system.run(config, seed=5).samples
+    asked = system.run_sampled(config, seed=5, every_s=0.01).samples
+    assert stored is not None
+    assert asked is not None
+    assert stored.times_s.size <= ROWS_AT_MOST < asked.times_s.size < 4096
+    assert asked.times_s[0] == pytest.approx(0.01)
 
 
 def test_asking_for_samples_makes_it_another_run() -> None:
