@@ -12,10 +12,10 @@ COUNT_LIMIT = 2**24 - 1
 def check_name(kind: str, name: object, taken: Mapping[str, object]) -> None:
     """Refuse what is no name, or stands already."""
     if not isinstance(name, str) or not name.strip():
-        raise refused(f"a {kind} has the name {name!r}", cure="give it a name")
+        raise refused(f"{_a(kind)} has the name {name!r}", cure="give it a name")
     if name in taken:
         raise refused(
-            f"the model has a {kind} named {name!r} already", cure="give each one its own name"
+            f"the model has {_a(kind)} named {name!r} already", cure="give each one its own name"
         )
 
 
@@ -41,3 +41,7 @@ def choose(what: str, word: str, value: object, known: tuple[str, ...]) -> None:
             f"{what} has the {word} {value!r}, which is not known",
             cure=f"choose one of {', '.join(known)}",
         )
+
+
+def _a(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"

@@ -10,6 +10,7 @@ from headroom.simulation.arguments import choose, is_number
 from headroom.simulation.errors import SimulationError, caller_location, refused
 from headroom.simulation.expression import Expression, Operand, as_expression
 from headroom.simulation.stations import Pool, Station
+from headroom.simulation.with_block import block
 
 if TYPE_CHECKING:
     from headroom.simulation.program import Program
@@ -35,7 +36,7 @@ class Branch:
         self._case_count = 0
         self._has_otherwise = False
 
-    @contextmanager
+    @block
     def case(
         self, probability: float | None = None, *, of: Station | Pool | None = None
     ) -> Iterator[None]:
@@ -63,7 +64,7 @@ class Branch:
         with self.case(probability, of=of):
             yield
 
-    @contextmanager
+    @block
     def when(self, condition: Expression) -> Iterator[None]:
         """Take the steps of the block where `condition` is the first that is true (not 0).
 
@@ -88,7 +89,7 @@ class Branch:
         with self._program._part("case", "branch", condition=code):
             yield
 
-    @contextmanager
+    @block
     def otherwise(self) -> Iterator[None]:
         """Take the steps of the block where no case was taken."""
         if self._policy not in {"probability", "condition"}:
@@ -194,7 +195,7 @@ class Fork:
         self._quorum = quorum
         self._arm_count = 0
 
-    @contextmanager
+    @block
     def arm(self) -> Iterator[None]:
         """Run the steps of the block beside those of the other arms."""
         self._arm_count += 1
@@ -237,7 +238,7 @@ class Attempt:
         self._location = caller_location()
         self._parts: list[str] = []
 
-    @contextmanager
+    @block
     def work(self) -> Iterator[None]:
         """Try the steps of the block."""
         if self._parts:
@@ -249,7 +250,7 @@ class Attempt:
         with self._program._part("work", "attempt"):
             yield
 
-    @contextmanager
+    @block
     def failed(self) -> Iterator[None]:
         """Take the steps of the block where all tries failed."""
         if self._parts != ["work"]:

@@ -20,6 +20,7 @@ from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import parse_model
 from headroom.simulation.reachability import check_reachability
 from headroom.simulation.reservations import check_reservations
+from headroom.simulation.with_block import refuse_forgotten
 
 if TYPE_CHECKING:
     from headroom.simulation.model import Model
@@ -41,6 +42,7 @@ def check_model(model: "Model") -> None:
             cure="add one with model.closed_class() or model.open_class()",
         )
     for program in model.programs.values():
+        refuse_forgotten(program)
         if not program.steps:
             raise SimulationError(
                 f"{program.location}: program {program.name!r} has no steps",

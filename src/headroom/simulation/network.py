@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from headroom.simulation.amounts import as_condition
@@ -18,6 +17,7 @@ from headroom.simulation.errors import SimulationError, caller_location
 from headroom.simulation.expression import Expression, Operand
 from headroom.simulation.stations import Pool, Station
 from headroom.simulation.streams import stream_key
+from headroom.simulation.with_block import block
 
 if TYPE_CHECKING:
     from headroom.simulation.program import Program
@@ -58,7 +58,7 @@ class Network:
         self._location = caller_location()
         self._targets: dict[str, tuple[tuple[str, ...], str]] = {}
 
-    @contextmanager
+    @block
     def node(
         self,
         name: str,

@@ -9,6 +9,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from headroom.simulation.amounts import Amount, amount_data, as_amount
 from headroom.simulation.blocks import Attempt, Branch, Fork, Policy
@@ -19,6 +20,7 @@ from headroom.simulation.network import Network
 from headroom.simulation.stations import Pool, Station
 from headroom.simulation.step import Step
 from headroom.simulation.streams import stream_key
+from headroom.simulation.with_block import Block, block
 
 # What may stand directly inside blocks that hold parts.
 _PARTS = {
@@ -55,6 +57,7 @@ class Program:
         self.steps: list[Step] = []
         self._open: list[str] = []
         self._counts: Counter[str] = Counter()
+        self.unentered: dict[int, Block[Any]] = {}
 
     def use(self, station: Station, service: Operand, *, reserve: bool = False) -> None:
         """Queue for a server of `station` and occupy it for `service`.
@@ -131,7 +134,7 @@ class Program:
             )
         self._add("release", {"pool": pool.name, "tokens": tokens})
 
-    @contextmanager
+    @block
     def holding(self, pool: Pool, tokens: int = 1) -> Iterator[None]:
         """Hold `tokens` of `pool` during the steps of the block."""
         self.acquire(pool, tokens)
@@ -163,7 +166,7 @@ class Program:
         amount = as_amount(value, "a priority", self.model_id, may_be_negative=True)
         self._add("prioritize", {}, self._source("prioritize"), value=amount)
 
-    @contextmanager
+    @block
     def loop(self, count: Operand) -> Iterator[None]:
         """Repeat the steps of the block `count` times, drawn or computed on entry."""
         if isinstance(count, bool):
@@ -178,7 +181,7 @@ class Program:
         with self._block("loop"):
             yield
 
-    @contextmanager
+    @block
     def branch(
         self, policy: Policy = "probability", *, by: Operand | None = None
     ) -> Iterator[Branch]:
@@ -202,7 +205,7 @@ class Program:
             yield builder
             self.steps[index].data.update(builder._choice())
 
-    @contextmanager
+    @block
     def network(self) -> Iterator[Network]:
         """Walk from node to node along random or chosen routes, until a route leaves.
 
@@ -230,7 +233,7 @@ class Program:
             yield builder
             builder._check()
 
-    @contextmanager
+    @block
     def fork(self, *, quorum: int | None = None, cancel: bool = False) -> Iterator[Fork]:
         """Run all arms of the block at the same time and wait for `quorum` of them.
 
@@ -255,7 +258,7 @@ class Program:
             yield builder
             builder._check()
 
-    @contextmanager
+    @block
     def attempt(
         self,
         *,
@@ -331,6 +334,7 @@ class Program:
         twin.steps = list(self.steps)
         twin._open = list(self._open)
         twin._counts = Counter(self._counts)
+        twin.unentered = dict(self.unentered)
         return twin
 
     def _error(self, what: str, *, cure: str) -> SimulationError:
@@ -350,7 +354,7 @@ class Program:
         """Open a case, an arm or a node directly inside its own kind of block."""
         if self.open_block != inside:
             raise self._error(
-                f"opens a {kind} outside its {inside}",
+                f"opens {_a(kind)} outside its {inside}",
                 cure=f"open it inside the with-block of the {inside}, one after the other",
             )
         self.steps.append(Step({"op": kind, **data}, caller_location()))
@@ -364,7 +368,7 @@ class Program:
         if self.open_block in _PARTS:
             parts = _PARTS[self.open_block]
             raise self._error(
-                f"has a step ({op}) in a {self.open_block} but in none of its {parts}",
+                f"has a step ({op}) in {_a(self.open_block)} but in none of its {parts}",
                 cure=f"move the step into one of the {parts}, or out of the {self.open_block}",
             )
         streams: dict[str, object] = {} if source is None else {"stream": stream_key(source)}
