@@ -27,19 +27,17 @@ def refuse_overload(model: "Model") -> None:
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
     and those of infinite servers neither.
     """
-    classes = [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
-    if not classes:
-        return
     visits = expected_visits(model)
-    stations = _station_shares(model, visits, classes)
-    for name, share in stations.items():
-        if not model.stations[name].rejects and _is_full(name, stations, visits.groups):
-            raise SimulationError(
-                f"{_line(model, share)}: model {model.name!r}: open classes offer a load of "
-                f"{sum(share.values()):.3g} to each server of station {name!r}, so its queue grows "
-                "for ever",
-                cure="lower the arrivals, add servers, or stop the run by time to watch it grow",
-            )
+    full = overloaded_station(model, visits)
+    if full is not None:
+        name, share = full
+        raise SimulationError(
+            f"{_line(model, share)}: model {model.name!r}: open classes offer a load of "
+            f"{sum(share.values()):.3g} to each server of station {name!r}, so its queue grows "
+            "for ever",
+            cure="lower the arrivals, add servers, or stop the run by time to watch it grow",
+        )
+    classes = _endless(model)
     for name, share in _pool_shares(model, visits, classes).items():
         if sum(share.values()) >= 1:
             raise SimulationError(
@@ -49,6 +47,37 @@ def refuse_overload(model: "Model") -> None:
                 cure="lower the arrivals, add tokens, hold them for a shorter time, or stop the "
                 "run by time to watch it grow",
             )
+
+
+def overloaded_station(
+    model: "Model", visits: Visits | None = None
+) -> tuple[str, Mapping[str, float]] | None:
+    """Return the first station whose queue grows for ever, with the load that each class offers.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("queue", time_unit="s")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("server"), exponential(2))
+    >>> model.open_class("customers", program, interarrival=exponential(1))
+    >>> overloaded_station(model)
+    ('server', {'customers': 2.0})
+    """
+    classes = _endless(model)
+    if not classes:
+        return None
+    known = visits or expected_visits(model)
+    stations = _station_shares(model, known, classes)
+    for name, share in stations.items():
+        if not model.stations[name].rejects and _is_full(name, stations, known.groups):
+            return name, share
+    return None
+
+
+def _endless(model: "Model") -> list[JobClass]:
+    """Return the open classes whose arrivals never end."""
+    return [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
 
 
 def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:
@@ -69,12 +98,25 @@ def _station_shares(
         if one.arrival_rate <= 0:
             continue
         for name, demand in visits.demands[one.name].items():
-            shares[name][one.name] = demand * one.arrival_rate / _rate(model, name)
+            shares[name][one.name] = demand * one.arrival_rate / work_rate(model, name)
     return shares
 
 
-def _rate(model: "Model", name: str) -> float:
-    """Return the service time that a station gets done in a time unit, batches counted in full."""
+def work_rate(model: "Model", name: str) -> float:
+    """Return the service time that a station gets done in a time unit at most.
+
+    The speeds of all servers count, and the share of the time in which they work; batches count
+    in full.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("shop", time_unit="ms")
+    >>> cpu = model.station("cpu", servers=3, speeds=[4, 2, 2])
+    >>> model.breakdowns(cpu, time_to_failure=exponential(300), repair=exponential(100))
+    >>> work_rate(model, "cpu")
+    6.0
+    """
     station = model.stations[name]
     if station.discipline == "infinite":
         return float("inf")

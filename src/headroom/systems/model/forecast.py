@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from headroom.errors import HeadroomError
 from headroom.experiment.system import Forecast, Limits
 from headroom.simulation import Model
+from headroom.simulation.capacity import overloaded_station
 
 if TYPE_CHECKING:
     from headroom.solvers import Bounds, Solution
@@ -26,14 +27,14 @@ def forecast_of(model: Model) -> Forecast:
     (2.7778, True)
     """
     try:
-        loads = model.loads()
+        full = overloaded_station(model)
     except HeadroomError as error:
         return Forecast(reasons=(error.message,))
-    full = next((name for name, load in loads.items() if load >= 1.0), None)
     if full is not None and model.stop_time is None:
-        load = loads[full]
+        name, shares = full
+        load = math.fsum(shares.values())
         return Forecast(
-            overload=f"open arrivals offer each server of {full} a load of {load:.3g}: no steady "
+            overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
     from headroom.solvers import solve  # noqa: PLC0415 - few commands need the solvers

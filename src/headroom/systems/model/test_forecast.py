@@ -1,0 +1,40 @@
+"""What formulas say of a model before it runs."""
+
+from headroom.simulation import Model, exponential, trace
+from headroom.systems.model.forecast import forecast_of
+
+
+def queue(**station: object) -> Model:
+    """Return a queue with twice the load that its server can do."""
+    model = Model("queue", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server", **station), exponential(1))  # type: ignore[arg-type]
+    model.open_class("jobs", program, interarrival=exponential(0.5))
+    return model
+
+
+def test_an_overload_is_found_without_any_solver() -> None:
+    assert "load of 2: no steady state" in forecast_of(queue()).overload
+
+
+def test_a_station_that_rejects_is_never_overloaded() -> None:
+    """Cause: every load of 1 was taken for an overload, and sizing left such models out.
+
+    Oracle: M/M/1/2 with load a = 2 loses a^2 / (1 + a + a^2) = 4/7 of the jobs.
+    """
+    found = forecast_of(queue(buffer=1, when_full="reject"))
+    assert not found.overload
+    assert abs(found.values["throughput"] - 2 * 3 / 7) < 1e-9
+
+
+def test_servers_for_everybody_are_never_overloaded() -> None:
+    assert not forecast_of(queue(discipline="infinite")).overload
+
+
+def test_a_recording_ends_and_its_queues_with_it() -> None:
+    """Cause: the rate of a trace was taken for one that goes on for ever."""
+    model = Model("replay", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server"), exponential(5))
+    model.open_class("jobs", program, interarrival=trace([0.0, 1.0, 2.0]))
+    assert not forecast_of(model).overload
