@@ -22,6 +22,7 @@ from headroom.experiment.plan import Plan
 from headroom.experiment.progress import Progress
 from headroom.experiment.runner import Outcome, run_plan
 from headroom.experiment.system import Value
+from headroom.quantities import format_level
 from headroom.report.terminal import render_study
 
 
@@ -181,6 +182,6 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         write_json("plan", points)
         return
     for point in points:
-        levels = ", ".join(f"{name}={level}" for name, level in point.levels.items())
+        levels = ", ".join(f"{name}={format_level(level)}" for name, level in point.levels.items())
         typer.echo(f"{point.experiment}  {point.point}  {levels}")
     typer.echo(f"{len(points)} points")

@@ -17,6 +17,7 @@ from headroom.experiment.journal import Journal
 from headroom.experiment.paths import PAGE_NAME, RESULTS_NAME, journal_path, results_folder
 from headroom.experiment.plan import Plan
 from headroom.experiment.study_file import load_study
+from headroom.quantities import format_level
 from headroom.report.page import render_page
 
 
@@ -97,8 +98,12 @@ def note(message: str, *, quiet: bool = False) -> None:
 def point_key(result: StudyResult, wanted: str) -> str:
     """Return the key of the one point that `wanted` names by its key or by its levels."""
     points = [point for experiment in result.experiments for point in experiment.points]
-    words = {word.strip() for word in wanted.split(",")}
-    found = [point.key for point in points if wanted == point.key or words <= _levels_of(point)]
+    words = [word.strip() for word in wanted.split(",")]
+    found = [
+        point.key
+        for point in points
+        if wanted == point.key or all(_is_level(word, point) for word in words)
+    ]
     if len(found) == 1:
         return found[0]
     what = f"{len(found)} points are" if found else "no point is"
@@ -108,5 +113,17 @@ def point_key(result: StudyResult, wanted: str) -> str:
     )
 
 
-def _levels_of(point: PointResult) -> set[str]:
-    return {f"{name}={level}" for name, level in point.levels.items()}
+def _is_level(word: str, point: PointResult) -> bool:
+    """Return whether ``NAME=LEVEL`` is so at a point, however the level is written."""
+    name, sign, level = (part.strip() for part in word.partition("="))
+    if not sign or name not in point.levels:
+        return False
+    known = point.levels[name]
+    if level in {str(known), format_level(known)}:
+        return True
+    if isinstance(known, str | bool):
+        return False
+    try:
+        return float(level.replace(",", "")) == known
+    except ValueError:
+        return False
