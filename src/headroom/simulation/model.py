@@ -234,7 +234,11 @@ class Model:
         return self.pools[full]
 
     def attribute(self, name: str, *, initial: float = 0.0) -> Attribute:
-        """Add a number that each job carries, `initial` until `Program.set` changes it."""
+        """Add a number that each job carries, `initial` until `Program.set` changes it.
+
+        A job of a closed class keeps it from one walk to the next. The arms of a fork and started
+        programs get a copy; a call that replies hands its values back to the caller.
+        """
         full = self._name("attribute", name, self.attributes)
         if not is_number(initial):
             raise refused(f"attribute {full!r} starts as {initial!r}", cure="give a finite number")
