@@ -26,7 +26,7 @@ def test_every_mean_and_percentile_of_a_simulated_queue_has_a_spread() -> None:
     kept = windows(2)
     bins = [kept_bins(window) for window in kept]
     found = spreads_of(kept, merge_by_metric(bins), batches=10)
-    means = ("utilization", "throughput", "queue_len_mean", "jobs_mean", "s_mean")
+    means = ("utilization", "throughput", "queue_len_mean", "jobs_mean", "_s_mean")
     expected = {
         metric
         for metric in run_values(kept[0], bins[0])
