@@ -10,7 +10,7 @@ import msgspec
 
 from headroom.experiment.registry import find_system, system_names
 from headroom.experiment.system import Parameter
-from headroom.systems.model.metrics import resource_metrics
+from headroom.systems.model.metrics import failure_metrics, resource_metrics
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
 from scripts.reference.tables import NOTICE, table
@@ -77,6 +77,14 @@ def _resource_metrics() -> str:
             [
                 (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
                 for item in resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"])
+            ],
+        )
+        + "\nWhere a station can be full or break, or an attempt can fail, there are also\n\n"
+        + table(
+            ("metric", "unit", "better", "meaning"),
+            [
+                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
+                for item in failure_metrics()
             ],
         )
     )
