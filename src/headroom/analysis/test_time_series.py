@@ -106,7 +106,7 @@ def test_a_picture_is_bounded_and_keeps_the_busiest_parts() -> None:
     found = pictured_series([Run(), Run(samples=samples_of(gained))])
     assert found is not None
     assert found.count == VALUES_AT_MOST
-    assert found.step_s == 4 * STEP_S
+    assert found.step_s == 5 * STEP_S
     assert {len(line.values) for line in found.lines} == {found.count}
     busiest = [f"s{place}" for place in range(30 - PARTS_AT_MOST, 30)]
     assert list(dict.fromkeys(line.name for line in found.lines)) == busiest

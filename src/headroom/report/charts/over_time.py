@@ -43,8 +43,8 @@ def series_words(series: TimeSeries | None) -> dict[str, Any] | None:
             {"name": f"{kind} {name}", "metrics": metrics}
             for (kind, name), metrics in parts.items()
         ],
-        "time_title": f"time since the start ({time.label}); "
-        f"one value each {format_quantity(series.step_s, 's')}",
+        "time_title": f"time since the start ({time.label}), "
+        f"by {format_quantity(series.step_s, 's')}",
         "time_factor": time.factor,
     }
 
