@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from headroom.experiment.system import Metric
 from headroom.simulation import Model
+from headroom.systems.model.share_metrics import share_metrics
 
 _FLOW = (
     Metric(name="throughput", unit="1/s", better="high", description="Completions per second"),
@@ -68,6 +69,7 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
         *resource_metrics(classes=model.classes, stations=model.stations, pools=model.pools),
         *_failure_metrics(model),
         *_visit_metrics(model),
+        *share_metrics(model),
     )
 
 
