@@ -31,6 +31,7 @@ from headroom.report.charts.detail import (
     first_choice,
 )
 from headroom.report.charts.figure import Figure
+from headroom.report.charts.over_time import with_series
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
@@ -144,7 +145,11 @@ def _style(views: Iterable[ExperimentView]) -> Markup:
 
 def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
     """Return what the template shows of one experiment."""
-    closer = closer_points(experiment, at_most=extent.details)
+    closer = with_series(
+        closer_points(experiment, at_most=extent.details),
+        at_most=extent.series,
+        first=first_choice(experiment),
+    )
     failures = _failures(experiment)
     return ExperimentView(
         name=experiment.name,

@@ -5,7 +5,10 @@ Invariant: the lines are those of the results; here they only get words and scal
 
 from typing import Any
 
-from headroom.analysis.results import ExperimentResult, SeriesLine, TimeSeries
+import msgspec
+
+from headroom.analysis.pictures import evenly
+from headroom.analysis.results import ExperimentResult, PointResult, SeriesLine, TimeSeries
 from headroom.quantities import choose_scale, format_quantity
 from headroom.report.charts.figure import Figure, Spec
 from headroom.report.words import axis_title, title_metric
@@ -28,6 +31,28 @@ def over_time_figure(experiment: ExperimentResult) -> Figure | None:
         experiment=experiment.name,
         is_wide=True,
     )
+
+
+def with_series(points: list[PointResult], *, at_most: int, first: str) -> list[PointResult]:
+    """Return `points`, of which at most `at_most` keep their series, that of `first` among them.
+
+    Parameters
+    ----------
+    points
+        Points that a page shows closely.
+    at_most
+        How many may keep their series.
+    first
+        Key of the point that is shown first.
+    """
+    told = [point.key for point in points if point.series]
+    if len(told) <= at_most:
+        return points
+    kept = {told[place] for place in evenly(len(told), at_most - 1)} | {first}
+    return [
+        point if point.key in kept else msgspec.structs.replace(point, series=None)
+        for point in points
+    ]
 
 
 def series_words(series: TimeSeries | None) -> dict[str, Any] | None:

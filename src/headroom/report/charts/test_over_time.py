@@ -3,9 +3,10 @@
 import math
 
 import msgspec
+import pytest
 
 from headroom.analysis.results import ExperimentResult, SeriesLine, TimeSeries
-from headroom.report.charts.over_time import over_time_figure, series_words
+from headroom.report.charts.over_time import over_time_figure, series_words, with_series
 from headroom.report.page import render_page
 from headroom.report.series_table import ROWS_AT_MOST, series_table
 from headroom.report.test_example_results import model_experiment, study
@@ -84,6 +85,16 @@ def test_the_table_says_what_it_leaves_out() -> None:
         "50 of 200 intervals, evenly spread. 7 less busy parts are left out. "
         "headroom export --what series writes all values as CSV."
     )
+
+
+@pytest.mark.parametrize("at_most", [1, 2, 5])
+def test_a_large_page_keeps_the_series_of_few_points_and_of_the_first_choice(at_most: int) -> None:
+    point = over_time_experiment().points[1]
+    points = [msgspec.structs.replace(point, key=str(place)) for place in range(9)]
+    kept = [one.key for one in with_series(points, at_most=at_most, first="4") if one.series]
+    assert "4" in kept
+    assert len(kept) <= at_most
+    assert with_series(points, at_most=9, first="4") == points
 
 
 def test_the_page_holds_figure_choices_and_table() -> None:
