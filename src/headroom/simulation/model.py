@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
-from headroom.simulation import capacity, check, classes, holding
+from headroom.simulation import blocking, capacity, check, classes, holding
 from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, check_name, choose, is_number
 from headroom.simulation.classes import JobClass, Start
@@ -443,6 +443,10 @@ class Model:
     def nested(self) -> dict[str, tuple[str, ...]]:
         """Return for each pool the other pools that jobs may acquire while they hold its tokens."""
         return holding.nested(self)
+
+    def blockers(self) -> dict[str, tuple[str, ...]]:
+        """Return for each station the full ones further on that may hold up its servers."""
+        return blocking.blockers(self)
 
     def visits(self) -> Visits:
         """Return how often a job of each class uses each station, and for how long, on average.

@@ -89,7 +89,13 @@ def simulate(
         message, cure = error.args
         raise SimulationError(f"model {model.name!r}: {message}", cure=cure) from error
     processor_s = clocks.thread_time() - before_s
-    return from_kernel(raw, processor_s=processor_s, holds=model.holds(), nested=model.nested())
+    return from_kernel(
+        raw,
+        processor_s=processor_s,
+        holds=model.holds(),
+        nested=model.nested(),
+        blockers=model.blockers(),
+    )
 
 
 def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:
