@@ -277,6 +277,23 @@ def test_the_same_model_is_written_as_the_same_text() -> None:
     assert jsimg_text(walk(loops)) == jsimg_text(walk(loops))
 
 
+def test_a_file_says_where_every_closed_job_is_at_time_0() -> None:
+    # JMT's simulator makes no other closed jobs: without these nothing ever happens.
+    model = of_law(exponential(1))
+    job = model.classes["jobs"]
+    model.classes["jobs"] = replace(job, population=5, placed=(("server", 2),))
+    root = xml_tree.parse(jsimg_text(model).encode(), "model.jsimg")
+    sim = root.first("sim")
+    assert sim is not None
+    found = {
+        station.attribute("stationName"): one.attribute("population")
+        for preload in sim.all("preload")
+        for station in preload.children
+        for one in station.children
+    }
+    assert found == {"Think": "3", "server": "2"}
+
+
 def test_a_file_holds_a_place_for_each_node() -> None:
     root = xml_tree.parse(jsimg_text(walk(forks)).encode(), "model.jsimg")
     sim, layout = root.first("sim"), root.first("jmodel")

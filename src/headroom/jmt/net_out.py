@@ -364,6 +364,11 @@ class _ClassBuilder:
             self._joins[site].quorums[self._job.name] = site.quorum
 
     def _preload(self, first: dict[int, Site]) -> None:
+        """Say where jobs are at time 0: JMT makes closed jobs only where a file says so."""
+        if self._job.population is not None:
+            rest = self._job.population - sum(jobs for _, jobs in self._job.placed)
+            if rest:
+                self._net.preloads.append((self._home().name, self._job.name, rest))
         for station, jobs in self._job.placed:
             ways = [number for number, site in first.items() if site.name == station]
             if len(ways) != 1:
