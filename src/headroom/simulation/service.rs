@@ -42,6 +42,9 @@ impl Engine<'_> {
             return Ok(());
         }
         self.recorder.note(&self.state, Kind::Enter, job, station);
+        if is_its_own {
+            self.leave_old_station();
+        }
         self.join(job, station)?;
         self.settle_departure()
     }
@@ -306,11 +309,15 @@ impl Engine<'_> {
 
     /// Let the job that walked leave the station that it kept until now, if any.
     pub(super) fn settle_departure(&mut self) -> Result<(), Failure> {
+        self.leave_old_station();
+        self.work_off_changes()
+    }
+
+    fn leave_old_station(&mut self) {
         if let Some(left) = self.leaving.take() {
             self.release_server(left.station);
             self.depart(left);
         }
-        self.work_off_changes()
     }
 
     /// One job less holds a server of `station` without being served.
