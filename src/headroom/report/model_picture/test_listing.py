@@ -34,7 +34,7 @@ def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
         "first 0\n",
         "set size to 1.9 discrete",
         "branch, shortest of 2 drawn queues",
-        "use cpu for (size × 2) ms",
+        "use cpu for (size \N{MULTIPLICATION SIGN} 2) ms",
         "branch, hash of size",
         "attempt, 2 tries, at most 5 ms, pause 3 ms exponential",
         "node a; then to b with probability 0.25, out with probability 0.75",
