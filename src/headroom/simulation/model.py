@@ -497,6 +497,10 @@ def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:
     return among[name]
 
 
+LATEST = 1.8e10
+"""Latest time (time units) that the kernel's clock of 2^64 steps of 1e-9 can tell."""
+
+
 def check_stop(completions: int | None, time: float | None) -> None:
     """Refuse limits that end a run never or before it starts."""
     if completions is None and time is None:
@@ -506,5 +510,8 @@ def check_stop(completions: int | None, time: float | None) -> None:
             f"the run stops after {completions!r} completions",
             cure="give a whole number of 1 or more",
         )
-    if time is not None and not 0 < time < float("inf"):
-        raise refused(f"the run stops at time {time!r}", cure="give a time above 0")
+    if time is not None and not 0 < time <= LATEST:
+        raise refused(
+            f"the run stops at time {time!r}",
+            cure=f"give a time above 0 and up to {LATEST:g} time units, or a larger time_unit",
+        )

@@ -66,6 +66,11 @@ def simulate(
     >>> int(result.classes.columns["completion_count"][-1, 0])
     1000
     """
+    if not isinstance(model, Model):
+        raise SimulationError(
+            f"{model!r} is no model, so it cannot be simulated",
+            cure="pass a Model; `headroom run` simulates model files of a study",
+        )
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEED_LIMIT:
         raise SimulationError(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
     if completions is not None or time is not None:
