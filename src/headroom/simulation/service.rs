@@ -30,9 +30,12 @@ impl Engine<'_> {
     /// Let `job`, which walks, come to the special `station`.
     pub(super) fn enter(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         self.state.jobs[job].phase = Phase::Walking;
+        if self.leaving.is_some_and(|old| old.station == station) {
+            // It goes to the end of its own line, behind those who wait outside.
+            self.settle_departure()?;
+        }
         let is_kept = self.take_reservation(job, station);
-        let is_its_own = self.leaving.is_some_and(|old| old.station == station);
-        if !is_kept && !is_its_own && self.station(station).is_full() {
+        if !is_kept && self.station(station).is_full() {
             let special = self.station(station).special();
             if special.is_rejecting {
                 special.reject_count += 1;
@@ -42,9 +45,6 @@ impl Engine<'_> {
             return Ok(());
         }
         self.recorder.note(&self.state, Kind::Enter, job, station);
-        if is_its_own {
-            self.leave_old_station();
-        }
         self.join(job, station)?;
         self.settle_departure()
     }
@@ -309,15 +309,11 @@ impl Engine<'_> {
 
     /// Let the job that walked leave the station that it kept until now, if any.
     pub(super) fn settle_departure(&mut self) -> Result<(), Failure> {
-        self.leave_old_station();
-        self.work_off_changes()
-    }
-
-    fn leave_old_station(&mut self) {
         if let Some(left) = self.leaving.take() {
             self.release_server(left.station);
             self.depart(left);
         }
+        self.work_off_changes()
     }
 
     /// One job less holds a server of `station` without being served.

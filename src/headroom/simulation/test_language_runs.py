@@ -6,6 +6,7 @@ Buzen (1973) for the central server. Chains of a few states were solved by hand 
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -578,3 +579,16 @@ def test_a_time_out_ends_a_wait_that_would_be_a_deadlock() -> None:
     assert column(result, "failed_try_count") > 100
     for end in range(20, 60):
         assert simulate(model, seed=1, time=float(end)).counters["simulated_s"] == end
+
+
+def test_nobody_overtakes_those_who_wait_outside() -> None:
+    """A job that comes back at once to a full station goes behind those outside it."""
+    model = Model("turns", time_unit="s", may_deadlock=True)
+    turn = model.program("turn")
+    turn.use(model.station("only", buffer=1), constant(1))
+    model.closed_class("jobs", turn, population=4)
+    trace = simulate(model, seed=1, completions=400, trace=10_000).trace
+    assert trace is not None
+    served = np.bincount(trace.job[trace.kind == 4])
+    assert served.sum() >= 399
+    assert served[served > 0].tolist() == pytest.approx([100] * 4, abs=1)
