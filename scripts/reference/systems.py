@@ -71,8 +71,7 @@ def _resource_metrics() -> str:
     """Return the metrics that a model has once for each of its stations, pools and classes."""
     return (
         "### Metrics of every station, pool and class\n\n"
-        "`NAME` is the name that the model gives to the station, pool or class. With several "
-        "classes the percentiles of the response time exist for each class only.\n\n"
+        "`NAME` is the name that the model gives to the station, pool or class.\n\n"
         + table(
             ("metric", "unit", "better", "meaning"),
             [

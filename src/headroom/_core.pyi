@@ -5,6 +5,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "BUILD_PROFILE",
+    "LAUNCHER",
+    "KernelError",
+    "__version__",
+    "draw",
+    "draw_arrivals",
+    "simulate",
+]
+
 BUILD_PROFILE: str
 LAUNCHER: bytes
 __version__: str

@@ -6,7 +6,7 @@
 //! going.
 //!
 //! Invariant: between two events every job waits in one of the ways of
-//! [`Phase`](super::jobs::Phase), and none is ready.
+//! [`Phase`], and none is ready.
 
 use std::collections::VecDeque;
 

@@ -239,7 +239,7 @@ impl Station {
     /// Bring the areas up to `now`.
     ///
     /// At a plain station the numbers of jobs and of busy servers follow from the number present,
-    /// so that the time spent at it says all; see [`Self::settle`].
+    /// so that the time spent at it says all.
     #[inline]
     pub fn advance(&mut self, now: SimTime) {
         let ticks = now.since(self.changed);

@@ -63,9 +63,9 @@ MOST_PLACES = 400
 
 def metrics_of(model: Model) -> tuple[Metric, ...]:
     """Return all metrics of a model, those of the whole first."""
-    whole = (*_FLOW, *_PERCENTILES) if len(model.classes) == 1 else _FLOW
     return (
-        *whole,
+        *_FLOW,
+        *_PERCENTILES,
         *resource_metrics(classes=model.classes, stations=model.stations, pools=model.pools),
         *_failure_metrics(model),
         *_visit_metrics(model),
