@@ -302,16 +302,40 @@ count = 6
     assert results(study)["done"] == 6
 
 
-@pytest.mark.parametrize("what", ["points", "replications", "observations"])
+@pytest.mark.parametrize("what", ["points", "replications", "observations", "series"])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_exports_are_tidy_rows(tmp_path: Path, what: str, form: str) -> None:
     study = write_study(tmp_path / "tiny")
+    text = (study / "study.toml").read_text(encoding="utf-8")
+    sampled = text.replace('file = "model.py"', 'file = "model.py"\nsample_every_s = 0.1')
+    (study / "study.toml").write_text(sampled, encoding="utf-8")
     headroom("run", study)
     export = headroom("export", study, "--what", what, "--format", form)
     assert export.returncode == 0, export.stderr
     lines = export.stdout.splitlines()
     assert len(lines) > 9
     assert "factor.users" in lines[0]
+
+
+def test_the_first_replication_of_each_point_tells_how_it_went(tmp_path: Path) -> None:
+    """Oracle: utilization and throughput of a run are the means over its intervals."""
+    study = write_study(tmp_path / "tiny")
+    text = (study / "study.toml").read_text(encoding="utf-8")
+    sampled = text.replace('file = "model.py"', 'file = "model.py"\nsample_every_s = 0.05')
+    (study / "study.toml").write_text(sampled, encoding="utf-8")
+    assert headroom("run", study).returncode == 0
+    export = headroom("export", study, "--what", "series", "--format", "jsonl")
+    rows = [json.loads(line) for line in export.stdout.splitlines()]
+    assert {row["replication"] for row in rows} == {0}
+    points = results(study)["experiments"][0]["points"]
+    for point in points:
+        series = point["series"]
+        mine = [row for row in rows if row["point"] == point["key"]]
+        busy = [row["value"] for row in mine if row["metric"] == "station.server.utilization"]
+        whole = point["estimates"]["station.server.utilization"]["value"]
+        assert sum(busy) / len(busy) == pytest.approx(whole, rel=0.15)
+        (line,) = (one for one in series["lines"] if one["metric"] == "utilization")
+        assert len(line["values"]) == series["count"] <= len(busy)
 
 
 def test_a_study_that_was_never_run_says_what_to_do(tmp_path: Path) -> None:

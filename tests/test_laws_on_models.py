@@ -1,14 +1,25 @@
-"""Operational laws on simulated runs: no run is refused for what is slow or rare in it."""
+"""Operational laws on simulated runs: no run is refused for what is slow or rare in it.
+
+And what theory says of random closed networks: exact answers, bounds, and that nothing gets faster
+by slower service. The samples are the same in every run, so the intervals are too.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from scipy import stats
 
 from headroom.analysis.operational_laws import LawReport, check_laws
 from headroom.analysis.windows import open_window
 from headroom.experiment.run import Run
-from headroom.simulation import Model, constant, exponential, pareto, simulate
+from headroom.simulation import Model, SimulationError, constant, exponential, pareto, simulate
+from headroom.simulation.fake_models import laws, models
+from headroom.simulation.stations import Discipline
+from headroom.solvers import solve
 from headroom.systems.model.conversion import run_of
 
 
@@ -91,3 +102,94 @@ def test_the_gap_of_n_and_x_times_r_is_what_the_edges_account_for() -> None:
     assert worst.gap > 0.1
     assert worst.gap == pytest.approx(worst.tolerance, rel=1e-9)
     assert worst.passed
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(models(), st.integers(0, 2**64 - 1), st.floats(0, 0.9))
+def test_no_run_of_a_random_model_breaks_a_law(model: Model, seed: int, share: float) -> None:
+    try:
+        run = run_of(simulate(model, seed=seed, time=300))
+    except SimulationError as error:
+        event(error.message.split("'")[0][:30])
+        return
+    window = open_window(run, cut_s=share * run.snapshot_times_s[-1])
+    event("a window" if window else "nothing completed")
+    if window is not None:
+        assert check_laws(window).faults == ()
+
+
+REPLICATIONS = 12
+QUANTILE = float(stats.t.ppf(1 - 1e-6, REPLICATIONS - 1))
+"""Two in a million intervals of this width miss their answer."""
+
+
+PRODUCT_FORM: tuple[Discipline, ...] = ("fcfs", "ps", "infinite", "lcfs_preempt")
+
+
+@st.composite
+def product_form_networks(draw: st.DrawFn) -> Model:
+    """Return closed networks that BCMP's theorem covers: one or two classes, random routes."""
+    model = Model("network", time_unit="s")
+    means = {}
+    for number in range(draw(st.integers(1, 3))):
+        discipline = draw(st.sampled_from(PRODUCT_FORM))
+        may_have_many = discipline in {"fcfs", "ps"}
+        servers = draw(st.integers(1, 3)) if may_have_many else 1
+        station = model.station(f"s{number}", servers=servers, discipline=discipline)
+        means[station] = (draw(st.floats(0.1, 1.0)), discipline == "fcfs")
+    for name in ("one", "two")[: draw(st.integers(1, 2))]:
+        program = model.program(name)
+        for station, (mean, is_same_for_all) in means.items():
+            law = exponential(mean) if is_same_for_all else draw(laws(mean))
+            with program.branch() as branch:
+                with branch.case(draw(st.floats(0.3, 1.0))):
+                    program.use(station, law)
+                with branch.otherwise():
+                    program.delay(draw(laws(0.5)))
+        model.closed_class(name, program, population=draw(st.integers(1, 6)), think=draw(laws(0.7)))
+    return model
+
+
+def throughputs(model: Model, *, time_s: float = 6000.0) -> np.ndarray:
+    """Return completions per second: a row per replication, a column per class."""
+    rows = []
+    for seed in range(REPLICATIONS):
+        result = simulate(model, seed=seed, time=time_s)
+        first = int(np.searchsorted(result.snapshot_times_s, 0.1 * time_s))
+        counts = result.classes.columns["completion_count"]
+        length_s = result.snapshot_times_s[-1] - result.snapshot_times_s[first]
+        rows.append((counts[-1] - counts[first]) / length_s)
+    return np.array(rows)
+
+
+def spread(values: np.ndarray) -> np.ndarray:
+    half: np.ndarray = QUANTILE * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return half
+
+
+@settings(max_examples=40, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(product_form_networks())
+def test_random_closed_networks_agree_with_the_solver_and_keep_its_bounds(model: Model) -> None:
+    solution = solve(model)
+    assert solution.is_exact, solution.reasons
+    found = throughputs(model)
+    half = spread(found)
+    exact = np.array([one.throughput_per_s for one in solution.classes])
+    assert (np.abs(found.mean(axis=0) - exact) <= half).all()
+    assert (half < 0.1 * exact).all()
+    for place, bounds in enumerate(solution.bounds):
+        assert bounds.throughput_per_s_low <= found[:, place].mean() + half[place]
+        assert bounds.throughput_per_s_high >= found[:, place].mean() - half[place]
+
+
+@settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(product_form_networks(), st.floats(1.0, 1.5), st.data())
+def test_no_class_alone_gets_faster_by_a_slower_station(
+    model: Model, factor: float, data: st.DataObject
+) -> None:
+    """One class in product form (Suri 1985); equal seeds, and what chance is left."""
+    if "two" in model.classes:
+        del model.classes["two"], model.programs["two"]
+    station = data.draw(st.sampled_from(sorted(model.stations)))
+    gains = throughputs(model.with_speed(station, 1 / factor)) - throughputs(model)
+    assert (gains.mean(axis=0) <= spread(gains)).all()

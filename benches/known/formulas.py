@@ -117,7 +117,7 @@ def mva(demands: Sequence[float], think: float, population: int) -> tuple[float,
 
 
 def convolution(factors: Sequence[Sequence[float]]) -> list[float]:
-    """Return the normalizing constants of a closed product-form network (Buzen 1973).
+    """Return the constants G of a closed product-form network (Buzen 1973).
 
     Each station gives its factors for 0, 1, ... jobs; all sums are of positive numbers.
     """

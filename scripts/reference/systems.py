@@ -10,7 +10,8 @@ import msgspec
 
 from headroom.experiment.registry import find_system, system_names
 from headroom.experiment.system import Parameter
-from headroom.systems.model.metrics import resource_metrics
+from headroom.systems.model.metrics import failure_metrics, resource_metrics
+from headroom.systems.model.share_metrics import share_metrics_of_all
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
 from scripts.reference.tables import NOTICE, table
@@ -78,6 +79,20 @@ def _resource_metrics() -> str:
                 (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
                 for item in resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"])
             ],
+        )
+        + "\nWhere a station can be full or break, or an attempt can fail, there are also\n\n"
+        + table(
+            ("metric", "unit", "better", "meaning"),
+            [
+                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
+                for item in failure_metrics()
+            ],
+        )
+        + "\nWhere the time of each class goes, for the stations `S` and pools `P` that its "
+        "program comes to (up to 400 pairs of class and place); the shares add up to the whole\n\n"
+        + table(
+            ("metric", "unit", "meaning"),
+            [(f"`{item.name}`", item.unit, item.description) for item in share_metrics_of_all()],
         )
     )
 

@@ -36,12 +36,25 @@ from headroom.analysis.windows import Window
 from headroom.experiment.run import FloatArray, Histogram, ResourceKind, ResourceTable
 
 _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
-    "station": STATION_RATIOS,
+    "station": {
+        **STATION_RATIOS,
+        "blocked_ratio": ("blocked_s", CAPACITY),
+        "down_ratio": ("down_s", CAPACITY),
+        "reject_ratio": ("reject_count", "arrival_count+reject_count"),
+    },
     "pool": POOL_RATIOS,
-    "class": CLASS_RATIOS,
+    "class": {
+        **CLASS_RATIOS,
+        "lost_ratio": ("lost_count", "completion_count+lost_count"),
+        "failed_tries_mean": ("failed_try_count", "completion_count+lost_count"),
+    },
 }
 SURE_SHARE = 0.95
 """Percentiles beyond this share hang on a few bursts: their skewness is taken at its full size."""
+_MAY_BE_NONE = frozenset(
+    {"blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio", "failed_tries_mean"}
+)
+"""What most models never have: left out where it never happened."""
 _Parts = list[tuple[FloatArray, dict[str, FloatArray]]]
 """Per replication: the lengths (s) of its intervals, and what each column gained in them."""
 
@@ -97,7 +110,8 @@ def _of_tables(
             (lengths, {name: rows.sum(axis=1, keepdims=True) for name, rows in gained.items()})
             for lengths, gained in parts
         ]
-        yield from _of_ratios(_RATIOS[kind], whole, np.ones(1), [""], sizes)
+        of_all = {name: _RATIOS[kind][name] for name in CLASS_RATIOS}
+        yield from _of_ratios(of_all, whole, np.ones(1), [""], sizes)
 
 
 def _gains(window: Window, table: ResourceTable) -> tuple[FloatArray, dict[str, FloatArray]]:
@@ -118,6 +132,8 @@ def _of_ratios(
     sizes: _Sizes,
 ) -> Iterator[tuple[str, Spread]]:
     for metric, (above, below) in ratios.items():
+        if metric in _MAY_BE_NONE and not _happened(above, parts):
+            continue
         over = [_denominator(below, part, capacity) for part in parts]
         sums = np.sum([rows.sum(axis=0) for rows in over], axis=0)
         totals = np.sum([gained[above].sum(axis=0) for _, gained in parts], axis=0)
@@ -133,13 +149,21 @@ def _of_ratios(
                 yield f"{prefix}{metric}", one
 
 
+def _happened(column: str, parts: _Parts) -> bool:
+    is_recorded = all(column in gained for _, gained in parts)
+    return is_recorded and any(gained[column].any() for _, gained in parts)
+
+
 def _denominator(
     below: str, part: tuple[FloatArray, dict[str, FloatArray]], capacity: FloatArray
 ) -> FloatArray:
     lengths_s, gained = part
     if below == TIME:
         return np.broadcast_to(lengths_s[:, None], (lengths_s.size, capacity.size))
-    return lengths_s[:, None] * capacity if below == CAPACITY else gained[below]
+    if below == CAPACITY:
+        return lengths_s[:, None] * capacity
+    total: FloatArray = np.sum([gained[column] for column in below.split("+")], axis=0)
+    return total
 
 
 def _of_percentiles(

@@ -10,6 +10,12 @@ queue at a saturated station, or wait for the tokens of another pool. Such a poo
 That its holders do wait there is looked for, not taken for granted: a lock around a disk is held
 while the disk is busy, yet nobody queues at the disk, so the lock limits.
 
+A station is taken while it works, is broken, or holds a job that finds no place further on. One
+that is taken all the time because of the last is a symptom, and so is a pool whose tokens such
+jobs hold: what limits is the end of the chain, the station that blocks and is not blocked itself,
+however busy it is. Where a station is taken because it is broken, the time that it is down limits.
+A station that turns jobs away never fills up, so that is said beside any verdict.
+
 Resources whose utilizations cannot be told apart are a tie, and all of them are named.
 
 Invariant: the verdict follows from means over replications, the sentence shows their intervals.
@@ -19,27 +25,15 @@ Lazowska et al., *Quantitative System Performance* (1984), chapter 5 (asymptotic
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
+from headroom.analysis.culprits import QUEUED, SATURATED, Behind, Part, find_culprits
 from headroom.analysis.results import Bottleneck, Estimate, Resource
 from headroom.experiment.run import ResourceTable
 from headroom.quantities import format_bounds, format_percent, format_plain
 
-SATURATED = 0.9
-"""Busy share from which a resource limits: everything else together can gain 11 % at most."""
-QUEUED = 0.1
-"""Mean number waiting at a resource from which the holders of a pool are said to wait there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A station or pool with its estimates, keyed by metric without ``KIND.NAME.``."""
-
-    kind: Literal["station", "pool"]
-    name: str
-    capacity: float
-    estimates: Mapping[str, Estimate]
+LOSSES_SHOWN = 3
+"""Stations that turn jobs away of which a verdict tells."""
 
 
 def parts_of(resources: Iterable[Resource], estimates: Mapping[str, Estimate]) -> list[Part]:
@@ -94,29 +88,6 @@ def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Lo
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behind:
-    """What lies behind each pool: what its holders use, or ask for, while they hold its tokens.
-
-    Parameters
-    ----------
-    stations, pools
-        Pool name to the stations used, and to the other pools acquired.
-    """
-
-    stations: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def is_behind(self, part: Part, pool: Part) -> bool:
-        """Return whether `part` lies behind `pool`, and not the other way round as well."""
-        if pool.kind != "pool":
-            return False
-        if part.kind == "station":
-            return part.name in self.stations.get(pool.name, ())
-        is_inner = part.name in self.pools.get(pool.name, ())
-        return is_inner and pool.name not in self.pools.get(part.name, ())
-
-
 def find_bottleneck(parts: Sequence[Part], behind: Behind, load: Load) -> Bottleneck | None:
     """Return the verdict for a point, None where no resource has a utilization.
 
@@ -129,50 +100,39 @@ def find_bottleneck(parts: Sequence[Part], behind: Behind, load: Load) -> Bottle
     load
         Who asks for the resources.
     """
-    ranked = sorted((row for row in parts if _has_utilization(row)), key=_rank)
+    ranked = sorted((row for row in parts if row.has_utilization), key=_rank)
     if not ranked:
         return None
-    saturated = [row for row in ranked if _utilization(row).value >= SATURATED]
-    causes = [row for row in saturated if not _blockers(row, saturated, behind)]
-    if not causes:
-        return _verdict(ranked[0], _why_nothing(ranked[0], load), load, limits=False)
-    cause = causes[0]
+    culprits = find_culprits(ranked, behind)
+    if not culprits.causes:
+        return _verdict(ranked[0], _joined(_why_nothing(ranked, load), ranked), load, limits=False)
+    cause = culprits.causes[0]
     evidence = [
         *(_why_station(cause, load) if cause.kind == "station" else _why_pool(cause, load)),
-        *_ties(cause, causes[1:]),
-        *_rest(cause, ranked, causes, behind),
-        *(
-            _symptom(row, cause, load)
-            for row in saturated
-            if cause in _blockers(row, saturated, behind)
-        ),
+        *_ties(cause, culprits.causes[1:]),
+        *_rest(cause, ranked, culprits.causes, behind),
+        *(_symptom(row, cause, behind, load) for row in culprits.symptoms_of(cause)),
     ]
-    return _verdict(cause, "; ".join(evidence), load, limits=True)
+    return _verdict(cause, _joined("; ".join(evidence), ranked), load, limits=True)
 
 
-def _has_utilization(row: Part) -> bool:
-    return "utilization" in row.estimates
-
-
-def _utilization(row: Part) -> Estimate:
-    return row.estimates["utilization"]
-
-
-def _waiting(row: Part) -> float:
-    queue = row.estimates.get("queue_len_mean")
-    return queue.value if queue else 0.0
+def _joined(evidence: str, ranked: Sequence[Part]) -> str:
+    """Add what is turned away, most first: such load is lost, and fills no queue."""
+    lossy = sorted((row for row in ranked if row.rejected > 0.0), key=lambda row: -row.rejected)
+    return "; ".join(
+        [
+            evidence,
+            *(
+                f"{row.name} turns away {format_percent(row.rejected)} of those who come"
+                for row in lossy[:LOSSES_SHOWN]
+            ),
+        ]
+    )
 
 
 def _rank(row: Part) -> tuple[float, float, str]:
-    """Busiest first; equally busy ones by their queue."""
-    return -_utilization(row).value, -_waiting(row), row.name
-
-
-def _blockers(row: Part, saturated: Sequence[Part], behind: Behind) -> list[Part]:
-    """Return the saturated resources behind a pool for which its holders really wait."""
-    return [
-        other for other in saturated if behind.is_behind(other, row) and _waiting(other) >= QUEUED
-    ]
+    """Return a sort key: the most taken first, equally taken ones by their queue."""
+    return -row.taken, -row.waiting, row.name
 
 
 def wait_share(row: Part, load: Load) -> float | None:
@@ -181,11 +141,11 @@ def wait_share(row: Part, load: Load) -> float | None:
     By Little's law it is the mean number that waits there over the mean number in the system;
     it is above 1 where several arms of one job wait there at once.
     """
-    return _waiting(row) / load.all_jobs_mean if load.all_jobs_mean > 0.0 else None
+    return row.waiting / load.all_jobs_mean if load.all_jobs_mean > 0.0 else None
 
 
 def _verdict(row: Part, evidence: str, load: Load, *, limits: bool) -> Bottleneck:
-    utilization = _utilization(row)
+    utilization = row.utilization
     return Bottleneck(
         limits=limits,
         kind=row.kind if limits else "none",
@@ -200,15 +160,26 @@ def _verdict(row: Part, evidence: str, load: Load, *, limits: bool) -> Bottlenec
 
 def _why_station(cause: Part, load: Load) -> list[str]:
     return [
-        f"{cause.name} is busy {_shown(cause)}",
-        f"{_of_all(_waiting(cause), load)} wait there{_of_response(cause, load)}",
+        f"{cause.name} is busy {_shown(cause)}{_besides(cause)}",
+        f"{_of_all(cause.waiting, load)} wait there{_of_response(cause, load)}",
     ]
+
+
+def _besides(cause: Part) -> str:
+    """Say why a station limits that is not busy all the time."""
+    if cause.utilization.value >= SATURATED:
+        return ""
+    if cause.is_saturated and cause.down > 0.0:
+        return (
+            f" and down {format_percent(cause.down)} of the time: the time that it is down limits"
+        )
+    return ", but its places are full, and jobs that wait for one hold up others"
 
 
 def _why_pool(cause: Part, load: Load) -> list[str]:
     return [
         f"{_shown(cause)} of the tokens of pool {cause.name} ({cause.capacity:g}) are held",
-        f"{_of_all(_waiting(cause), load)} wait for one{_of_response(cause, load)}",
+        f"{_of_all(cause.waiting, load)} wait for one{_of_response(cause, load)}",
     ]
 
 
@@ -222,7 +193,7 @@ def _of_response(cause: Part, load: Load) -> str:
 
 def _ties(cause: Part, others: Sequence[Part]) -> list[str]:
     """Name the resources that limit as much as the cause does."""
-    tied = [row for row in others if _is_tie(cause, row)]
+    tied = [row for row in others if row.is_saturated and _is_tie(cause, row)]
     if not tied:
         return []
     names = " and ".join(f"{_titled(row)} ({_percent(row)})" for row in tied)
@@ -232,7 +203,7 @@ def _ties(cause: Part, others: Sequence[Part]) -> list[str]:
 
 def _is_tie(one: Part, other: Part) -> bool:
     """Return whether two utilizations print alike, or their intervals overlap."""
-    left, right = _utilization(one), _utilization(other)
+    left, right = one.utilization, other.utilization
     if _percent(one) == _percent(other):
         return True
     if left.low is None or left.high is None or right.low is None or right.high is None:
@@ -266,12 +237,24 @@ def _full_behind(row: Part) -> str:
     return f"{_titled(row)} behind it is {verb} {_shown(row)}, but nobody waits there"
 
 
-def _symptom(row: Part, cause: Part, load: Load) -> str:
-    does = f"queue at {cause.name}" if cause.kind == "station" else f"wait for pool {cause.name}"
+def _symptom(row: Part, cause: Part, behind: Behind, load: Load) -> str:
+    if row.kind == "station":
+        return (
+            f"{row.name} has no time left ({_percent(row)} busy, {format_percent(row.blocked)} "
+            f"held up) only because jobs that it has served find no place at {cause.name}"
+        )
     return (
-        f"pool {row.name} is used up ({_percent(row)} held, {_jobs(_waiting(row))} wait for it"
-        f"{_of_response(row, load)}) only because its holders {does}"
+        f"pool {row.name} is used up ({_percent(row)} held, {_jobs(row.waiting)} wait for it"
+        f"{_of_response(row, load)}) only because its holders {_delayed(row, cause, behind)}"
     )
+
+
+def _delayed(pool: Part, cause: Part, behind: Behind) -> str:
+    """Say how a cause keeps the holders of a pool."""
+    if cause.kind == "pool":
+        return f"wait for pool {cause.name}"
+    queue = cause.is_saturated and cause.waiting >= QUEUED and behind.is_behind(cause, pool)
+    return f"queue at {cause.name}" if queue else f"are held up by {cause.name}"
 
 
 def _titled(row: Part) -> str:
@@ -279,10 +262,11 @@ def _titled(row: Part) -> str:
 
 
 def _percent(row: Part) -> str:
-    return format_percent(_utilization(row).value)
+    return format_percent(row.utilization.value)
 
 
-def _why_nothing(busiest: Part, load: Load) -> str:
+def _why_nothing(ranked: Sequence[Part], load: Load) -> str:
+    busiest = ranked[0]
     if busiest.kind == "station":
         first = f"nothing is saturated: the busiest, {busiest.name}, is busy {_shown(busiest)}"
     else:
@@ -298,13 +282,15 @@ def _why_nothing(busiest: Part, load: Load) -> str:
             f"the number of users limits: {load.population:g} cannot keep any station busy, "
             "each request takes its own service time"
         )
+    elif any(row.rejected > 0.0 for row in ranked):
+        second = "the arrival rate limits: all that is not turned away is served"
     else:
         second = "the arrival rate limits: all that arrives is served"
     return f"{first}; {second}"
 
 
 def _shown(row: Part) -> str:
-    utilization = _utilization(row)
+    utilization = row.utilization
     return format_bounds(
         utilization.value, utilization.low, utilization.high, "1", metric="utilization"
     )
@@ -317,7 +303,7 @@ def _jobs(number: float) -> str:
 
 def _others(others: Sequence[Part]) -> str:
     """Say how busy the rest is; `others` is sorted, busiest first."""
-    share = _utilization(others[0]).value
+    share = others[0].utilization.value
     if share >= SATURATED:
         return f"{others[0].name} follows at {format_percent(share)}"
     bound = format_percent(share)

@@ -118,7 +118,7 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
         better=metric.better,
         count=sample.count,
         value=interval.value,
-        low=interval.low,
+        low=_at_least_none(metric, interval.low),
         high=_at_most_full(metric, interval.high),
         method=interval.method,
         centre=sample.centre,
@@ -135,6 +135,12 @@ def _at_most_full(metric: Metric, high: float | None) -> float | None:
     """Return the upper end of an interval; no station or pool is ever busier than full."""
     is_share = metric.name.startswith(("station.", "pool.")) and metric.name.endswith(_SHARE)
     return min(high, 1.0) if high is not None and is_share else high
+
+
+def _at_least_none(metric: Metric, low: float | None) -> float | None:
+    """Return the lower end of an interval; no share of something is ever below zero."""
+    is_part = metric.name.endswith(("_ratio", "_share", ".failed_tries_mean", _SHARE))
+    return max(low, 0.0) if low is not None and is_part else low
 
 
 def estimates_of(declared: Iterable[Metric], samples: Mapping[str, Sample]) -> dict[str, Estimate]:

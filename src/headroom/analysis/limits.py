@@ -11,12 +11,14 @@ from statistics import fmean
 
 import msgspec
 
-from headroom.analysis.bottleneck import Behind, find_bottleneck, load_of, parts_of
+from headroom.analysis.bottleneck import find_bottleneck, load_of, parts_of
+from headroom.analysis.culprits import Behind
 from headroom.analysis.distributions import kept_bins
 from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.operational_laws import check_laws
 from headroom.analysis.results import Bottleneck, WarmUpCut
+from headroom.analysis.states import state_metrics
 from headroom.analysis.summaries import run_values
 from headroom.analysis.windows import Window, open_window
 from headroom.experiment.run import Run
@@ -45,9 +47,10 @@ def bottleneck_of(
         return None
     run = windows[0].run
     resources = resources_of(run)
+    metrics = [*resource_metrics(resources), *state_metrics(samples)]
     return find_bottleneck(
-        parts_of(resources, estimates_of(resource_metrics(resources), samples)),
-        Behind(stations=run.holds, pools=run.nested),
+        parts_of(resources, estimates_of(metrics, samples)),
+        Behind(stations=run.holds, pools=run.nested, blockers=run.blockers),
         load_of(windows[0].table("class"), _means(values)),
     )
 

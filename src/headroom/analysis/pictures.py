@@ -13,7 +13,7 @@ from headroom.analysis.results import PointResult
 PICTURES_AT_MOST = 500
 """Points of an experiment whose pictures are stored."""
 SERIES_AT_MOST = 50
-"""Points of an experiment whose time series are stored: some 30 kB each."""
+"""Points of an experiment whose time series are stored: some 20 kB each, at most 50."""
 
 
 def evenly(count: int, at_most: int) -> list[int]:

@@ -132,7 +132,7 @@ def joined(values: FloatArray, most: int = MOST_VALUES) -> tuple[FloatArray, int
     >>> joined(np.array([[1.0, 3.0, 5.0, 7.0]]), most=2)
     (array([[2., 6.]]), 2)
     """
-    group = -(-values.shape[-1] // most)
+    group = max(-(-values.shape[-1] // most), 1)
     whole = values.shape[-1] // group * group
     means: FloatArray = values[..., :whole].reshape(*values.shape[:-1], -1, group).mean(axis=-1)
     return means, group

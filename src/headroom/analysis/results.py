@@ -187,7 +187,7 @@ class SeriesLine(_Result, frozen=True, kw_only=True):
     """Without ``KIND.NAME.``."""
     unit: str
     values: list[float | None]
-    """One per interval, to six digits; None where nothing can be said of it."""
+    """One per interval, to five digits; None where nothing can be said of it."""
 
 
 class TimeSeries(_Result, frozen=True, kw_only=True):

@@ -9,13 +9,16 @@ With one class its figures at a station are those of the station; a table by cla
 read only where a run recorded one.
 
 Invariant: a figure that a run cannot give is absent; a run that recorded none of this gives none.
+What did not happen is a zero, so that a mean over replications counts those without it too; what
+never happens at a point is left out of it (`state_metrics`), unless its model declares it.
 
 Source: Denning and Buzen, *The Operational Analysis of Queueing Network Models* (1978).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
+from headroom.analysis.intervals import Sample
 from headroom.analysis.windows import Window
 from headroom.experiment.run import FloatArray, ResourceTable
 from headroom.experiment.system import Direction, Metric
@@ -23,6 +26,7 @@ from headroom.experiment.system import Direction, Metric
 MOST_PLACES = 400
 """Pairs of class and place of a run up to which each pair has figures of its own."""
 _CLASS_STATES = {"delay_s": "delay_share", "join_s": "join_share", "outside_s": "outside_share"}
+_CLASS_COUNTS = {"lost_ratio": "lost_count", "failed_tries_mean": "failed_try_count"}
 _STATE = re.compile(
     r"class\..+\.(?:delay|join|outside|lost|(?:station|pool)\..+\.(?:wait|service|blocked))"
     r"_(?:share|ratio)|station\..+\.(?:blocked|down|reject)_ratio|class\..+\.failed_tries_mean"
@@ -51,17 +55,20 @@ def state_values(window: Window) -> dict[str, float]:
     }
 
 
-def state_metrics(names: Iterable[str]) -> Iterator[Metric]:
-    """Yield the metric of each of `names` that this module gives.
+def state_metrics(samples: Mapping[str, Sample]) -> Iterator[Metric]:
+    """Yield the metric of each of `samples` that this module gives and that ever happened.
 
     Examples
     --------
-    >>> [one.unit for one in state_metrics(["throughput", "station.cpu.class.a.wait_s_mean",
-    ...                                     "class.a.delay_share"])]
-    ['s', '1']
+    >>> import numpy as np
+    >>> from headroom.analysis.intervals import Sample
+    >>> some, none = Sample(values=np.array([0.0, 0.2])), Sample(values=np.zeros(2))
+    >>> samples = {"throughput": some, "class.a.lost_ratio": some, "class.b.lost_ratio": none}
+    >>> [(one.name, one.unit) for one in state_metrics(samples)]
+    [('class.a.lost_ratio', '1')]
     """
-    for name in names:
-        if _STATE.fullmatch(name):
+    for name, sample in samples.items():
+        if _STATE.fullmatch(name) and (sample.values != 0.0).any():
             unit, better = _UNITS.get(name.rpartition(".")[2], ("1", "none"))
             yield Metric(name=name, unit=unit, better=better)
 
@@ -72,7 +79,7 @@ def _station_ratios(window: Window) -> dict[str, float]:
         return {}
     gained = window.increments(table)
     capacity_s = table.capacity * window.length_s
-    ratios = {
+    ratios: dict[str, tuple[str, FloatArray]] = {
         "blocked_ratio": ("blocked_s", capacity_s),
         "down_ratio": ("down_s", capacity_s),
         "reject_ratio": ("reject_count", gained["arrival_count"] + gained.get("reject_count", 0.0)),
@@ -82,7 +89,6 @@ def _station_ratios(window: Window) -> dict[str, float]:
         for metric, (column, whole) in ratios.items()
         if column in gained
         for place, name in enumerate(table.names)
-        if table.columns[column][-1, place] > 0.0
     }
 
 
@@ -95,12 +101,10 @@ def _class_ratios(window: Window) -> dict[str, float]:
     done = gained["completion_count"]
     found = {}
     for place, name in enumerate(table.names):
-        lost = _at(gained, "lost_count", place)
-        tries = _at(gained, "failed_try_count", place)
-        if lost > 0.0:
-            found[f"class.{name}.lost_ratio"] = _over(lost, done[place] + lost)
-        if tries > 0.0:
-            found[f"class.{name}.failed_tries_mean"] = _over(tries, done[place] + lost)
+        ended = float(done[place]) + _at(gained, "lost_count", place)
+        for metric, column in _CLASS_COUNTS.items():
+            if column in gained:
+                found[f"class.{name}.{metric}"] = _over(float(gained[column][place]), ended)
     return found
 
 
@@ -140,8 +144,7 @@ def _time_shares(window: Window) -> dict[str, float]:
         times_s = dict(_place_times_s(window, name, is_only=len(classes.names) == 1))
         for column, metric in _CLASS_STATES.items():
             times_s[metric] = _at(gained, column, place)
-        shares = {state: time_s / whole_s for state, time_s in times_s.items() if time_s > 0.0}
-        found.update({f"class.{name}.{state}": share for state, share in shares.items()})
+        found.update({f"class.{name}.{s}": time_s / whole_s for s, time_s in times_s.items()})
     return found
 
 
@@ -155,7 +158,7 @@ def _place_times_s(window: Window, name: str, *, is_only: bool) -> Iterator[tupl
         blocked_s = _at(gained, "blocked_s" if is_only else "blocked_s_sum", place)
         present_s = _present_s(gained, place)
         yield f"station.{station}.wait_share", waited_s
-        yield f"station.{station}.service_share", present_s - waited_s - blocked_s
+        yield f"station.{station}.service_share", max(present_s - waited_s - blocked_s, 0.0)
         yield f"station.{station}.blocked_share", blocked_s
     for pool, gained, place in _rows(pools, window, suffix):
         yield f"pool.{pool}.wait_share", _waited_s(gained, place)

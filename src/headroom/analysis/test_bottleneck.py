@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from headroom.analysis.bottleneck import SATURATED, Behind, Load, Part, find_bottleneck, load_of
+from headroom.analysis.bottleneck import Load, find_bottleneck, load_of
+from headroom.analysis.culprits import SATURATED, Behind, Part
 from headroom.analysis.estimates import estimate_of
 from headroom.analysis.intervals import Sample
 from headroom.experiment.run import ResourceTable
@@ -15,7 +16,13 @@ OPEN = Load(population=0.0, jobs_mean=0.0, is_open=True)
 
 
 def resource(
-    kind: str, name: str, utilization: float, *, queue_len: float = 0.0, capacity: float = 1.0
+    kind: str,
+    name: str,
+    utilization: float,
+    *,
+    queue_len: float = 0.0,
+    capacity: float = 1.0,
+    **ratios: float,
 ) -> Part:
     wide = np.array([utilization - 0.001, utilization, utilization + 0.001])
     estimates = {
@@ -24,6 +31,9 @@ def resource(
             Metric(name="queue_len_mean", unit="1"), Sample(values=np.full(3, queue_len))
         ),
     }
+    for state, ratio in ratios.items():
+        metric = Metric(name=f"{state}_ratio", unit="1")
+        estimates[metric.name] = estimate_of(metric, Sample(values=np.full(3, ratio)))
     return Part(
         kind="pool" if kind == "pool" else "station",
         name=name,
@@ -153,6 +163,87 @@ def test_of_two_saturated_stations_the_busier_one_is_named_and_the_other_mention
 
 def test_a_point_without_stations_has_no_verdict() -> None:
     assert find_bottleneck([], Behind(), OPEN) is None
+
+
+def test_a_station_that_is_held_up_is_a_symptom_of_the_one_that_has_no_place() -> None:
+    """The full pool and the taken station are both victims of a press that is not even busy."""
+    verdict = find_bottleneck(
+        [
+            resource("station", "mill", 0.6, blocked=0.38, capacity=4.0),
+            resource("station", "press", 0.8, queue_len=0.5),
+            resource("pool", "pallets", 1.0, queue_len=30.0, capacity=6.0),
+        ],
+        Behind(stations={"pallets": ("mill", "press")}, blockers={"mill": ("press",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "press")
+    assert "its places are full, and jobs that wait for one hold up others" in verdict.evidence
+    assert (
+        "mill has no time left (60.0 % busy, 38.0 % held up) only because jobs that it has served "
+        "find no place at press"
+    ) in verdict.evidence
+    assert "pool pallets is used up" in verdict.evidence
+    assert "only because its holders are held up by press" in verdict.evidence
+
+
+def test_a_chain_of_full_stations_is_followed_to_its_end() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "first", 0.3, blocked=0.7),
+            resource("station", "second", 0.3, blocked=0.65),
+            resource("station", "third", 0.85),
+        ],
+        Behind(blockers={"first": ("second",), "second": ("third",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "third"
+    assert "first has no time left" in verdict.evidence
+
+
+def test_stations_that_hold_up_each_other_are_a_circle_with_an_end() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "left", 0.5, blocked=0.5),
+            resource("station", "right", 0.6, blocked=0.4),
+        ],
+        Behind(blockers={"left": ("right",), "right": ("left",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "right"
+
+
+def test_a_station_that_works_all_the_time_limits_although_it_is_held_up_at_times() -> None:
+    verdict = find_bottleneck(
+        [resource("station", "mill", 0.93, blocked=0.05), resource("station", "press", 0.5)],
+        Behind(blockers={"mill": ("press",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "mill"
+
+
+def test_where_a_station_is_broken_the_time_that_it_is_down_limits() -> None:
+    verdict = find_bottleneck([resource("station", "web", 0.66, down=0.33)], Behind(), CLOSED)
+    assert verdict is not None
+    assert verdict.limits
+    assert "web is busy 66.0 % (65.8 to 66.2) and down 33.0 % of the time" in verdict.evidence
+    assert "the time that it is down limits" in verdict.evidence
+
+
+def test_load_that_is_turned_away_is_told_beside_any_verdict() -> None:
+    parts = [resource("station", "web", 0.5), resource("station", "cache", 0.2, reject=0.12)]
+    verdict = find_bottleneck(parts, Behind(), OPEN)
+    assert verdict is not None
+    assert not verdict.limits
+    assert "all that is not turned away is served" in verdict.evidence
+    assert verdict.evidence.endswith("cache turns away 12.0 % of those who come")
+    busy = find_bottleneck([resource("station", "web", 0.99), parts[1]], Behind(), OPEN)
+    assert busy is not None
+    assert busy.name == "web"
+    assert "cache turns away 12.0 %" in busy.evidence
 
 
 def test_the_load_tells_closed_from_open_classes() -> None:

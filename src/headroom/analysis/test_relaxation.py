@@ -10,11 +10,8 @@ from headroom.analysis.relaxation import (
     jobs_over_time,
     joined,
     settle,
-    times_beyond_one,
 )
 from headroom.experiment.run import FloatArray
-from headroom.simulation import Model, exponential, simulate
-from headroom.systems.model.conversion import run_of
 
 
 def autoregressive(memory: float, count: int, *, seed: int, rows: int = 1) -> FloatArray:
@@ -34,20 +31,6 @@ def test_the_correlation_time_of_an_autoregressive_series_is_that_of_the_formula
     """1 + 2 sum of memory^k = (1 + memory) / (1 - memory), but for the window: 4 %."""
     found = correlation_time(autoregressive(memory, 20_000, seed=1, rows=10))
     assert found == pytest.approx((1.0 + memory) / (1.0 - memory), rel=0.08)
-
-
-def test_the_correlation_time_of_a_queue_is_that_of_the_formula() -> None:
-    """M/M/1, number of jobs: 2 rho (1 + rho) / (1 - rho)^4 over rho / (1 - rho)^2, in services."""
-    model = Model("queue", time_unit="s")
-    visit = model.program("visit")
-    visit.use(model.station("server"), exponential(1.0))
-    model.open_class("jobs", visit, interarrival=exponential(1.0 / 0.8))
-    runs = [run_of(simulate(model, seed=seed, completions=2_000)) for seed in range(100)]
-    found = jobs_over_time(runs)
-    assert found is not None
-    jobs, step_s = found
-    expected_s = 2.0 * 1.8 / 0.2**2
-    assert times_beyond_one(jobs[..., 5:]) * step_s == pytest.approx(expected_s, rel=0.25)
 
 
 @given(st.integers(0, 1000), st.sampled_from([2.0**-20, 0.5, 4.0]), st.floats(-1e3, 1e3))

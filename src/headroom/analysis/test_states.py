@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from headroom.analysis.distributions import kept_bins, kept_occupancies
-from headroom.analysis.estimates import resources_of
+from headroom.analysis.estimates import resources_of, samples_of
 from headroom.analysis.states import MOST_PLACES, state_metrics, state_values
 from headroom.analysis.windows import Window, open_window
 from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run
+from headroom.experiment.system import Column
 
 
 def table(kind: ResourceKind, names: list[str], **columns: list[float]) -> ResourceTable:
@@ -49,7 +50,7 @@ REQUESTS = table(
 
 def test_the_time_of_each_class_is_divided_among_its_states() -> None:
     values = state_values(window_of(table("class", ["web", "batch"], **CLASSES), VISITS, REQUESTS))
-    shares = {name: value for name, value in values.items() if name.endswith("_share")}
+    shares = {name: value for name, value in values.items() if name.endswith("_share") and value}
     assert shares == pytest.approx(
         {
             "class.web.station.cpu.wait_share": 0.40,
@@ -91,7 +92,17 @@ def test_losses_and_failed_tries_are_per_job() -> None:
     values = state_values(window_of(table("class", ["web", "batch"], **CLASSES)))
     assert values["class.web.lost_ratio"] == pytest.approx(0.1)
     assert values["class.web.failed_tries_mean"] == pytest.approx(0.5)
-    assert "class.batch.lost_ratio" not in values
+    assert values["class.batch.lost_ratio"] == 0.0
+
+
+def test_a_replication_without_losses_counts_as_none_lost() -> None:
+    """Cause: it was left out, so the mean was that of the replications with losses alone."""
+    counts = {"completion_count": [90.0], "jobs_s": [5.0], "failed_try_count": [0.0]}
+    runs = [table("class", ["web"], **counts, lost_count=[lost]) for lost in (10.0, 0.0)]
+    values = [state_values(window_of(run)) for run in runs]
+    samples = samples_of(values, {}, Column.MODEL)
+    assert samples["class.web.lost_ratio"].value == pytest.approx(0.05)
+    assert [one.name for one in state_metrics(samples)] == ["class.web.lost_ratio"]
 
 
 def test_rejected_arrivals_count_beside_those_that_came_in() -> None:
@@ -118,10 +129,12 @@ def test_too_many_pairs_have_no_figures_of_their_own() -> None:
 
 def test_every_figure_has_a_unit() -> None:
     values = state_values(window_of(table("class", ["web", "batch"], **CLASSES), VISITS, REQUESTS))
-    found = {metric.name: metric.unit for metric in state_metrics(values)}
-    assert set(found) == set(values)
+    samples = samples_of([values], {}, Column.MODEL)
+    found = {metric.name: metric.unit for metric in state_metrics(samples)}
+    assert set(found) == {name for name, value in values.items() if value}
     assert found["station.cpu.class.web.wait_s_mean"] == "s"
-    assert list(state_metrics(["class.web.response_s_mean", "throughput"])) == []
+    others = samples_of([{"class.web.response_s_mean": 1.0, "throughput": 1.0}], {}, Column.MODEL)
+    assert list(state_metrics(others)) == []
 
 
 def test_tables_by_class_are_no_resources() -> None:

@@ -18,11 +18,13 @@ from headroom.analysis.results import SeriesLine, TimeSeries
 from headroom.analysis.summaries import CLASS_RATIOS, POOL_RATIOS, STATION_RATIOS, quotients
 from headroom.experiment.run import FloatArray, ResourceTable, Run, TimeSamples
 
-PARTS_AT_MOST = 8
-"""Stations and pools of a point whose series are stored as a picture, and classes besides."""
-VALUES_AT_MOST = 250
+PARTS_AT_MOST = 6
+"""Stations and pools of a point whose series are stored as a picture."""
+CLASSES_AT_MOST = 4
+"""Classes whose series are stored besides."""
+VALUES_AT_MOST = 200
 """Values of a series that is stored as a picture."""
-_DIGITS = 6
+_DIGITS = 5
 _RATIOS: dict[str, Mapping[str, tuple[str, str]]] = {
     "station": STATION_RATIOS,
     "pool": POOL_RATIOS,
@@ -124,16 +126,18 @@ def thinned_samples(samples: TimeSamples, *, at_most: int) -> TimeSamples:
 def pictured_series(runs: Sequence[Run]) -> TimeSeries | None:
     """Return the picture of the first run that kept its samples, None where none did.
 
-    Kept are the `PARTS_AT_MOST` stations and pools that are busiest, and as many classes with the
-    most jobs.
+    Kept are the `PARTS_AT_MOST` stations and pools that are busiest, and the `CLASSES_AT_MOST`
+    classes with the most jobs.
     """
     found = next((run.samples for run in runs if run.samples is not None), None)
     if found is None or not found.times_s.size:
         return None
     samples = thinned_samples(found, at_most=VALUES_AT_MOST)
     series = list(part_series(samples))
-    kept = _fullest([one for one in series if one.kind != "class"], "utilization")
-    kept |= _fullest([one for one in series if one.kind == "class"], "jobs_mean")
+    classes = [one for one in series if one.kind == "class"]
+    others = [one for one in series if one.kind != "class"]
+    kept = _fullest(others, "utilization", PARTS_AT_MOST)
+    kept |= _fullest(classes, "jobs_mean", CLASSES_AT_MOST)
     parts = {(one.kind, one.name) for one in series}
     return TimeSeries(
         step_s=float(samples.times_s[0]),
@@ -153,7 +157,7 @@ def pictured_series(runs: Sequence[Run]) -> TimeSeries | None:
     )
 
 
-def _fullest(series: Sequence[PartSeries], metric: str) -> set[tuple[str, str]]:
+def _fullest(series: Sequence[PartSeries], metric: str, at_most: int) -> set[tuple[str, str]]:
     """Return the parts with the largest mean of `metric`; those without it come last."""
     parts = list(dict.fromkeys((one.kind, one.name) for one in series))
     means = {
@@ -161,7 +165,7 @@ def _fullest(series: Sequence[PartSeries], metric: str) -> set[tuple[str, str]]:
         for one in series
         if one.metric == metric
     }
-    return set(sorted(parts, key=lambda part: -means.get(part, -1.0))[:PARTS_AT_MOST])
+    return set(sorted(parts, key=lambda part: -means.get(part, -1.0))[:at_most])
 
 
 def _rounded(value: float) -> float | None:

@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.bottleneck import SATURATED
 from headroom.analysis.comparison import paired_ratio
+from headroom.analysis.culprits import SATURATED
 from headroom.analysis.pictures import evenly
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Effect, PointResult, Resource, WhatIfResult
@@ -107,12 +107,16 @@ def _used_up(
             yield verdict.kind, verdict.name  # Overloaded: doubling may give a steady state.
         return
     least = 0.0 if rule.parts == "all" else SATURATED
+    found = summary.bottleneck
+    limiting = (found.kind, found.name) if found is not None and found.limits else None
     for table in sorted(summary.windows[0].run.resources, key=lambda table: table.kind):
         if table.kind not in ("pool", "station"):
             continue  # Classes have no capacity to double.
         for name in table.names:
             sample = summary.samples.get(f"{table.kind}.{name}.utilization")
-            if sample is not None and sample.value >= least:
+            if sample is None:
+                continue
+            if sample.value >= least or (table.kind, name) == limiting:
                 yield table.kind, name
 
 

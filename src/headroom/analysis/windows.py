@@ -74,7 +74,7 @@ class Window:
 
     def kept_segments(self, histogram: Histogram) -> npt.NDArray[np.bool_]:
         """Return for each segment of `histogram` whether it lies after `start_s`."""
-        starts_s = np.concatenate([[0.0], histogram.segment_end_times_s[:-1]])
+        starts_s = np.concatenate([[0.0], histogram.segment_end_times_s])[:-1]
         return np.asarray(starts_s >= self.start_s * (1.0 - ROUNDING), dtype=np.bool_)
 
     def kept_counts(self, histogram: Histogram) -> FloatArray:

@@ -151,5 +151,7 @@ def _answer(system: System, config: Mapping[str, Value], changes: Sequence[Chang
         raise TypeError(f"system {system.name!r} has no formulas")
     try:
         return system.forecast(config, changes)
+    except StudyError:
+        raise  # a station that the model has not, a value that it refuses: a mistake, no answer
     except HeadroomError as error:
         return Forecast(reasons=(error.message,))

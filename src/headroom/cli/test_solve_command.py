@@ -128,3 +128,10 @@ def test_a_parameter_without_a_value_is_asked_for(
     answer = CliRunner().invoke(app, ["solve", "small.py"])
     assert answer.exit_code == ExitCode.USAGE
     assert "add --set think_s=VALUE" in answer.stderr
+
+
+def test_a_station_that_the_model_has_not_is_a_mistake_and_no_answer() -> None:
+    """Cause: every error counted as "no formula applies", and the exit code was 0."""
+    answer = CliRunner().invoke(app, ["solve", "mm1", "--set", "station.cpu.servers=2"])
+    assert answer.exit_code == ExitCode.USAGE
+    assert "no station 'cpu'" in answer.stderr

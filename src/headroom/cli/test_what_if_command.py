@@ -134,3 +134,40 @@ def test_a_wrong_limit_of_a_study_names_its_line(folder: Path, limit: str, why: 
     assert answer.exit_code == 2
     assert why in " ".join(answer.stderr.split())
     assert "study.toml:1" in answer.stderr
+
+
+CHAIN = """
+from headroom.simulation import Model, exponential
+
+
+def build() -> Model:
+    model = Model("chain", time_unit="s")
+    web, database = model.station("web", servers=4), model.station("database", buffer=1)
+    program = model.program("request")
+    with program.holding(model.pool("connections", tokens=5)):
+        program.use(web, exponential(0.5))
+        program.use(database, exponential(0.15))
+    model.closed_class("users", program, population=40, think=exponential(1))
+    return model
+"""
+
+
+def test_the_station_that_blocks_is_blamed_and_doubling_it_helps_most(folder: Path) -> None:
+    """The pool is held all the time, and twice its tokens give almost nothing."""
+    (folder / "chain.py").write_text(CHAIN)
+    words = ("what-if", "chain.py", "--completions", "20000", "-n", "4", "--quiet")
+    answer = headroom(*words, "--json")
+    assert answer.exit_code == 0, answer.stderr
+    content = json.loads(answer.stdout)["content"]
+    ratios = {
+        one["change"]: effect["ratio"]
+        for one in content["what_ifs"]
+        for effect in one["effects"]
+        if effect["metric"] == "throughput"
+    }
+    assert max(ratios, key=lambda change: ratios[change]).startswith("station.database.")
+    assert ratios["pool.connections.tokens=x2"] < 1.1
+    shown = " ".join(headroom(*words).stdout.split())
+    assert "Now Database is busy" in shown
+    assert "pool connections is used up" in shown
+    assert "only because its holders are held up by database" in shown

@@ -154,6 +154,9 @@ class Run:
     nested
         Pool name to the other pools whose tokens are acquired while its own are held: the same
         for a pool behind a pool.
+    blockers
+        Station name to the stations with few places that may hold up its servers: says whether
+        a station that is taken all the time only waits for a place further on.
     samples
         How the run went over time, where the study asks for it; None elsewhere.
 
@@ -173,6 +176,7 @@ class Run:
     faults: tuple[str, ...] = ()
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    blockers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     samples: TimeSamples | None = None
 
     @property

@@ -45,6 +45,7 @@ def encode_run(run: Run) -> bytes:
         "faults": list(run.faults),
         "holds": {pool: list(stations) for pool, stations in run.holds.items()},
         "nested": {pool: list(pools) for pool, pools in run.nested.items()},
+        "blockers": {name: list(stations) for name, stations in run.blockers.items()},
         "samples": _pack_samples(run.samples),
     }
     used = {name: value for name, value in fields.items() if value}
@@ -77,6 +78,7 @@ def _unpack_run(fields: dict[str, Any]) -> Run:
         faults=tuple(fields.get("faults", [])),
         holds={pool: tuple(names) for pool, names in fields.get("holds", {}).items()},
         nested={pool: tuple(names) for pool, names in fields.get("nested", {}).items()},
+        blockers={name: tuple(names) for name, names in fields.get("blockers", {}).items()},
         samples=_unpack_samples(fields.get("samples")),
     )
 

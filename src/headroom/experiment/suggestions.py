@@ -15,6 +15,8 @@ def suggestion(word: str, known: Iterable[str], *, likely: Sequence[str] | None 
     --------
     >>> suggestion("usres", ["users", "disks"])
     "did you mean 'users'? known: disks, users"
+    >>> suggestion("response_s_p95", ["class.a.response_s_p95", "response_s_mean"])
+    "did you mean 'class.a.response_s_p95'? known: class.a.response_s_p95, response_s_mean"
     >>> suggestion("x", [])
     'remove it: there is none here to choose from'
     >>> suggestion("names", ["name", "title"], likely=["title"])
@@ -23,7 +25,10 @@ def suggestion(word: str, known: Iterable[str], *, likely: Sequence[str] | None 
     names = sorted(set(known))
     if not names:
         return "remove it: there is none here to choose from"
-    close = difflib.get_close_matches(word, names if likely is None else likely, n=1, cutoff=0.6)
+    longer = [name for name in names if word and name.endswith(f".{word}")]
+    close = longer or difflib.get_close_matches(
+        word, names if likely is None else likely, n=1, cutoff=0.6
+    )
     start = f"did you mean {close[0]!r}? known" if close else "choose one of"
     return f"{start}: {_listed(names)}"
 

@@ -183,6 +183,8 @@ class Limits:
         What sets the highest throughput, empty where nothing does.
     kind
         Kind of the bounds, in words.
+    notes
+        Why a bound is wider than it may look, or absent.
     """
 
     class_name: str
@@ -193,6 +195,7 @@ class Limits:
     knee: float | None
     resource: str
     kind: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

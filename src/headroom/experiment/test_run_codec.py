@@ -76,6 +76,7 @@ def runs(draw: st.DrawFn) -> Run:
         faults=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
         holds={"connections": tuple(draw(st.lists(NAMES, max_size=2)))},
         nested={"threads": tuple(draw(st.lists(NAMES, max_size=2)))},
+        blockers={"mill": tuple(draw(st.lists(NAMES, max_size=2)))},
         samples=draw(st.none() | samples()),
     )
 
@@ -137,6 +138,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         faults=("overload",),
         holds={"p": ("s",)},
         nested={"p": ("q",)},
+        blockers={"s": ("t",)},
         samples=TimeSamples(times_s=np.ones(1), tables=()),
     )
     stored = msgspec.msgpack.decode(zlib.decompress(encode_run(example)))

@@ -1,6 +1,6 @@
 """Laws of JMT, read: what a service or arrival strategy of a file is in Headroom.
 
-JMT has no unit of time; its numbers are taken as seconds. Parameters are those of JMT's dialogs:
+JMT has no unit of time; its numbers are taken as seconds. Parameters are those of JMT's forms:
 rates where Headroom has means, shape and scale for the gamma law, the mean and deviation of the
 logarithm for the lognormal law, and for Coxian laws the probability to stop after the first phase.
 """
@@ -8,7 +8,7 @@ logarithm for the lognormal law, and for Coxian laws the probability to stop aft
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from headroom.jmt.place import standing_at
 from headroom.jmt.xml_tree import Element
@@ -20,6 +20,7 @@ from headroom.simulation import (
     erlang,
     exponential,
     gamma,
+    law_from_data,
     lognormal,
     mixture,
     mmpp,
@@ -62,6 +63,29 @@ def whole(element: Element) -> int:
     return int(found)
 
 
+def in_units(law: Distribution, units: float) -> Distribution:
+    """Return a law of seconds as one of a unit of which a second has so many.
+
+    Parameters are scaled, so that the law stays of its kind.
+    """
+    if units == 1:
+        return law
+    given: dict[str, Any] = dict(law.parameters)
+    match law.kind:
+        case "mixture":
+            return mixture([in_units(one, units) for one in given["laws"]], given["weights"])
+        case "coxian":
+            return coxian([mean * units for mean in given["means"]], given["onward"])
+        case "replay":
+            return replay([value * units for value in given["values"]], given["at_end"])
+    scaled = {name: value * units if name in _TIMES else value for name, value in given.items()}
+    return law_from_data({"kind": law.kind, **scaled})
+
+
+# Parameters of laws that are times, where all others have no unit.
+_TIMES = frozenset({"value", "mean", "low", "high", "scale", "deviation"})
+
+
 def service_law(strategy: Element, what: str) -> Distribution:
     """Return the law of a service strategy; `what` says in messages whose it is."""
     match strategy.java_class:
@@ -95,6 +119,15 @@ def arrival_law(strategy: Element, what: str) -> Distribution | ArrivalProcess:
             cure="give the class an interarrival time distribution",
         )
     return _law(strategy, what)
+
+
+def arrivals_in_units(process: ArrivalProcess, units: float) -> ArrivalProcess:
+    """Return arrivals at rates per second as arrivals per unit."""
+    given: dict[str, Any] = dict(process.parameters)
+    return mmpp(
+        rates=[rate / units for rate in given["rates"]],
+        switch_rates=[[rate / units for rate in row] for row in given["switch_rates"]],
+    )
 
 
 def _law(strategy: Element, what: str) -> Distribution | ArrivalProcess:

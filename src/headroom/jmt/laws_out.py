@@ -15,7 +15,7 @@ Chain: TypeAlias = list[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class JmtLaw:
-    """A distribution of JMT: its class, its name in the dialogs, and its parameters in order."""
+    """A distribution of JMT: its class, its name on the screen, and its parameters in order."""
 
     java_class: str
     name: str
@@ -118,7 +118,8 @@ def _phases(law: Distribution, factor: float, location: str) -> JmtLaw:
     if law.kind == "mixture":
         total = math.fsum(parameters["weights"])
         kept = [(one, weight / total) for one, weight in
-                zip(parameters["laws"], parameters["weights"], strict=True) if weight > 0]  # fmt: skip
+                zip(parameters["laws"], parameters["weights"], strict=True)
+                if weight > 0]  # fmt: skip
         laws, weights = [one for one, _ in kept], [weight for _, weight in kept]
     chains = [_chain(one, factor) for one in laws]
     found = [chain for chain in chains if chain]

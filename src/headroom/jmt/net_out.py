@@ -122,8 +122,8 @@ class _Builder:
                 self.net.regions.setdefault(pool, []).append(name)
         if self.net.regions and any(one.blocks for one in self.model.stations.values()):
             raise SimulationError(
-                f"model {self.model.name!r} has pools and stations that block; who holds what while "
-                "it is blocked differs in JMT",
+                f"model {self.model.name!r} has pools and stations that block; who holds what "
+                "while it is blocked differs in JMT",
                 cure="use one of the two",
             )
         priorities = {one.priority for one in self.model.classes.values()}
@@ -173,7 +173,7 @@ class _ClassBuilder:
             first.setdefault(self._groups[site], site)
         self._arrange(first)
         home = self._home()
-        self._route(home, job.name, hops([(start, 1.0)]), "probability", "", None)
+        self._route((home, job.name), hops([(start, 1.0)]), "probability", None)
         for number, site in first.items():
             self._fill(number, site)
         self._preload(first)
@@ -199,8 +199,8 @@ class _ClassBuilder:
             used[node.name] = variant + 1
             if variant and site.inside is not None:
                 raise SimulationError(
-                    f"{site.location}: jobs come to {node.name!r} in several ways, one of them in a "
-                    "fork, where JMT switches no classes",
+                    f"{site.location}: jobs come to {node.name!r} in several ways, one of them in "
+                    "a fork, where JMT switches no classes",
                     cure="give the arm a station of its own",
                 )
             most = max(most, variant)
@@ -265,7 +265,7 @@ class _ClassBuilder:
         if site.kind == "choice":
             self._choice(node, name, site)
         else:
-            self._route(node, name, hops(site.targets), "probability", site.held, site.inside)
+            self._route((node, name), hops(site.targets), "probability", site)
 
     def _choice(self, node: OutNode, name: str, site: Site) -> None:
         found: list[Hop] = []
@@ -274,17 +274,20 @@ class _ClassBuilder:
             is_plain = len(ways) == 1 and ways[0].target not in [one.target for one in found]
             if not is_plain:
                 raise SimulationError(
-                    f"{site.location}: a case of a choice by {site.policy} begins with chance, with "
-                    "nothing, or as another",
+                    f"{site.location}: a case of a choice by {site.policy} begins with chance, or "
+                    "as another",
                     cure="begin each case with a station of its own",
                 )
             found += [Hop(ways[0].target, target[1], ways[0].is_touched)]
-        self._route(node, name, found, site.policy, site.held, site.inside)
+        self._route((node, name), found, site.policy, site)
 
     def _route(
-        self, node: OutNode, name: str, ways: Sequence[Hop], policy: str, held: str,
-        inside: Site | None,
-    ) -> None:  # fmt: skip
+        self, start: tuple[OutNode, str], ways: Sequence[Hop], policy: str, site: Site | None
+    ) -> None:
+        """Route a class from a node, where jobs are as at `site`."""
+        node, name = start
+        held = "" if site is None else site.held
+        inside = None if site is None else site.inside
         targets: dict[str, float] = {}
         for hop in ways:
             if hop.is_touched and hop.target is not None and held == hop.target.held != "":
@@ -334,27 +337,38 @@ class _ClassBuilder:
         return found.name, True
 
     def _fork(self, node: OutNode, name: str, site: Site) -> None:
-        if any(self._net.nodes[one.name].station is not None
-               and self._net.nodes[one.name].station.rejects  # type: ignore[union-attr]
-               for one in self._groups if one.inside is not None and one.kind == "use"):  # fmt: skip
+        stations = self._builder.model.stations
+        inside = [one.name for one in self._groups if one.inside is not None and one.kind == "use"]
+        if any(stations[one].rejects for one in inside):
             raise SimulationError(
                 f"{site.location}: a full station loses jobs inside a fork; in JMT their join "
                 "waits for ever",
                 cure='use when_full="block"',
             )
+        if site.held:
+            raise SimulationError(
+                f"{site.location}: a job forks while it holds a token of {site.held!r}; in a "
+                "region of JMT each arm would hold one",
+                cure="acquire the pool in the arms, or outside the fork and its join",
+            )
         for arm in site.arms:
             ways = hops([(arm, 1.0)])
-            is_held = any(hop.target is not None and hop.target.held for hop in ways)
             target = self._target(name, ways[0].target, site)[0]
-            if len(ways) > 1 or target in node.targets or is_held:
+            if len(ways) > 1 or target in node.targets:
                 router = self._builder._node("Router", "router")
-                self._route(router, name, ways, "probability", site.held, site)
+                in_arm = Site("choice", site.location, inside=site)
+                self._route((router, name), ways, "probability", in_arm)
                 target = router.name
             node.targets[target] = None
         if site.quorum is not None:
             self._joins[site].quorums[self._job.name] = site.quorum
 
     def _preload(self, first: dict[int, Site]) -> None:
+        """Say where jobs are at time 0: JMT makes closed jobs only where a file says so."""
+        if self._job.population is not None:
+            rest = self._job.population - sum(jobs for _, jobs in self._job.placed)
+            if rest:
+                self._net.preloads.append((self._home().name, self._job.name, rest))
         for station, jobs in self._job.placed:
             ways = [number for number, site in first.items() if site.name == station]
             if len(ways) != 1:

@@ -4,15 +4,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headroom.jmt.document import Document, UserClass, document_of, whole_attribute
-from headroom.jmt.laws_in import arrival_law, service_law
+from headroom.jmt.laws_in import arrival_law, arrivals_in_units, in_units, service_law
 from headroom.jmt.place import put, standing_at
 from headroom.jmt.regions_in import add_pools, regions_of, room_of
 from headroom.jmt.stations_in import add_station, drops
 from headroom.jmt.walk_in import Exits, Graph, Spot, Target, Walk
-from headroom.jmt.xml_tree import parse_file
-from headroom.simulation import Distribution, Model, Network, Program, Station
-from headroom.simulation.model import DEFAULT_COMPLETIONS
+from headroom.jmt.xml_tree import Element, parse_file
+from headroom.simulation import (
+    ArrivalProcess,
+    Distribution,
+    Model,
+    Network,
+    Program,
+    Station,
+)
+from headroom.simulation.model import DEFAULT_COMPLETIONS, SECONDS_PER_UNIT, TimeUnit
 from headroom.simulation.network import LEAVE, Weight
+
+_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "ps")
+SMALL_MEAN = 1e-4
+"""A unit is too large for times shorter than this part of it: clocks count in steps of 1e-9."""
 
 # References that JMT gives open classes which no source makes: other classes turn into them.
 _MADE_INSIDE = frozenset({"ClassSwitch", "Fork", "Scaler", "Transition", "StatelessSource"})
@@ -24,7 +35,8 @@ def read_jsimg(path: str | Path) -> Model:
     Parameters
     ----------
     path
-        The file. Its times, which have no unit in JMT, are taken as seconds.
+        The file. Its times, which have no unit in JMT, are taken as seconds; the model counts in
+        a smaller unit where they are short.
 
     Raises
     ------
@@ -34,8 +46,8 @@ def read_jsimg(path: str | Path) -> Model:
 
     Notes
     -----
-    Bertoli, Casale & Serazzi (2009), JMT: performance engineering tools for system modeling, ACM
-    SIGMETRICS Performance Evaluation Review 36(4). See docs/guides/bring-your-model.md for what
+    Bertoli, Casale & Serazzi (2009), JMT: performance engineering tools, ACM SIGMETRICS
+    Performance Evaluation Review 36(4). See docs/guides/bring-your-model.md for what
     is read, written and refused.
 
     Examples
@@ -53,15 +65,37 @@ def read_jsimg(path: str | Path) -> Model:
     >>> twin.visits().demands
     {'users': {'web': 0.005}}
     """
-    return _Reading(document_of(parse_file(Path(path)))).model
+    return model_of(parse_file(Path(path)))
+
+
+def model_of(root: Element) -> Model:
+    """Return the model of the root element of a file."""
+    document = document_of(root)
+    model = _Reading(document, "s").model
+    unit = _unit_for(model)
+    return model if unit == "s" else _Reading(document, unit).model
+
+
+def _unit_for(model: Model) -> TimeUnit:
+    """Return the largest unit in which no mean time of a model of seconds is tiny."""
+    laws = [one.law for one in model.classes.values()]
+    for program in model.programs.values():
+        laws += [law for step in program.steps for law in step.amounts.values()
+                 if isinstance(law, Distribution)]  # fmt: skip
+    shortest = min((law.mean for law in laws if law is not None and law.mean > 0), default=1.0)
+    for unit in _UNITS:
+        if shortest >= SMALL_MEAN * SECONDS_PER_UNIT[unit]:
+            return unit
+    return _UNITS[-1]
 
 
 class _Reading:
     """One file on its way into a model: walks are found, then stations are made, then programs."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, unit: TimeUnit) -> None:
         self.document = document
-        self.model = Model(document.name, time_unit="s")
+        self.model = Model(document.name, time_unit=unit)
+        self._units = 1 / SECONDS_PER_UNIT[unit]
         self.regions = regions_of(document)
         jobs = [one for one in document.classes.values() if _has_jobs(one)]
         if not jobs:
@@ -75,7 +109,8 @@ class _Reading:
         for walk in self.walks:
             self._add_class(walk)
         if document.longest_s is not None:
-            self.model.stop(completions=DEFAULT_COMPLETIONS, time=document.longest_s)
+            time = document.longest_s * self._units
+            self.model.stop(completions=DEFAULT_COMPLETIONS, time=time)
 
     def _add_stations(self) -> None:
         visited: dict[str, list[str]] = {}
@@ -117,13 +152,18 @@ class _Reading:
                         f"source {walk.home.name!r} makes no jobs of class {job.name!r}",
                         cure="give the class an interarrival time distribution",
                     )
-                what = f"the time between arrivals of class {job.name!r}"
                 self.model.open_class(
-                    job.name, program, interarrival=arrival_law(law, what), priority=job.priority
+                    job.name, program, interarrival=self._arrivals(law, job), priority=job.priority
                 )
             else:
                 self._add_closed(walk, program)
         put(self.model, "classes", job.name, job.place)
+
+    def _arrivals(self, strategy: Element, job: UserClass) -> Distribution | ArrivalProcess:
+        found = arrival_law(strategy, f"the time between arrivals of class {job.name!r}")
+        if isinstance(found, ArrivalProcess):
+            return found if self._units == 1 else arrivals_in_units(found, self._units)
+        return in_units(found, self._units)
 
     def _add_closed(self, walk: Walk, program: Program) -> None:
         job, think = walk.job, None
@@ -240,7 +280,7 @@ class _Reading:
             raise self.document.nodes[node].place.error(
                 f"{what} is not given", cure="give the class a service time distribution"
             )
-        return service_law(strategy, what)
+        return in_units(service_law(strategy, what), self._units)
 
     def _change_priority(self, spot: Spot, program: Program) -> None:
         priorities = {one.priority for one in self.document.classes.values()}

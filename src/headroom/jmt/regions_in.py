@@ -156,7 +156,7 @@ def _refuse_weights(element: Element, name: str) -> None:
         if child.attribute("weight") not in {"1", "1.0"}:
             raise child.place.error(
                 f"class {child.attributes.get('jobClass')!r} weighs {child.attribute('weight')} in "
-                f"region {name!r}; a small job may overtake a large one there, in a pool it may not",
+                f"region {name!r}; a small job may overtake a large one there, not in a pool",
                 cure="give all classes the weight 1",
             )
 

@@ -72,8 +72,8 @@ def _add_queue(model: Model, node: JmtNode, classes: Sequence[str], region: Room
     elif room is not None:
         if room.size < servers:
             raise room.place.error(
-                f"node {node.name!r} has room for {room.size} job(s) and {servers} servers, some of "
-                "which never work",
+                f"node {node.name!r} has room for {room.size} job(s) and {servers} servers, some "
+                "of which never work",
                 cure="give it as much room as servers, or fewer servers",
             )
         buffer = room.size - servers

@@ -136,7 +136,7 @@ class Walk:
         return exits.targets[0][0] if len(exits.targets) == 1 else start
 
     def _explored(self, start: Target, joins: set[str] | None) -> Graph:
-        """Return the spots reached from a start; inside forks the joins met are added to `joins`."""
+        """Return the spots reached from a start; in forks the joins met go into `joins`."""
         exits: dict[Spot, Exits] = {}
         waiting = [] if start is None else [start]
         for spot in waiting:

@@ -14,7 +14,7 @@ _SCHEMA = "xsi:noNamespaceSchemaLocation"
 _STRATEGIES = "jmt.engine.NetStrategies."
 _RANDOM = "jmt.engine.random."
 _WIDTH, _HEIGHT, _MARGIN = 130, 90, 60
-_COLORS = ("#FF0000FF", "#FFFF0000", "#FF00AA00", "#FFAA00AA", "#FFFF8800", "#FF008888")
+_PAINTS = ("#FF0000FF", "#FFFF0000", "#FF00AA00", "#FFAA00AA", "#FFFF8800", "#FF008888")
 
 # Discipline -> the section that serves, and how a job is put into the queue.
 _DISCIPLINES: Mapping[str, tuple[str, str]] = {
@@ -388,7 +388,7 @@ def _layout(net: OutNet) -> Xml:
     """Return where JSIMgraph draws the nodes: in columns by their distance from the start."""
     layout = Xml("jmodel", {_SCHEMA: "JModelGUI.xsd"})
     for number, one in enumerate(net.classes):
-        layout.append(Xml("userClass", name=one.name, color=_COLORS[number % len(_COLORS)]))
+        layout.append(Xml("userClass", name=one.name, color=_PAINTS[number % len(_PAINTS)]))
     rows: dict[int, int] = {}
     for name, column in _columns(net).items():
         row = rows.get(column, 0)

@@ -21,6 +21,7 @@ _ROWS_IN_ALL = 500
 _RESOURCE_ROWS_IN_ALL = 200
 _MARKS_IN_ALL = 3_000
 _DETAILS_IN_ALL = 50
+_SERIES_IN_ALL = 10
 _TRADE_OFFS = 2
 
 
@@ -38,12 +39,15 @@ class Extent:
         Marks per figure.
     details
         Points that can be chosen and looked at.
+    series
+        Those of them that also tell how they went over time.
     """
 
     rows: int
     resource_rows: int
     marks: int
     details: int
+    series: int
 
 
 def is_whole(result: StudyResult) -> bool:
@@ -55,7 +59,7 @@ def whole_extent(experiment: ExperimentResult) -> Extent:
     """Return the extent that leaves nothing out, up to `WHOLE_UP_TO` points."""
     count = len(experiment.points)
     rows = sum(len(point.resources) for point in experiment.points)
-    return Extent(rows=count, resource_rows=rows, marks=MARKS_AT_MOST, details=count)
+    return Extent(rows=count, resource_rows=rows, marks=MARKS_AT_MOST, details=count, series=count)
 
 
 def extents_of(result: StudyResult) -> list[Extent]:
@@ -66,11 +70,18 @@ def extents_of(result: StudyResult) -> list[Extent]:
     figures = [_figure_count(experiment) for experiment in result.experiments]
     marks = fair_shares([size * n for size, n in zip(sizes, figures, strict=True)], _MARKS_IN_ALL)
     return [
-        Extent(rows=rows, resource_rows=resource_rows, marks=-(-share // n), details=details)
-        for rows, resource_rows, details, share, n in zip(
+        Extent(
+            rows=rows,
+            resource_rows=resource_rows,
+            marks=-(-share // n),
+            details=details,
+            series=series,
+        )
+        for rows, resource_rows, details, series, share, n in zip(
             fair_shares(sizes, _ROWS_IN_ALL),
             fair_shares(sizes, _RESOURCE_ROWS_IN_ALL),
             fair_shares(sizes, _DETAILS_IN_ALL),
+            fair_shares(sizes, _SERIES_IN_ALL),
             marks,
             figures,
             strict=True,

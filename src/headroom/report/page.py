@@ -31,6 +31,7 @@ from headroom.report.charts.detail import (
     first_choice,
 )
 from headroom.report.charts.figure import Figure
+from headroom.report.charts.over_time import with_series
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
@@ -39,6 +40,7 @@ from headroom.report.headroom_left import limits_table
 from headroom.report.layout import environment, template_text
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
+from headroom.report.series_table import series_table
 from headroom.report.state_tables import class_tables
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
 from headroom.report.tables import (
@@ -82,6 +84,7 @@ class ExperimentView:
     points: Table
     resources: Table | None
     class_tables: list[Table]
+    over_time: Table | None
     theory: Table | None
     what_ifs: Table | None
     limits: Table | None
@@ -142,7 +145,11 @@ def _style(views: Iterable[ExperimentView]) -> Markup:
 
 def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
     """Return what the template shows of one experiment."""
-    closer = closer_points(experiment, at_most=extent.details)
+    closer = with_series(
+        closer_points(experiment, at_most=extent.details),
+        at_most=extent.series,
+        first=first_choice(experiment),
+    )
     failures = _failures(experiment)
     return ExperimentView(
         name=experiment.name,
@@ -165,6 +172,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
         class_tables=class_tables(experiment, at_most=max(extent.resource_rows, _CLASS_ROWS)),
+        over_time=series_table(experiment),
         theory=theory_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
         limits=limits_table(experiment),

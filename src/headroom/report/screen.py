@@ -18,6 +18,10 @@ VERDICT_STYLES = {
     "holds": "green", "differs": "red", "undecided": "yellow", "meets": "green", "fails": "red",
 }  # fmt: skip
 _WORDS_AT_LEAST = 14
+_NARROWER = (14, 11, 9, 7, 5)
+"""Widths at which long words are broken, tried one after the other until a table fits."""
+_BETWEEN = 3
+"""Signs between two columns: a blank of each, and the line between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,41 @@ def width_of(column: Column) -> int:
         return max([len(word) for word in column.head.split()] + [len(c) for c in column.cells])
     natural = max(map(len, (column.head, *column.cells)))
     return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
+
+
+def narrow_width_of(column: Column, longest: int, *, breaks_numbers: bool) -> int:
+    """Return the least width of a column whose words are broken beyond `longest`.
+
+    Numbers are never broken but at their blanks, and that only where `breaks_numbers` is given.
+
+    Examples
+    --------
+    >>> column = Column("station.database.servers", ["8 to 16"], is_number=True)
+    >>> narrow_width_of(column, 9, breaks_numbers=False)
+    9
+    """
+    head = [len(word) for word in column.head.split()]
+    if column.is_number:
+        numbers = [
+            part for one in column.cells for part in (one.split() if breaks_numbers else [one])
+        ]
+        return max(min(longest, max(head, default=0)), max(map(len, numbers), default=0))
+    cells = [len(word) for cell in column.cells for word in cell.split()]
+    return min(longest, max([*head, *cells], default=0))
+
+
+def widths_within(columns: Sequence[Column], room: int) -> list[int]:
+    """Return the least width of each column, words broken as seldom as fits into `room`."""
+    widths = [width_of(column) for column in columns]
+    for breaks_numbers in (False, True):
+        for longest in _NARROWER:
+            if sum(widths) + _BETWEEN * (len(widths) - 1) + 2 <= room:
+                return widths
+            widths = [
+                narrow_width_of(column, longest, breaks_numbers=breaks_numbers)
+                for column in columns
+            ]
+    return widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +112,18 @@ class Screen:
         self.print(grid)
 
     def table(self, columns: Sequence["Column"]) -> None:
-        """Print a table; heads wrap at their words, numbers never."""
+        """Print a table; heads wrap at their words, numbers never.
+
+        Where that is wider than the console, long words are broken, as seldom as possible.
+        """
+        widths = widths_within(columns, self.console.width)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
-        for column in columns:
+        for column, width in zip(columns, widths, strict=True):
             table.add_column(
                 self.text(column.head),
                 justify="right" if column.is_number else "left",
-                width=width_of(column) if column.is_number else None,
-                min_width=width_of(column),
+                width=width if column.is_number else None,
+                min_width=width,
                 overflow="fold",
             )
         for cells in zip(*(column.cells for column in columns), strict=True):

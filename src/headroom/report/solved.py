@@ -93,6 +93,8 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
     _render_reasons([point], screen)
     for limits in found.limits:
         screen.item("Bounds", _bounds_words(limits, is_only=len(found.limits) == 1))
+    for note in dict.fromkeys(note for limits in found.limits for note in limits.notes):
+        screen.item("", note)
     whole = {
         metric: value
         for metric, value in found.values.items()
@@ -141,7 +143,11 @@ def _bounds_words(limits: Limits, *, is_only: bool) -> str:
     if math.isinf(limits.throughput_high):
         return f"{who}nothing bounds the throughput"
     knee = f"; knee at {format_given(limits.knee, '1')} jobs" if limits.knee is not None else ""
-    least = f"; response at least {format_given(max(limits.response_s_low, 0.0), 's')}"
+    least = (
+        f"; response at least {format_given(limits.response_s_low, 's')}"
+        if limits.response_s_low > 0
+        else ""
+    )
     return f"{who}throughput {low}{high}{by}{least}{knee} ({limits.kind})"
 
 

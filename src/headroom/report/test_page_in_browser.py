@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium, open_browser
+from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.page import render_page
-from headroom.report.test_example_results import SHAPES, large_study
+from headroom.report.test_example_results import SHAPES, large_study, study
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PAPER_PX = 700
@@ -205,3 +206,33 @@ def test_the_tooltip_says_n_and_interval_in_readable_ink(
     assert "20.0 /s (19.4 to 20.6)" in visit.state["tip"]
     assert "n10" in visit.state["tip"]
     assert visit.state["ink"] == f"rgb({ink})"
+
+
+def test_choosing_part_and_quantity_draws_their_line(browser: Browser, tmp_path: Path) -> None:
+    action = """
+    const choose = (kind, value) => {
+      const select = document.querySelector(`[data-series-${kind}]`);
+      select.value = value;
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    };
+    choose("part", "class web users");
+    const seen = [...document.querySelector("[data-series-metric]").options].map((o) => o.value);
+    document.documentElement.dataset.quantities = seen.join(" ");
+    """
+    page = render_page(study(over_time_experiment()))
+    visit = _visit(browser, tmp_path, page, action=action)
+    assert _complaints(visit) == []
+    assert visit.state["quantities"] == "response_s_mean"
+    assert visit.figures["load-over-time"]["marks"] > 200
+
+
+def test_a_point_without_series_says_so(browser: Browser, tmp_path: Path) -> None:
+    action = """
+    const select = document.querySelector(".choose-point");
+    select.selectedIndex = 0;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+    """
+    page = render_page(study(over_time_experiment()))
+    visit = _visit(browser, tmp_path, page, action=action)
+    assert visit.figures["load-over-time"]["state"] == "empty"
+    assert not visit.console

@@ -58,24 +58,34 @@ impl Engine<'_> {
     }
 
     fn evaluate(&mut self, job: u32, code: &[Op]) -> f64 {
+        let leaving = self.station_left();
         let Self {
             state,
             sources,
             scratch,
             ..
         } = self;
-        expression::evaluate(code, scratch, |op| look_up(state, sources, job, op))
+        expression::evaluate(code, scratch, |op| match op {
+            Op::Jobs(station) => f64::from(others_at(state, station, leaving)),
+            other => look_up(state, sources, job, other),
+        })
+    }
+
+    /// Return the station that the walking job is about to leave.
+    fn station_left(&self) -> Option<u32> {
+        self.leaving.map(|old| old.station)
     }
 
     /// Return where `job` goes on by a choice that is not by probability.
     pub(super) fn choose(&mut self, job: u32, choice: u32) -> u32 {
         let plan = self.plan;
+        let leaving = self.station_left();
         let chosen = &mut self.choices[choice as usize];
         match &plan.choices[choice as usize].rule {
             Rule::Probability(_) | Rule::RoundRobin => chosen.next_turn(),
             Rule::ShortestQueue(_) | Rule::SampledQueue(..) => {
-                let state = &self.state;
-                chosen.shortest(|target| load(state, target))
+                let (state, leaving) = (&self.state, leaving);
+                chosen.shortest(|target| load(state, target, leaving))
             }
             Rule::Hash(code) => {
                 let value = self.evaluate(job, code);
@@ -102,19 +112,26 @@ fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
     match op {
         Op::Attribute(index) => state.jobs.attributes(job)[index as usize],
         Op::Draw(source) => sources[source as usize].draw() as f64 / TICKS_PER_UNIT,
-        Op::Jobs(station) => f64::from(state.stations[station as usize].present),
         Op::Free(pool) => f64::from(state.pools[pool as usize].free()),
         Op::Now => state.now.ticks() as f64 / TICKS_PER_UNIT,
-        Op::Number(_) | Op::Apply(_) => unreachable!("the evaluation knows it"),
+        Op::Jobs(_) | Op::Number(_) | Op::Apply(_) => unreachable!("it was looked up before"),
     }
 }
 
+/// Return the jobs at `station`, without the one that is about to leave the station `leaving`.
+///
+/// That one has been served there, and keeps its server only until it has a place further on.
+fn others_at(state: &State, station: u32, leaving: Option<u32>) -> u32 {
+    state.stations[station as usize].present - u32::from(leaving == Some(station))
+}
+
 /// Return the jobs and the servers, or tokens, of `target`.
-fn load(state: &State, target: Target) -> (u64, u64) {
+fn load(state: &State, target: Target, leaving: Option<u32>) -> (u64, u64) {
     match target {
         Target::Station(index) => {
-            let station = &state.stations[index as usize];
-            (u64::from(station.present), u64::from(station.servers))
+            let servers = state.stations[index as usize].servers;
+            let jobs = others_at(state, index, leaving);
+            (u64::from(jobs), u64::from(servers))
         }
         Target::Pool(index) => {
             let pool = &state.pools[index as usize];

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from headroom import _core
 from headroom.simulation.distribution import Values, is_positive
-from headroom.simulation.errors import SimulationError
+from headroom.simulation.errors import SimulationError, users_location
 
 Numbers: TypeAlias = tuple[float, ...]
 Matrix: TypeAlias = Sequence[Sequence[float]] | npt.NDArray[np.float64]
@@ -381,4 +381,4 @@ def _shown(values: Numbers) -> str:
 
 
 def _refuse(kind: str, what: str, cure: str) -> None:
-    raise SimulationError(f"{kind}: {what} make no arrival process", cure=cure)
+    raise SimulationError(f"{users_location()}{kind}: {what}", cure=cure)

@@ -6,12 +6,16 @@ there is no deadlock while the jobs are fewer than the places of each circle of 
 
 import heapq
 import math
+from typing import TYPE_CHECKING
 
 from headroom.simulation.deadlocks import ALLOWED, may_multiply
 from headroom.simulation.errors import SimulationError
-from headroom.simulation.parsed import Parsed
+from headroom.simulation.parsed import Parsed, parse_model
 from headroom.simulation.routes import direct_routes
 from headroom.simulation.structure import Use, walk
+
+if TYPE_CHECKING:
+    from headroom.simulation.model import Model
 
 
 def check_blocking_cycles(parsed: Parsed) -> None:
@@ -33,6 +37,36 @@ def check_blocking_cycles(parsed: Parsed) -> None:
         room = sum(places[one] for one in circle)
         if circle and room <= _jobs_at(parsed, set(circle)):
             _refuse(circle, routes, room)
+
+
+def blockers(model: "Model") -> dict[str, tuple[str, ...]]:
+    """Return for each station those further on whose full places may hold up its servers.
+
+    Parameters
+    ----------
+    model
+        Any model.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("line", time_unit="s")
+    >>> mill, press = model.station("mill"), model.station("press", buffer=2)
+    >>> part = model.program("part")
+    >>> part.use(mill, exponential(1))
+    >>> part.use(press, exponential(1))
+    >>> model.open_class("parts", part, interarrival=exponential(3))
+    >>> blockers(model)
+    {'mill': ('press',)}
+    """
+    if not any(station.blocks for station in model.stations.values()):
+        return {}
+    routes = direct_routes(parse_model(model))
+    found = {
+        name: tuple(to for to, one in model.stations.items() if one.blocks and (name, to) in routes)
+        for name in model.stations
+    }
+    return {name: stations for name, stations in found.items() if stations}
 
 
 def _refuse(circle: list[str], routes: dict[tuple[str, str], str], room: float) -> None:

@@ -119,7 +119,7 @@ def closed(
     model_id: int,
 ) -> JobClass:
     """Return a closed class, after checking it."""
-    check_count(f"class {name!r}", "population", population)
+    check_count(f"class {name!r}", "jobs (population)", population)
     choose(f"class {name!r}", "start", start, get_args(Start))
     _check_priority(name, priority)
     places = _places(name, placed or {}, population, model_id)

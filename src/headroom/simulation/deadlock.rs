@@ -4,7 +4,7 @@
 //! holds; that serves waiting jobs, which will give back in turn. Whoever is left when nothing
 //! more can be served waits for ever. What jobs hold and wait for are tokens of pools, places at
 //! stations with a limited buffer, and servers of stations at which jobs can be blocked. A broken
-//! server is repaired in the end.
+//! server is repaired in the end, and a time-out ends a wait.
 //!
 //! Source: Holt (1972), *Some deadlock properties of computer systems*.
 
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use super::engine::{State, used_station};
 use super::holdings;
-use super::jobs::{Jobs, NO_JOB, NO_STATION, Phase};
+use super::jobs::{Jobs, NO_EVENT, NO_JOB, NO_STATION, Phase};
 use super::program::{Instruction, Plan};
 use super::time::SimTime;
 
@@ -96,7 +96,25 @@ impl Scene<'_> {
     }
 
     fn is_waiting(&self, job: u32) -> bool {
-        self.state.jobs[job].phase == Phase::Joining || self.wish(job).is_some()
+        let waits = self.state.jobs[job].phase == Phase::Joining || self.wish(job).is_some();
+        waits && !self.has_time_limit(job)
+    }
+
+    /// Return whether a time-out will set `job` free, or end it together with who waits for it.
+    fn has_time_limit(&self, job: u32) -> bool {
+        let jobs = &self.state.jobs;
+        let mut who = job;
+        while who != NO_JOB {
+            let mut guard = jobs.extra(who).guard;
+            while guard != NO_JOB {
+                if jobs[guard].event != NO_EVENT {
+                    return true;
+                }
+                guard = jobs[guard].next;
+            }
+            who = jobs[who].parent;
+        }
+        false
     }
 
     /// Return what `job` holds.
@@ -242,15 +260,16 @@ impl<'run> Reduction<'run> {
     }
 
     fn serve(&mut self, job: u32) {
-        self.is_stuck[job as usize] = false;
-        self.served.push(job);
+        if std::mem::take(&mut self.is_stuck[job as usize]) {
+            self.served.push(job);
+        }
     }
 
     /// Serve the head of the line while its wish fits; it gives back what it gets.
     fn serve_line(&mut self, index: usize) {
         while let Some(&job) = self.lines[index].front() {
             let fits = |wish: (Thing, u32)| wish.1 <= self.available[index];
-            if !self.scene.wish(job).is_some_and(fits) {
+            if self.is_stuck[job as usize] && !self.scene.wish(job).is_some_and(fits) {
                 break;
             }
             self.lines[index].pop_front();

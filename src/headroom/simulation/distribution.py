@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom import _core
-from headroom.simulation.errors import SimulationError
+from headroom.simulation.errors import SimulationError, users_location
 
 if TYPE_CHECKING:
     from headroom.simulation.fitting import Fit
@@ -383,7 +383,8 @@ def refuse_unless(kind: str, is_valid: bool, /, **parameters: object) -> None:  
     if not is_valid:
         given = ", ".join(f"{name}={_given(value)}" for name, value in parameters.items())
         raise SimulationError(
-            f"{kind}({given}) does not exist", cure=f"{kind} asks for {_RANGES[kind]}"
+            f"{users_location()}{kind}({given}) does not exist",
+            cure=f"{kind} asks for {_RANGES[kind]}",
         )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from headroom.errors import HeadroomError
 
 _OWN_FOLDER = str(Path(__file__).parent)
+_PACKAGE = Path(__file__).parent.parent
 
 
 class SimulationError(HeadroomError):
@@ -35,6 +36,19 @@ def caller_location() -> str:
     while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
         frame = frame.f_back
     return f"{_short(frame.f_code.co_filename, str(Path.cwd()))}:{frame.f_lineno}"
+
+
+def users_location() -> str:
+    """Return ``file:line: `` of the nearest caller, nothing where that is Headroom itself.
+
+    For what Headroom's own parts build as well as its users: distributions.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+        frame = frame.f_back
+    path = Path(frame.f_code.co_filename)
+    is_ours = path.is_relative_to(_PACKAGE) and not path.name.startswith("test_")
+    return "" if is_ours else f"{_short(str(path), str(Path.cwd()))}:{frame.f_lineno}: "
 
 
 @cache

@@ -197,6 +197,18 @@ class Expression:
     __int__ = __float__
     __index__ = __float__
 
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise refused(
+            f"{self} is rounded in Python, but only a running job knows it",
+            cure="write floor(value + 0.5)",
+        )
+
+    def __pow__(self, other: object) -> NoReturn:
+        raise refused(
+            f"{self} is raised to a power, which jobs cannot compute",
+            cure="multiply it by itself, or give the power as an attribute of a trace",
+        )
+
     def __str__(self) -> str:
         stack: list[str] = []
         for token in self.tokens:

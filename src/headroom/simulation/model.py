@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
-from headroom.simulation import capacity, check, classes, holding
+from headroom.simulation import blocking, capacity, check, classes, holding
 from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, check_name, choose, is_number
 from headroom.simulation.classes import JobClass, Start
@@ -234,7 +234,11 @@ class Model:
         return self.pools[full]
 
     def attribute(self, name: str, *, initial: float = 0.0) -> Attribute:
-        """Add a number that each job carries, `initial` until `Program.set` changes it."""
+        """Add a number that each job carries, `initial` until `Program.set` changes it.
+
+        A job of a closed class keeps it from one walk to the next. The arms of a fork and started
+        programs get a copy; a call that replies hands its values back to the caller.
+        """
         full = self._name("attribute", name, self.attributes)
         if not is_number(initial):
             raise refused(f"attribute {full!r} starts as {initial!r}", cure="give a finite number")
@@ -440,6 +444,10 @@ class Model:
         """Return for each pool the other pools that jobs may acquire while they hold its tokens."""
         return holding.nested(self)
 
+    def blockers(self) -> dict[str, tuple[str, ...]]:
+        """Return for each station the full ones further on that may hold up its servers."""
+        return blocking.blockers(self)
+
     def visits(self) -> Visits:
         """Return how often a job of each class uses each station, and for how long, on average.
 
@@ -489,6 +497,10 @@ def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:
     return among[name]
 
 
+LATEST = 1.8e10
+"""Latest time (time units) that the kernel's clock of 2^64 steps of 1e-9 can tell."""
+
+
 def check_stop(completions: int | None, time: float | None) -> None:
     """Refuse limits that end a run never or before it starts."""
     if completions is None and time is None:
@@ -498,5 +510,8 @@ def check_stop(completions: int | None, time: float | None) -> None:
             f"the run stops after {completions!r} completions",
             cure="give a whole number of 1 or more",
         )
-    if time is not None and not 0 < time < float("inf"):
-        raise refused(f"the run stops at time {time!r}", cure="give a time above 0")
+    if time is not None and not 0 < time <= LATEST:
+        raise refused(
+            f"the run stops at time {time!r}",
+            cure=f"give a time above 0 and up to {LATEST:g} time units, or a larger time_unit",
+        )

@@ -168,6 +168,8 @@ class SimulationResult:
         For each pool the stations that jobs use while they hold its tokens, from the programs.
     nested
         For each pool the other pools that jobs acquire while they hold its tokens.
+    blockers
+        For each station the stations with few places that may hold up its servers.
     """
 
     snapshot_times_s: FloatArray
@@ -184,6 +186,7 @@ class SimulationResult:
     counters: Mapping[str, float]
     holds: Mapping[str, tuple[str, ...]]
     nested: Mapping[str, tuple[str, ...]]
+    blockers: Mapping[str, tuple[str, ...]]
 
 
 def from_kernel(
@@ -192,6 +195,7 @@ def from_kernel(
     processor_s: float,
     holds: Mapping[str, tuple[str, ...]],
     nested: Mapping[str, tuple[str, ...]],
+    blockers: Mapping[str, tuple[str, ...]],
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
     snapshots = raw["snapshots"]
@@ -220,6 +224,7 @@ def from_kernel(
         counters=counters,
         holds=holds,
         nested=nested,
+        blockers=blockers,
     )
 
 

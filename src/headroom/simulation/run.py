@@ -66,6 +66,11 @@ def simulate(
     >>> int(result.classes.columns["completion_count"][-1, 0])
     1000
     """
+    if not isinstance(model, Model):
+        raise SimulationError(
+            f"{model!r} is no model, so it cannot be simulated",
+            cure="pass a Model; `headroom run` simulates model files of a study",
+        )
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEED_LIMIT:
         raise SimulationError(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
     if completions is not None or time is not None:
@@ -89,7 +94,13 @@ def simulate(
         message, cure = error.args
         raise SimulationError(f"model {model.name!r}: {message}", cure=cure) from error
     processor_s = clocks.thread_time() - before_s
-    return from_kernel(raw, processor_s=processor_s, holds=model.holds(), nested=model.nested())
+    return from_kernel(
+        raw,
+        processor_s=processor_s,
+        holds=model.holds(),
+        nested=model.nested(),
+        blockers=model.blockers(),
+    )
 
 
 def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:

@@ -30,9 +30,12 @@ impl Engine<'_> {
     /// Let `job`, which walks, come to the special `station`.
     pub(super) fn enter(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         self.state.jobs[job].phase = Phase::Walking;
+        if self.leaving.is_some_and(|old| old.station == station) {
+            // It goes to the end of its own line, behind those who wait outside.
+            self.settle_departure()?;
+        }
         let is_kept = self.take_reservation(job, station);
-        let is_its_own = self.leaving.is_some_and(|old| old.station == station);
-        if !is_kept && !is_its_own && self.station(station).is_full() {
+        if !is_kept && self.station(station).is_full() {
             let special = self.station(station).special();
             if special.is_rejecting {
                 special.reject_count += 1;

@@ -6,6 +6,7 @@ Buzen (1973) for the central server. Chains of a few states were solved by hand 
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -535,3 +536,59 @@ def outcome(model: Model) -> str:
     except SimulationError as error:
         return "deadlock" if "deadlock" in error.message else error.message
     return "ended" if result.snapshot_times_s[-1] == 0.1 else "cut short"
+
+
+def test_a_job_that_returns_to_a_full_station_exchanges_its_place() -> None:
+    """One job alone never stands behind itself, nor counts twice, where stations block."""
+    model = Model("ring of one", time_unit="s", may_deadlock=True)
+    only = model.station("only", buffer=0)
+    again = model.program("again")
+    again.use(only, constant(1))
+    again.use(only, constant(1))
+    model.closed_class("job", again, population=1)
+    result = simulate(model, seed=1, completions=100)
+    assert result.stations.maxima["jobs"].tolist() == [1.0]
+    assert result.stations.maxima["queue_len"].tolist() == [0.0]
+
+
+def test_a_job_that_was_served_does_not_count_itself() -> None:
+    """What a job sees of the station behind it does not depend on a buffer further on."""
+    for buffer in (None, 5):
+        model = Model("look back", time_unit="s", may_deadlock=True)
+        first, second = model.station("first"), model.station("second", buffer=buffer)
+        look = model.program("look")
+        look.use(first, constant(1))
+        look.use(second, 1 + model.jobs(first))
+        model.closed_class("job", look, population=1)
+        result = simulate(model, seed=1, completions=100)
+        columns = result.classes.columns
+        assert columns["response_s_sum"][-1, 0] / columns["completion_count"][-1, 0] == 2.0
+
+
+def test_a_time_out_ends_a_wait_that_would_be_a_deadlock() -> None:
+    """Two jobs that hold one half each and want the other are no deadlock: they give up."""
+    model = Model("halves", time_unit="s")
+    pool = model.pool("k", tokens=2)
+    greedy = model.program("greedy")
+    with greedy.attempt(timeout=5, tries=2) as attempt, attempt.work(), greedy.holding(pool):
+        greedy.delay(1)
+        with greedy.holding(pool):
+            greedy.delay(1)
+    model.closed_class("jobs", greedy, population=2, think=exponential(10))
+    result = simulate(model, seed=1, time=50_000)
+    assert column(result, "failed_try_count") > 100
+    for end in range(20, 60):
+        assert simulate(model, seed=1, time=float(end)).counters["simulated_s"] == end
+
+
+def test_nobody_overtakes_those_who_wait_outside() -> None:
+    """A job that comes back at once to a full station goes behind those outside it."""
+    model = Model("turns", time_unit="s", may_deadlock=True)
+    turn = model.program("turn")
+    turn.use(model.station("only", buffer=1), constant(1))
+    model.closed_class("jobs", turn, population=4)
+    trace = simulate(model, seed=1, completions=400, trace=10_000).trace
+    assert trace is not None
+    served = np.bincount(trace.job[trace.kind == 4])
+    assert served.sum() >= 399
+    assert served[served > 0].tolist() == pytest.approx([100] * 4, abs=1)

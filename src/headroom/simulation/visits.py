@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 Attributes = Mapping[str, Known]
 _BY_QUEUE = frozenset({"shortest_queue", "sampled_queue"})
 _UNKNOWN = frozenset({"condition", "hash"})
+TOGETHER = ""
+"""Name of stations that are counted as one; no station has an empty name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ class Visits:
         Class -> whether nothing had to be counted as less than it may be.
     groups
         Sets of stations among which jobs choose by the length of queues.
+    times
+        Class -> least mean time (time unit) of one walk, waiting left out; work that goes on
+        beside the job is not counted.
+    may_be_lost
+        Class -> whether a station may turn its jobs away for good.
     """
 
     counts: Mapping[str, Mapping[str, float]]
@@ -71,6 +78,8 @@ class Visits:
     pool_times: Mapping[str, Mapping[str, float]]
     is_exact: Mapping[str, bool]
     groups: tuple[frozenset[str], ...]
+    times: Mapping[str, float]
+    may_be_lost: Mapping[str, bool]
 
 
 @dataclass(slots=True)
@@ -82,6 +91,8 @@ class _Tally:
     pool_times: dict[str, float] = field(default_factory=dict)
     starts: dict[str, float] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=dict)
+    sure: dict[str, float] = field(default_factory=dict)
+    """Demands at stations that may reject, of those walks that come to their end."""
     time: float = 0.0
     may_fail: bool = False
     is_exact: bool = True
@@ -120,31 +131,113 @@ def expected_visits(model: "Model") -> Visits:
     >>> expected_visits(model).demands["users"]
     {'cpu': 15.0}
     """
+    return _visits(_Counter(parse_model(model)))
+
+
+def least_visits(model: "Model", together: frozenset[str] = frozenset()) -> Visits:
+    """Return what a walk waits for at least, whatever the state of the system decides.
+
+    Where jobs choose by the length of queues, or take turns with other classes, what all ways
+    have in common counts; at a station that rejects, the work of those who get through; at one
+    that serves batches, the shortest service that any step asks of it, for the draw of one job
+    serves all of them. Work that the job does not wait for (started, after a reply, in a fork
+    with a quorum) may pile up without holding it up, and does not count.
+
+    Parameters
+    ----------
+    model
+        The model.
+    together
+        Stations to be counted as one, under the name `TOGETHER`.
+
+    Raises
+    ------
+    SimulationError
+        Where programs start each other so that jobs multiply without end.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("farm", time_unit="ms")
+    >>> servers = [model.station("a"), model.station("b")]
+    >>> request = model.program("request")
+    >>> request.use_one_of(servers, exponential(5), policy="shortest_queue")
+    >>> model.closed_class("users", request, population=2)
+    >>> least_visits(model).demands["users"]
+    {}
+    >>> least_visits(model, frozenset({"a", "b"})).demands["users"][TOGETHER]
+    5.0
+    """
     parsed = parse_model(model)
-    counter = _Counter(parsed)
+    unknown = _UNKNOWN | _BY_QUEUE
+    if len(model.classes) > 1:
+        unknown |= {"round_robin"}
+    batched = {name: _shortest(parsed, name) for name, one in model.stations.items() if one.batch}
+    return _visits(_Counter(parsed, unknown, together, _Least(batched)))
+
+
+def _visits(counter: "_Counter") -> Visits:
+    parsed = counter.parsed
     for name, tree in parsed.trees.items():
         counter.programs[name] = run_deep(counter.sequence(tree, counter.constants))
     walks = _walks(parsed, counter.programs)
-    totals = {}
-    for one in model.classes.values():
+    totals, own = {}, {}
+    for one in parsed.model.classes.values():
+        own[one.name] = counter.programs[one.program]
         total = _Tally()
         for name, count in walks[one.program].items():
-            total.add(counter.programs[name], count)
+            if name == one.program or not counter.counts_least:
+                total.add(counter.programs[name], count)
+        for station, demand in own[one.name].sure.items():
+            total.demands[station] = total.demands.get(station, 0.0) + demand
         totals[one.name] = total
+        total.is_exact &= not counter.counts_least or not own[one.name].starts
     return Visits(
         counts={name: total.counts for name, total in totals.items()},
         demands={name: total.demands for name, total in totals.items()},
         pool_times={name: total.pool_times for name, total in totals.items()},
         is_exact={name: total.is_exact for name, total in totals.items()},
         groups=tuple(dict.fromkeys(counter.groups)),
+        times={name: tally.time for name, tally in own.items()},
+        may_be_lost={name: tally.may_fail for name, tally in own.items()},
     )
+
+
+def _shortest(parsed: Parsed, station: str) -> float:
+    """Return the least mean service (time unit) that a step asks of a station, 0 if unknown."""
+    services = [
+        node.service
+        for tree in parsed.trees.values()
+        for node in walk(tree)
+        if isinstance(node, Use) and node.station == station
+    ]
+    return min(
+        (one.mean if isinstance(one, Distribution) else 0.0 for one in services), default=0.0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Least:
+    """How to count where no more may be counted than is sure."""
+
+    batched: Mapping[str, float]
+    """Station that serves batches -> least mean service of one."""
 
 
 class _Counter:
     """Counts through the programs, those called first."""
 
-    def __init__(self, parsed: Parsed) -> None:
-        self._parsed = parsed
+    def __init__(
+        self,
+        parsed: Parsed,
+        unknown: frozenset[str] = _UNKNOWN,
+        together: frozenset[str] = frozenset(),
+        least: _Least | None = None,
+    ) -> None:
+        self.parsed = parsed
+        self._unknown = unknown
+        self._together = together
+        self._least = least
         self._model = parsed.model
         self.programs: dict[str, _Tally] = {}
         self.groups: list[frozenset[str]] = []
@@ -152,6 +245,11 @@ class _Counter:
         self._assigned_by: dict[str, set[str]] = {}
         for name, tree in parsed.trees.items():
             self._assigned_by[name] = self._assigned(tree)
+
+    @property
+    def counts_least(self) -> bool:
+        """Whether no more is counted than is sure, and waited for."""
+        return self._least is not None
 
     def sequence(self, body: Body, known: Attributes) -> Task[_Tally]:
         """Return the tally of a list of steps."""
@@ -161,6 +259,8 @@ class _Counter:
         for node in body:
             tally = yield self._node(node, known)
             if is_alive:
+                for station, demand in tally.sure.items():
+                    total.sure[station] = total.sure.get(station, 0.0) + demand
                 for pool, tokens in total.held.items():
                     held = total.pool_times.get(pool, 0.0)
                     total.pool_times[pool] = held + tokens * tally.time
@@ -231,9 +331,14 @@ class _Counter:
         station = self._model.stations[node.station]
         mean = mean_of(node.service, known)
         least = max(mean or 0.0, 0.0)
+        if self._least is not None and node.station in self._least.batched:
+            least = min(least, self._least.batched[node.station])
+        demands = {TOGETHER if node.station in self._together else node.station: least}
+        is_sure = self._least is not None and station.rejects
         return _Tally(
             counts={node.station: 1.0},
-            demands={node.station: least},
+            demands={} if is_sure else demands,
+            sure=demands if is_sure else {},
             time=0.0 if station.rejects else least / station.fastest,
             may_fail=station.rejects,
             is_exact=mean is not None,
@@ -242,14 +347,25 @@ class _Counter:
     def _call(self, node: Call) -> _Tally:
         """Return what a call asks for; the caller waits until the reply alone."""
         called = self.programs[node.program]
+        tree = self.parsed.trees[node.program]
+        awaited = until_reply(tree)
+        if self.counts_least and awaited is not tree:
+            return self._until_reply(awaited)
         tally = _Tally()
         tally.add(called)
-        tree = self._parsed.trees[node.program]
-        awaited = until_reply(tree)
+        tally.sure = dict(called.sure)
         if any(isinstance(inner, Reply) for inner in walk(awaited)):
             tally.time = 0.0
         elif awaited is not tree:
             tally.time = run_deep(self.sequence(awaited, self.constants)).time
+        return tally
+
+    def _until_reply(self, awaited: Body) -> _Tally:
+        """Return what a caller waits for; nothing where a reply may come on the way."""
+        if any(isinstance(inner, Reply) for inner in walk(awaited)):
+            return _Tally(is_exact=False)
+        tally = run_deep(self.sequence(awaited, self.constants))
+        tally.is_exact = False
         return tally
 
     def _loop(self, node: LoopBlock, known: Attributes) -> Task[_Tally]:
@@ -265,7 +381,7 @@ class _Counter:
         return tally
 
     def _branch(self, node: BranchBlock, known: Attributes) -> Task[_Tally]:
-        is_unknown = node.kind in _UNKNOWN
+        is_unknown = node.kind in self._unknown
         bodies = tuple(inner for case in node.cases for inner in case.body)
         inside = self._inside(known, bodies, is_chosen=True) if is_unknown else known
         tallies: list[_Tally] = yield each(self.sequence(c.body, inside) for c in node.cases)
@@ -290,7 +406,7 @@ class _Counter:
 
     def _network(self, node: NetworkBlock, known: Attributes) -> Task[_Tally]:
         bodies = tuple(step for inner in node.nodes for step in inner.body)
-        is_chosen = any(inner.kind in _UNKNOWN for inner in node.nodes)
+        is_chosen = any(inner.kind in self._unknown for inner in node.nodes)
         inside = self._inside(known, bodies, is_chosen=is_chosen)
         tallies: list[_Tally] = yield each(self.sequence(n.body, inside) for n in node.nodes)
         is_by_queue = any(inner.kind in _BY_QUEUE for inner in node.nodes)
@@ -308,7 +424,7 @@ class _Counter:
         index = {node.name: number for number, node in enumerate(nodes)}
         ways: dict[int, list[tuple[int, float]]] = {}
         for number, node in enumerate(nodes):
-            is_known = node.kind not in _UNKNOWN
+            is_known = node.kind not in self._unknown
             shares = self._shares(node.kind, [r.chosen for r in node.routes]) if is_known else []
             ways[number] = [
                 (index[route.node], share)
@@ -319,14 +435,19 @@ class _Counter:
 
     def _fork(self, node: ForkBlock, known: Attributes) -> Task[_Tally]:
         tally = _Tally()
-        times = []
+        arms: list[_Tally] = []
         for arm in node.arms:
             part = yield self.sequence(arm.body, known)
-            tally.add(part, 0.0 if node.cancels else 1.0)
-            times.append(part.time)
+            arms.append(part)
         waits_for_all = node.quorum is None or node.quorum == len(node.arms)
-        tally.time = max(times) if waits_for_all else 0.0
-        tally.is_exact &= not node.cancels
+        may_stop = node.cancels
+        if self.counts_least:
+            may_stop = not waits_for_all or any(arm.may_fail for arm in arms)
+        for part in arms:
+            tally.add(part, 0.0 if may_stop else 1.0)
+        if waits_for_all and not (self.counts_least and may_stop):
+            tally.time = max(part.time for part in arms)
+        tally.is_exact &= not may_stop
         return tally
 
     def _attempt(self, node: AttemptBlock, known: Attributes) -> Task[_Tally]:

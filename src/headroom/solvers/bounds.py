@@ -35,6 +35,8 @@ class Bounds:
         The station that sets the highest throughput, empty where none does.
     kind
         ``"asymptotic"`` or ``"balanced jobs"``.
+    notes
+        Why a bound is wider than it may look, or absent.
     """
 
     class_name: str
@@ -45,6 +47,7 @@ class Bounds:
     knee: float | None
     station: str
     kind: str
+    notes: tuple[str, ...] = ()
 
 
 def asymptotic_throughput(

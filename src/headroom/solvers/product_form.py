@@ -60,7 +60,9 @@ def law_reasons(network: Network, row: int) -> list[str]:
     uses = [
         (one, use) for one in network.classes for use in one.uses if use.station == station.name
     ]
-    found = []
+    found: list[str] = []
+    if not uses:
+        return found
     if station.discipline in PRIORITY and len({one.priority for one, _ in uses}) > 1:
         found.append(f"station {station.name!r}: classes of different priority")
     if station.discipline not in INDIFFERENT | PRIORITY or station.is_delay:

@@ -2,17 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from headroom.simulation import Model
 from headroom.solvers.alone import exact_formula
-from headroom.solvers.bounds import (
-    Bounds,
-    asymptotic_throughput,
-    balanced_throughput,
-    fastest_per_s,
-)
+from headroom.solvers.class_bounds import bounds_of
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.closed_network import (
     Answer,
@@ -25,7 +21,8 @@ from headroom.solvers.closed_network import (
 from headroom.solvers.errors import SolverError
 from headroom.solvers.fork_join import fork_join
 from headroom.solvers.forks import slowness, walk_time_s
-from headroom.solvers.network import SHARED, JobClass, Network, network_of
+from headroom.solvers.needs import Needs, needs_of
+from headroom.solvers.network import SHARED, Network, network_of
 from headroom.solvers.open_network import open_waits
 from headroom.solvers.percentiles import response_percentiles, wait_percentiles
 from headroom.solvers.product_form import reasons_against
@@ -60,11 +57,17 @@ def solve(model: Model) -> Solution:
     >>> solution.label, round(solution.throughput_per_s, 3), round(solution.bounds[0].knee, 1)
     ('exact (convolution)', 16.822, 21.0)
     """
-    return solve_network(network_of(model))
+    network = network_of(model)
+    return solve_network(network, needs_of(model, network))
 
 
-def solve_network(network: Network) -> Solution:
-    """Return the steady state of a network; see `solve`."""
+def solve_network(network: Network, needs: Needs | None = None) -> Solution:
+    """Return the steady state of a network, with bounds where its needs are known; see `solve`."""
+    solution = _steady_state(network)
+    return solution if needs is None else replace(solution, bounds=bounds_of(network, needs))
+
+
+def _steady_state(network: Network) -> Solution:
     _refuse_saturated(network)
     reasons = reasons_against(network)
     if network.pools and network.closed:
@@ -150,7 +153,7 @@ def _solution(
             if (network.visits[row] > 0).any()
         ),
         pools=tuple(pools),
-        bounds=tuple(_bounds(network)),
+        bounds=(),
     )
 
 
@@ -205,93 +208,4 @@ def _station(
         jobs_by_class=dict(zip(names, map(float, answer.jobs[row]), strict=True)),
         throughput_by_class=dict(zip(names, map(float, rates), strict=True)),
         wait_s_at=wait_percentiles(network, row) if is_markov else {},
-    )
-
-
-def _bounds(network: Network) -> list[Bounds]:
-    names, demands, capacity = _limiters(network)
-    offered = demands @ network.rate_per_s
-    found = []
-    for column, one in enumerate(network.classes):
-        left = capacity - offered + demands[:, column] * one.rate_per_s
-        own = demands[:, column]
-        slowest = own / left
-        name = names[int(slowest.argmax())] if slowest.max(initial=0.0) > 0 else ""
-        if one.is_open:
-            found.append(_open_bounds(one, own, left, name))
-        else:
-            found.append(_closed_bounds(network, column, own, left, name))
-    return found
-
-
-def _limiters(network: Network) -> tuple[list[str], FloatArray, FloatArray]:
-    """Return what can limit: stations, then pools, with the time that a walk needs of each."""
-    rows = network.queues
-    names = [network.stations[row].name for row in rows]
-    demands = [network.demand_s[row] for row in rows]
-    capacity = [network.stations[row].servers for row in rows]
-    for pool, tokens in network.pools.items():
-        names.append(f"pool {pool}")
-        demands.append(np.array([_held_s(network, column, pool) for column in _columns(network)]))
-        capacity.append(float(tokens))
-    shape = (len(names), len(network.classes))
-    return names, np.array(demands).reshape(shape), np.array(capacity, dtype=np.float64)
-
-
-def _columns(network: Network) -> range:
-    return range(len(network.classes))
-
-
-def _held_s(network: Network, column: int, pool: str) -> float:
-    """Return the token-time (s) of a walk in which nobody waits."""
-    hold = network.classes[column].holds.get(pool)
-    if hold is None:
-        return 0.0
-    used = sum(
-        hold.visits.get(station.name, 0.0) * network.service_s[row, column]
-        for row, station in enumerate(network.stations)
-    )
-    return (hold.delay + float(used)) * hold.most_tokens
-
-
-def _open_bounds(one: JobClass, own: FloatArray, left: FloatArray, name: str) -> Bounds:
-    return Bounds(
-        class_name=one.name,
-        throughput_per_s_low=0.0,
-        throughput_per_s_high=fastest_per_s(own, left),
-        response_s_low=0.0 if one.joins else float(own.sum()) + one.delay_s,
-        response_s_high=math.inf,
-        knee=None,
-        station=name,
-        kind="asymptotic",
-    )
-
-
-def _closed_bounds(
-    network: Network, column: int, own: FloatArray, left: FloatArray, name: str
-) -> Bounds:
-    one = network.classes[column]
-    total = float(network.demand_s[:, column].sum()) + one.think_s + one.delay_s
-    fastest = fastest_per_s(own, left)
-    is_alone = len(network.classes) == 1 and not one.joins
-    low, high = 0.0, min(fastest, one.population / total if total > 0 else math.inf)
-    kind = "asymptotic"
-    if one.joins:
-        high = fastest
-    elif is_alone and not network.pools:
-        queues = network.demand_s[network.queues, column]
-        think = total - float(queues.sum())
-        low, high = asymptotic_throughput(queues, left, population=one.population, think_s=think)
-        if not reasons_against(network) and (left == 1).all():
-            low, high = balanced_throughput(queues, population=one.population, think_s=think)
-            kind = "balanced jobs"
-    return Bounds(
-        class_name=one.name,
-        throughput_per_s_low=low,
-        throughput_per_s_high=high,
-        response_s_low=one.population / high - one.think_s if high > 0 else math.inf,
-        response_s_high=one.population / low - one.think_s if low > 0 else math.inf,
-        knee=total * fastest if is_alone and math.isfinite(fastest) else None,
-        station=name,
-        kind=kind,
     )

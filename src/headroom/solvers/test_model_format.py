@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pytest
 
-from headroom.solvers import Solution, SolverError, network_of, solve
+from headroom.solvers import Solution, SolverError, network_of
+from headroom.solvers.solve import solve_network
 
 if TYPE_CHECKING:
     from headroom.simulation import Model
@@ -81,7 +82,7 @@ class Document:
 
 def solved(steps: list[Data], classes: list[Data], *stations: Data, **more: object) -> Solution:
     found = list(stations) or [{"name": "cpu", "servers": 1}]
-    return solve(cast("Model", Document(steps, classes, found, more)))
+    return solve_network(network_of(cast("Model", Document(steps, classes, found, more))))
 
 
 def station(discipline: str, servers: int = 1, **more: object) -> Data:
@@ -178,7 +179,7 @@ def test_a_network_of_nodes_is_its_traffic_equations() -> None:
     assert flows["cpu", "disk"] == pytest.approx(4.0)
     assert flows["disk", "cpu"] == pytest.approx(4.0)
     assert flows["", "cpu"] == pytest.approx(1.0)
-    assert solve(cast("Model", Document(steps, [closed_class()], stations))).is_exact
+    assert solve_network(network).is_exact
 
 
 def test_a_time_that_scales_with_an_attribute_has_its_moments() -> None:

@@ -9,6 +9,8 @@ from headroom.report.charts.theme import DASHES, SYMBOLS
 from headroom.report.dimensions import Dimension, is_log_like
 
 _LOG_VALUES = 50.0
+_FEW = 25.0
+"""Per cent below which a chart of losses does not reach up to all."""
 _EDGE_PX = 10
 VALUE_TOOLTIP = [
     {"field": "point", "type": "nominal", "title": "point"},
@@ -38,11 +40,16 @@ def level_scale(levels: Sequence[float]) -> Spec:
 
 
 def value_scale(rows: Sequence[Row], metric: str) -> Spec:
-    """Return scale and axis of the values: from zero, unless only a log scale shows them."""
+    """Return scale and axis of the values: from zero, unless only a log scale shows them.
+
+    An interval that reaches zero has no place on a log scale.
+    """
     values = [row["value"] for row in rows]
-    if is_share(metric):
+    if is_share(metric) and not (metric.endswith("_ratio") and max(values, default=0) < _FEW):
         return {"scale": {"domain": [0, 103], "nice": False}, "axis": {"tickCount": 5}}
-    if values and min(values) > 0 and max(values) / min(values) >= _LOG_VALUES:
+    ends = [row["from"] for row in rows if row.get("from") is not None]
+    is_positive = bool(values) and min([*values, *ends]) > 0
+    if is_positive and max(values) / min(values) >= _LOG_VALUES:
         return {"scale": {"type": "log", "nice": False, "padding": _EDGE_PX}, "axis": log_axis()}
     return {"scale": {"zero": True, "nice": True}, "axis": {"tickCount": 5}}
 

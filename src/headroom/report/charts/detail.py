@@ -22,6 +22,12 @@ from headroom.analysis.results import (
 )
 from headroom.quantities import Scale, choose_scale, format_level, format_plain, format_quantity
 from headroom.report.charts.figure import Figure, Row, Spec, estimate_row
+from headroom.report.charts.over_time import (
+    cut_layers,
+    over_time_figure,
+    series_words,
+    time_axis,
+)
 from headroom.report.charts.states import state_rows, states_figure
 from headroom.report.numbers import format_estimate
 from headroom.report.words import axis_title, label_point, title_metric
@@ -46,7 +52,8 @@ def detail_figures(experiment: ExperimentResult) -> list[Figure]:
         figures += [_spread_figure(experiment), _order_figure(experiment)]
     if any(point.warm_up and point.warm_up.values for point in points):
         figures.append(_warm_up_figure(experiment))
-    return figures
+    over_time = over_time_figure(experiment)
+    return [*figures, over_time] if over_time else figures
 
 
 def closer_points(experiment: ExperimentResult, *, at_most: int) -> list[PointResult]:
@@ -77,9 +84,10 @@ def detail_points(
             "states": state_rows(point),
             "remarks": remarks_of(point),
             "warm_up": _warm_up_words(point.warm_up),
+            "series": series_words(point.series),
         }
         for point in points
-        if point.resources or point.distributions or point.warm_up
+        if point.resources or point.distributions or point.warm_up or point.series
     ]
 
 
@@ -463,18 +471,8 @@ def _sample_tooltip() -> list[Spec]:
 
 
 def _warm_up_figure(experiment: ExperimentResult) -> Figure:
-    time = {
-        "field": "time",
-        "type": "quantitative",
-        "title": "@time",
-        "scale": {"zero": True, "nice": False},
-        "axis": {"grid": False, "tickCount": 6},
-    }
-    area = {
-        "data": {"name": "cut"},
-        "mark": {"type": "rect", "style": "guide-area", "clip": True},
-        "encoding": {"x": {**time, "field": "start"}, "x2": {"field": "end"}},
-    }
+    time = time_axis()
+    area, *marks = cut_layers(time)
     line = {
         "mark": {"type": "line", "strokeWidth": 1.4, "clip": True},
         "encoding": {
@@ -488,21 +486,11 @@ def _warm_up_figure(experiment: ExperimentResult) -> Figure:
             },
         },
     }
-    rule = {
-        "data": {"name": "cut"},
-        "mark": {"type": "rule", "style": "guide", "clip": True},
-        "encoding": {"x": {**time, "field": "end"}},
-    }
-    text = {
-        "data": {"name": "cut"},
-        "mark": {"type": "text", "style": "guide-text", "align": "left", "dx": 5, "y": 8},
-        "encoding": {"x": {**time, "field": "end"}, "text": {"field": "label"}},
-    }
     return Figure(
         key=f"{experiment.name}-warm-up",
         title="Warm-up",
         caption="The series averaged over the replications; the shaded start is cut off.",
-        spec={**_base("Warm-up"), "layer": [area, line, rule, text]},
+        spec={**_base("Warm-up"), "layer": [area, line, *marks]},
         detail="warm_up",
         experiment=experiment.name,
         is_wide=True,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from headroom.quantities import format_level
 from headroom.report.model_picture.parts import class_node, pool_node, station_node, usage_of
 from headroom.report.model_picture.steps import Step, tree_of
 from headroom.report.model_picture.words import code_words, count_words, law_words
@@ -59,7 +60,7 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
     yield (
         "attributes",
         [
-            f"{one.get('name', '?')}, first {one.get('initial', 0)}"
+            f"{one.get('name', '?')}, first {format_level(one.get('initial', 0))}"
             for one in _records(model, "attributes")
         ],
     )
@@ -81,31 +82,81 @@ def _words(step: Step, unit: str) -> str:
     data = step.data
     tokens = "" if data.get("tokens", 1) == 1 else f"{data['tokens']} tokens of "
     writers: dict[str, Callable[[], str]] = {
-        "use": lambda: f"use {data.get('station')} for {law_words(data.get('service'), unit)}",
-        "delay": lambda: f"delay of {law_words(data.get('time'), unit)}",
+        "use": lambda: _use(data, unit),
+        "delay": lambda: f"delay of {_time(data.get('time'), unit)}",
         "acquire": lambda: f"acquire {tokens}{data.get('pool')}",
         "release": lambda: f"release {tokens}{data.get('pool')}",
         "set": lambda: f"set {data.get('attribute')} to {law_words(data.get('value'), '')}",
         "loop": lambda: f"loop {count_words(data.get('count'))}",
+        "branch": lambda: f"branch{_policy(data)}",
         "case": lambda: _case(data),
+        "node": lambda: _node(data),
         "attempt": lambda: _attempt(data, unit),
     }
     return writers.get(step.op, lambda: _generic(step))()
 
 
+def _time(law: object, unit: str) -> str:
+    """Return a time in words; a computed one with the unit in which it is computed."""
+    is_computed = isinstance(law, Mapping) and law.get("kind") == "expression"
+    return f"({law_words(law, unit)}) {unit}" if is_computed else law_words(law, unit)
+
+
+def _use(data: Mapping[str, Any], unit: str) -> str:
+    reserved = ", the next place reserved before" if data.get("reserve") else ""
+    return f"use {data.get('station')} for {_time(data.get('service'), unit)}{reserved}"
+
+
+def _policy(data: Mapping[str, Any]) -> str:
+    """Return how a way is chosen, nothing where each case says it."""
+    choice = data.get("choice")
+    if not isinstance(choice, Mapping):
+        return ""
+    kind = str(choice.get("kind", "?"))
+    if kind in {"probability", "condition"}:
+        return ""
+    if kind == "sampled_queue":
+        return f", shortest of {choice.get('sample', '?')} drawn queues"
+    by = f" of {code_words(choice['by'])}" if "by" in choice else ""
+    return f", {kind.replace('_', ' ')}{by}"
+
+
+def _node(data: Mapping[str, Any]) -> str:
+    to = data.get("to")
+    routes = (
+        [one for one in to if isinstance(one, Mapping)] if isinstance(to, (list, tuple)) else []
+    )
+    ways = ", ".join(_route(one) for one in routes)
+    return f"node {data.get('name')}{_policy(data)}; then {ways}"
+
+
+def _route(route: Mapping[str, Any]) -> str:
+    target = "out" if route.get("node") is None else f"to {route['node']}"
+    chosen = _chosen(route)
+    return f"{target} {chosen}" if chosen else target
+
+
 def _case(data: Mapping[str, Any]) -> str:
+    return _chosen(data) or "case"
+
+
+def _chosen(data: Mapping[str, Any]) -> str:
+    """Return when a case or a route is taken."""
     if "probability" in data:
-        return f"with probability {data['probability']}"
+        return f"with probability {format_level(data['probability'])}"
     if "condition" in data:
         return f"if {code_words(data['condition'])}"
     of = data.get("of")
-    return f"case of {', '.join(map(str, of.values()))}" if isinstance(of, Mapping) else "case"
+    return f"by the queue of {', '.join(map(str, of.values()))}" if isinstance(of, Mapping) else ""
 
 
 def _attempt(data: Mapping[str, Any], unit: str) -> str:
-    timeout = law_words(data.get("timeout"), unit)
-    limit = f", at most {timeout}" if timeout else ""
-    return f"attempt, tries {data.get('tries', 1)}{limit}"
+    tries = data.get("tries", 1)
+    words = ["attempt", "1 try" if tries == 1 else f"{tries} tries"]
+    timeout, pause = _time(data.get("timeout"), unit), _time(data.get("pause"), unit)
+    words += [f"at most {timeout}"] if timeout else []
+    words += [f"pause {pause}"] if pause else []
+    return ", ".join(words)
 
 
 def _generic(step: Step) -> str:

@@ -72,7 +72,7 @@ def _limits(data: Mapping[str, Any]) -> list[str]:
         found.append(f"{format_level(data['limit'])} at once")
     if data.get("buffer") is not None:
         full = "else rejected" if data.get("when_full") == "reject" else "else blocks"
-        found.append(f"room for {format_level(data['buffer'])}, {full}")
+        found.append(f"{format_level(data['buffer'])} may wait, {full}")
     speeds = data.get("speeds")
     if isinstance(speeds, (list, tuple)) and speeds:
         found.append(f"speeds {listed([format_level(speed) for speed in speeds])}")
@@ -88,7 +88,12 @@ def _failing(breakdown: Mapping[str, Any] | None, unit: str) -> list[str]:
     if breakdown is None:
         return []
     fails = mean_words(breakdown.get("time_to_failure"), unit)
-    return [f"fails after {fails}" if fails else "fails"]
+    repair = mean_words(breakdown.get("repair"), unit)
+    each = "each server " if breakdown.get("unit") == "each" else ""
+    return [
+        f"{each}fails after {fails}" if fails else f"{each}fails",
+        f"repaired in {repair}" if repair else "",
+    ]
 
 
 def pool_node(data: Mapping[str, Any]) -> Node:
@@ -111,6 +116,7 @@ def class_node(data: Mapping[str, Any], unit: str) -> Node:
     priority = data.get("priority")
     if priority:
         lines.append(f"priority {format_level(priority)}")
+    lines += _at_the_start(data)
     kind = "closed" if is_closed else "open"
     program = f"walks {data.get('program')}"
     return Node(
@@ -122,6 +128,21 @@ def class_node(data: Mapping[str, Any], unit: str) -> Node:
         data=dict(data),
         members=(name,),
     )
+
+
+def _at_the_start(data: Mapping[str, Any]) -> list[str]:
+    """Return where jobs are at time 0, where that is not the usual place."""
+    placed = data.get("placed")
+    found = [
+        f"{format_level(one.get('jobs'))} at {one.get('station')} at first"
+        for one in (placed if isinstance(placed, (list, tuple)) else ())
+        if isinstance(one, Mapping)
+    ]
+    if data.get("start") == "ready":
+        found.append("ready at first")
+    if data.get("initial"):
+        found.append(f"{format_level(data['initial'])} there at first")
+    return found
 
 
 def _closed_lines(data: Mapping[str, Any], unit: str) -> list[str]:

@@ -107,16 +107,29 @@ def mean_of(law: object) -> float | None:
     --------
     >>> mean_of({"kind": "constant", "value": 4}), mean_of({"kind": "pareto", "low": 1, "shape": 2})
     (4.0, None)
+    >>> mean_of({"kind": "discrete", "values": [1, 10], "weights": [9, 1]})
+    1.9
     """
     if not isinstance(law, Mapping):
         return None
     if law.get("kind") == "uniform":
         low, high = law.get("low"), law.get("high")
         return (low + high) / 2 if _is_number(low) and _is_number(high) else None  # type: ignore[operator]
+    if law.get("kind") == "discrete":
+        return _weighted_mean(law.get("values"), law.get("weights"))
     for name in ("mean", "value"):
         if _is_number(law.get(name)):
             return float(law[name])
     return None
+
+
+def _weighted_mean(values: object, weights: object) -> float | None:
+    if not isinstance(values, (list, tuple)) or not isinstance(weights, (list, tuple)):
+        return None
+    if len(values) != len(weights) or not all(map(_is_number, [*values, *weights])):
+        return None
+    whole = sum(weights)
+    return sum(v * w for v, w in zip(values, weights, strict=True)) / whole if whole > 0 else None
 
 
 def _is_number(value: object) -> bool:

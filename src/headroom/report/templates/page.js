@@ -136,6 +136,23 @@
     return { rows, cut: [{ start: 0, end: cut.cut_s * words.time_factor, label: words.cut_label }] };
   }
 
+  /* The line of the chosen part and quantity; a quantity that a part lacks gives way to its first. */
+  function overTime(point, choice, { part, quantity }) {
+    const words = choice.series;
+    const chosen = words.parts.find((one) => one.name === part) ?? words.parts[0];
+    const line = chosen.metrics.find((one) => one.metric === quantity) ?? chosen.metrics[0];
+    const { step_s: step, lines } = point.series;
+    const rows = lines[line.place].values.map((value, i) => ({
+      time: (i + 1) * step * words.time_factor,
+      value: value === null ? null : value * line.factor,
+    }));
+    const top = 1.2 * Math.max(0, ...rows.map((row) => row.value ?? 0)) || 1;
+    rows.unshift({ time: 0, value: rows[0].value });
+    const end = (point.warm_up?.cut_s ?? 0) * words.time_factor;
+    const cut = end > 0 ? [{ start: 0, end, label: choice.warm_up.cut_label }] : [];
+    return { rows, cut, words: { "@time": words.time_title, "@series": line.title, "@top": top } };
+  }
+
   function stations(choice, field) {
     const rows = choice.stations.filter((row) => row[field]).map((row) => ({
       label: row.label, kind: row.kind, limits: row.limits, wait: row.wait, ...row[field],
@@ -144,7 +161,7 @@
   }
 
   function detailRows(figure) {
-    const { key, metric } = selected.get(figure.experiment) ?? {};
+    const { key, metric, ...over } = selected.get(figure.experiment) ?? {};
     const choice = report.experiments[figure.experiment].points.find((point) => point.key === key);
     const point = pointsOf.get(figure.experiment)?.get(key);
     if (!choice || !point) return { rows: [] };
@@ -159,6 +176,9 @@
       if (!point.warm_up?.values?.length) return { rows: [] };
       const words = { "@time": choice.warm_up.time_title, "@warm_up": choice.warm_up.title };
       return { ...warmUp(point, choice.warm_up), words };
+    }
+    if (figure.detail === "series") {
+      return choice.series && point.series ? overTime(point, choice, over) : { rows: [] };
     }
     const place = choice.metrics.findIndex((item) => item.metric === metric);
     if (place < 0) return { rows: [] };
@@ -276,7 +296,24 @@
       item.textContent = text;
       return item;
     }));
-    selected.set(name, { key, metric: select.value });
+    selected.set(name, { key, metric: select.value, ...chooseSeries(name, choice) });
+  }
+
+  const offer = (select, options) => {
+    const before = select.value;
+    select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+    if (options.some(([value]) => value === before)) select.value = before;
+  };
+  /* Offer the parts of a point, and the quantities of the chosen part; keep what is chosen. */
+  function chooseSeries(name, choice) {
+    const part = document.querySelector(`[data-series-part="${CSS.escape(name)}"]`);
+    const quantity = document.querySelector(`[data-series-metric="${CSS.escape(name)}"]`);
+    const parts = choice?.series?.parts ?? [];
+    if (!part || !parts.length) return {};
+    offer(part, parts.map((one) => [one.name, one.name]));
+    const { metrics } = parts.find((one) => one.name === part.value);
+    offer(quantity, metrics.map((one) => [one.metric, one.name]));
+    return { part: part.value, quantity: quantity.value };
   }
 
   const detailsOf = (name) => report.figures.filter((figure) => figure.detail && figure.experiment === name);
@@ -285,6 +322,13 @@
     panel.addEventListener("change", () => {
       choosePoint(panel);
       drawAll(detailsOf(panel.dataset.experiment));
+    });
+  }
+  for (const select of all("[data-series-part], [data-series-metric]")) {
+    const name = select.dataset.seriesPart ?? select.dataset.seriesMetric;
+    select.addEventListener("change", () => {
+      choosePoint(document.querySelector(`.choose[data-experiment="${CSS.escape(name)}"]`));
+      drawAll(detailsOf(name).filter((figure) => figure.detail === "series"));
     });
   }
   for (const select of all("[data-hold]")) {

@@ -54,6 +54,7 @@ def run_of(result: SimulationResult, *, are_all_samples_kept: bool = False) -> R
         counters={name: n for name, n in result.counters.items() if name != "processor_s"},
         holds=dict(result.holds),
         nested=dict(result.nested),
+        blockers=dict(result.blockers),
         samples=samples_of(result, are_all_kept=are_all_samples_kept),
     )
 

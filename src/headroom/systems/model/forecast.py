@@ -68,4 +68,5 @@ def _limits(bounds: "Bounds") -> Limits:
         knee=bounds.knee,
         resource=bounds.station,
         kind=bounds.kind,
+        notes=bounds.notes,
     )

@@ -1,13 +1,15 @@
 """The metrics of a model: what the analysis makes of its stations, pools and classes.
 
 Invariant: names and units are those of `headroom.analysis.summaries`; with several classes the
-response percentiles are declared for each class and not for all together.
+response percentiles are declared for each class and not for all together. Failures are declared
+where a model can have them; then they are reported although none happened.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from headroom.experiment.system import Metric
 from headroom.simulation import Model
+from headroom.systems.model.share_metrics import share_metrics
 
 _FLOW = (
     Metric(name="throughput", unit="1/s", better="high", description="Completions per second"),
@@ -38,6 +40,22 @@ _POOL = (
     Metric(name="throughput", unit="1/s", better="high", description="Grants per second"),
 )
 
+_BLOCKED = Metric(
+    name="blocked_ratio", unit="1", better="low", description="Share held by jobs that cannot leave"
+)
+_DOWN = Metric(name="down_ratio", unit="1", better="low", description="Broken share of the servers")
+_REJECTED = Metric(
+    name="reject_ratio", unit="1", better="low", description="Share of the jobs turned away"
+)
+_FAILING = (
+    Metric(
+        name="lost_ratio", unit="1", better="low", description="Share of the jobs lost on the way"
+    ),
+    Metric(
+        name="failed_tries_mean", unit="1", better="low", description="Tries of attempts that fail"
+    ),
+)
+
 _VISIT = ("throughput", "wait_s_mean", "response_s_mean", "jobs_mean")
 MOST_PLACES = 400
 """Pairs of class and place up to which each pair has metrics of its own; as the analysis has it."""
@@ -49,8 +67,26 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
     return (
         *whole,
         *resource_metrics(classes=model.classes, stations=model.stations, pools=model.pools),
+        *_failure_metrics(model),
         *_visit_metrics(model),
+        *share_metrics(model),
     )
+
+
+def _failure_metrics(model: Model) -> Iterator[Metric]:
+    """Yield what is blocked, broken, turned away, lost and tried again, where it can be."""
+    stations = model.stations.values()
+    rejecting = [one.name for one in stations if one.rejects]
+    has_attempts = any(
+        step.op == "attempt" for one in model.programs.values() for step in one.steps
+    )
+    if any(one.buffer is not None and not one.rejects for one in stations):
+        served = [one.name for one in stations if one.discipline != "infinite"]
+        yield from _qualified("station", served, [_BLOCKED])
+    yield from _qualified("station", model.breakdowns_of, [_DOWN])
+    yield from _qualified("station", rejecting, [_REJECTED])
+    if rejecting or has_attempts:
+        yield from _qualified("class", model.classes, _FAILING)
 
 
 def _visit_metrics(model: Model) -> Iterator[Metric]:
@@ -78,6 +114,14 @@ def resource_metrics(
         *_qualified("class", classes, (*_FLOW, *_PERCENTILES)),
         *_qualified("station", stations, _STATION),
         *_qualified("pool", pools, _POOL),
+    )
+
+
+def failure_metrics() -> tuple[Metric, ...]:
+    """Return the metrics of NAME that only models have in which something can fail."""
+    return (
+        *_qualified("station", ["NAME"], [_BLOCKED, _DOWN, _REJECTED]),
+        *_qualified("class", ["NAME"], _FAILING),
     )
 
 

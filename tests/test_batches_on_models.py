@@ -26,15 +26,34 @@ def test_every_mean_and_percentile_of_a_simulated_queue_has_a_spread() -> None:
     kept = windows(2)
     bins = [kept_bins(window) for window in kept]
     found = spreads_of(kept, merge_by_metric(bins), batches=10)
-    means = ("utilization", "throughput", "queue_len_mean", "jobs_mean", "s_mean")
+    means = ("utilization", "throughput", "queue_len_mean", "jobs_mean", "_s_mean")
     expected = {
         metric
-        for metric in run_values(kept[0], bins[0])
-        if metric.endswith((*means, "_p50", "_p95", "_p99")) and not metric.startswith("visit.")
+        for metric, value in run_values(kept[0], bins[0]).items()
+        if value
+        and metric.endswith((*means, "_p50", "_p95", "_p99"))
+        and not metric.startswith("visit.")
     }
     assert {"throughput", "response_s_p99", "station.server.utilization"} <= expected
     missing = {name for name in expected - set(found) if "time_s" not in name}
     assert not missing
+
+
+def test_the_share_of_jobs_turned_away_has_a_spread_that_reaches_the_known_loss() -> None:
+    """Oracle: M/M/1/5 at load 0.8 loses 0.088819 of its jobs."""
+    model = Model("door", time_unit="s")
+    visit = model.program("visit")
+    visit.use(model.station("door", buffer=4, when_full="reject"), exponential(1.0))
+    model.open_class("jobs", visit, interarrival=exponential(1.25))
+    run = run_of(simulate(model, seed=1, completions=50_000))
+    window = open_window(run, cut_s=50.0)
+    assert window is not None
+    values, found = run_values(window, {}), spreads_of([window], {}, batches=20)
+    for metric in ("class.jobs.lost_ratio", "station.door.reject_ratio"):
+        low, high = found[metric].bounds(values[metric], 3.9)
+        assert low < 0.088819 < high
+        assert 0.001 < high - low < 0.03
+    assert "station.door.down_ratio" not in found
 
 
 def test_the_error_of_a_utilization_is_that_of_its_snapshots_taken_one_by_one() -> None:

@@ -1,0 +1,19 @@
+"""Intervals stay within what their metric can be."""
+
+import numpy as np
+
+from headroom.analysis.estimates import estimate_of
+from headroom.analysis.intervals import Sample
+from headroom.experiment.system import Metric
+
+
+def test_no_share_of_anything_is_below_zero() -> None:
+    """Cause: Student's interval of a rare loss reached below zero, where no share can be."""
+    sample = Sample(values=np.array([0.0, 0.0, 0.01]))
+    estimate = estimate_of(Metric(name="class.a.lost_ratio", unit="1"), sample)
+    assert estimate.low == 0.0
+    assert estimate.high is not None
+    assert estimate.high > estimate.value
+    other = estimate_of(Metric(name="balance_mean", unit="1"), sample)
+    assert other.low is not None
+    assert other.low < 0.0

@@ -1,0 +1,42 @@
+"""The listing says whatever decides how a model behaves."""
+
+import json
+
+from headroom.report.model_picture import list_model
+from headroom.simulation import Model, discrete, exponential
+
+
+def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
+    """Cause: policies, routes, pauses, repairs, counts and starts were kept back."""
+    model = Model("shop", time_unit="ms")
+    cpu, disk = model.station("cpu", buffer=3), model.station("disk")
+    model.breakdowns(disk, time_to_failure=exponential(1000), repair=exponential(10), unit="each")
+    size = model.attribute("size")
+    program = model.program("visit")
+    program.set(size, discrete([1, 10], weights=[9, 1]))
+    program.use_one_of([cpu, disk], size * 2, policy="two_choices")
+    with program.branch("hash", by=size) as branch, branch.case():
+        program.delay(1)
+    with program.attempt(timeout=5, tries=2, pause=exponential(3)) as attempt, attempt.work():
+        program.use(disk, 1)
+    with program.network() as net:
+        with net.node("a", to={"b": 0.25, net.leave: 0.75}):
+            program.use(cpu, 1, reserve=False)
+        with net.node("b", to=net.leave):
+            program.delay(2)
+    model.closed_class("users", program, population=9, start="ready", placed={disk: 2})
+    listing = list_model(json.loads(model.to_json()))
+    for words in (
+        "3 may wait, else blocks",
+        "each server fails after 1 s; repaired in 10 ms",
+        "ready at first",
+        "2 at disk at first",
+        "first 0\n",
+        "set size to 1.9 discrete",
+        "branch, shortest of 2 drawn queues",
+        "use cpu for (size \N{MULTIPLICATION SIGN} 2) ms",
+        "branch, hash of size",
+        "attempt, 2 tries, at most 5 ms, pause 3 ms exponential",
+        "node a; then to b with probability 0.25, out with probability 0.75",
+    ):
+        assert words in listing, words

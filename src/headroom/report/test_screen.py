@@ -1,0 +1,49 @@
+"""Tables stay within the console, whatever the names in them."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from headroom.report.screen import Column, Screen
+
+DATABASE = "database-primary-replica-eu-west"
+POOL = "connections-of-the-application"
+SIZING = [
+    Column("#", ["1", "2"], is_number=True),
+    Column(f"station.{DATABASE}.servers", ["4", "16"], is_number=True),
+    Column(f"pool.{POOL}.tokens", ["8", "32"], is_number=True),
+    Column("Cost", ["12", "48"], is_number=True),
+    Column("Verdict", ["meets", "fails"]),
+    Column("Throughput", ["1,234.5 ±12.3/s"] * 2, is_number=True),
+    Column("p95 response time", ["123.5 ±1.3 ms"] * 2, is_number=True),
+    Column("n", ["10", "formula"]),
+]
+WHAT_IF = [
+    Column("What if", [f"{DATABASE} 2 times as fast", f"{POOL} 5 to 10 tokens"]),
+    Column("Throughput", ["1.301 times (1.294 to 1.309)"] * 2),
+    Column("Mean response time", ["0.731 times (0.727 to 0.736)"] * 2),
+    Column("Variance /", ["3.9", "32"], is_number=True),
+    Column("Limits then", [DATABASE, POOL]),
+]
+
+
+def printed(columns: list[Column], width: int) -> list[str]:
+    stream = io.StringIO()
+    Screen(Console(file=stream, width=width, color_system=None)).table(columns)
+    return stream.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("columns", [SIZING, WHAT_IF], ids=["size", "what-if"])
+def test_long_names_are_broken_so_that_nothing_is_lost(columns: list[Column], width: int) -> None:
+    lines = printed(columns, width)
+    assert max(map(len, lines)) <= width
+    signs = sorted("".join(lines).replace("─", "").replace(" ", ""))
+    texts = [text for column in columns for text in (column.head, *column.cells)]
+    assert signs == sorted("".join(texts).replace(" ", ""))
+
+
+def test_what_fits_is_not_broken() -> None:
+    lines = printed([Column("station.cpu.servers", ["4"], is_number=True)], 80)
+    assert "station.cpu.servers" in lines[1]

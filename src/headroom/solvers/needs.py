@@ -1,0 +1,131 @@
+"""What a walk needs at least, and what stations and pools can give at most: the stuff of bounds.
+
+Here nothing is approximated. What only a run can tell (conditions, lengths of queues, time-outs,
+rejection) counts as the least that it can be, work that nobody waits for (started, after a reply,
+arms beyond a quorum) not at all, since it may pile up; and a station counts as all its servers at
+their own speed, at work for as long as they are not broken, with full batches. So the throughput
+of no run stays above what follows from here, and the response time of none below, however the
+jobs are scheduled.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headroom.simulation import Model
+from headroom.simulation.capacity import work_rate
+from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.visits import TOGETHER, Visits, expected_visits, least_visits
+from headroom.solvers.closed import FloatArray
+from headroom.solvers.network import Network
+
+FAIR = frozenset({"fcfs", "ps", "random", "infinite"})
+"""Disciplines under which nobody can be overtaken for ever."""
+
+LEFT_OUT = (
+    "what conditions, lengths of queues, time-outs and rejections decide counts as the least that "
+    "it can be, and work that nobody waits for not at all"
+)
+MAY_BE_LOST = (
+    "a full station may turn jobs away for good, and those that get through may be the quick "
+    "ones: their response time has no bound"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Needs:
+    """What can limit the classes of a model, and how much each walk needs of it.
+
+    Parameters
+    ----------
+    names
+        Of what can limit: stations, stations among which jobs choose, pools.
+    demand_s
+        Shape (names, classes): least work (s at speed 1) or token-time (s) of one walk.
+    capacity
+        Shape (names,): work or token-time that is done in a second at most.
+    time_s
+        Shape (classes,): least mean time (s) of one walk.
+    may_be_lost
+        For each class whether some of its jobs never complete.
+    is_exact
+        For each class whether the least is what happens.
+    is_fair
+        Whether every job gets its turn. Else some may wait for ever, and the mean response time
+        of those that complete is not what Little's law says of all.
+    """
+
+    names: tuple[str, ...]
+    demand_s: FloatArray
+    capacity: FloatArray
+    time_s: FloatArray
+    may_be_lost: tuple[bool, ...]
+    is_exact: tuple[bool, ...]
+    is_fair: bool
+
+    def notes(self, column: int) -> tuple[str, ...]:
+        """Return why the bounds of a class are wider than they may look, or absent."""
+        left_out = () if self.is_exact[column] else (LEFT_OUT,)
+        return (*left_out, MAY_BE_LOST) if self.may_be_lost[column] else left_out
+
+
+def needs_of(model: Model, network: Network) -> Needs:
+    """Return what the walks of a model need at least.
+
+    Parameters
+    ----------
+    model, network
+        The model, and its network, which knows the pools that can run out.
+
+    Examples
+    --------
+    >>> from headroom.simulation import exponential
+    >>> from headroom.solvers.network import network_of
+    >>> model = Model("shop", time_unit="ms")
+    >>> request = model.program("request")
+    >>> request.use(model.station("cpu", servers=2, speeds=[3, 1]), exponential(6))
+    >>> model.closed_class("users", request, population=10)
+    >>> needs = needs_of(model, network_of(model))
+    >>> needs.demand_s[0, 0] / needs.capacity[0], needs.time_s[0]
+    (np.float64(0.0015), np.float64(0.002))
+    """
+    least = least_visits(model)
+    rows = [
+        (name, _row(least, name), work_rate(model, name))
+        for name, station in model.stations.items()
+        if station.discipline != "infinite"
+    ]
+    rows += [_together(model, group) for group in expected_visits(model).groups if len(group) > 1]
+    rows += [
+        (f"pool {pool}", [times.get(pool, 0.0) for times in least.pool_times.values()], tokens)
+        for pool, tokens in network.pools.items()
+    ]
+    unit_s = SECONDS_PER_UNIT[model.time_unit]
+    shape = (len(rows), len(network.classes))
+    return Needs(
+        names=tuple(name for name, _, _ in rows),
+        demand_s=np.array([row for _, row, _ in rows], dtype=np.float64).reshape(shape) * unit_s,
+        capacity=np.array([capacity for _, _, capacity in rows], dtype=np.float64),
+        time_s=np.array(list(least.times.values())) * unit_s,
+        may_be_lost=tuple(least.may_be_lost.values()),
+        is_exact=tuple(least.is_exact.values()),
+        is_fair=_is_fair(model),
+    )
+
+
+def _is_fair(model: Model) -> bool:
+    stations, pools = model.stations.values(), model.pools.values()
+    return all(one.discipline in FAIR and not one.blocks for one in stations) and all(
+        one.order == "fcfs" for one in pools
+    )
+
+
+def _together(model: Model, group: frozenset[str]) -> tuple[str, list[float], float]:
+    """Return what a walk needs of stations among which it chooses, all together."""
+    capacity = sum(work_rate(model, name) for name in sorted(group))
+    names = [name for name in model.stations if name in group]
+    return " and ".join(names), _row(least_visits(model, group), TOGETHER), capacity
+
+
+def _row(least: Visits, station: str) -> list[float]:
+    return [demands.get(station, 0.0) for demands in least.demands.values()]

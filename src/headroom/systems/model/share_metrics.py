@@ -1,0 +1,90 @@
+"""Where the time of each class can go: the shares that its programs make possible.
+
+Invariant: what is declared here is what `headroom.analysis.states` finds in a run, and only for the
+stations and pools that a class can come to.
+"""
+
+from collections.abc import Iterator
+
+from headroom.experiment.system import Metric
+from headroom.simulation import Model
+from headroom.simulation.step import Step
+
+MOST_PLACES = 400
+"""Stations, or pools, times classes up to which each pair has shares; as the analysis has it."""
+_WORDS = {
+    "wait_share": "Share of the time in the system spent in the queue there",
+    "service_share": "Share of the time in the system spent in service there",
+    "blocked_share": "Share of the time in the system spent on a server there, with no way on",
+    "pool.wait_share": "Share of the time in the system spent waiting for tokens of it",
+    "delay_share": "Share of the time in the system spent in delays",
+    "join_share": "Share of the time in the system spent waiting for arms or replies",
+    "outside_share": "Share of the time in the system spent outside of full stations",
+}
+
+
+def share_metrics(model: Model) -> Iterator[Metric]:
+    """Yield the shares of the time of each class that jobs of it can spend in each state."""
+    can_fill = any(one.buffer is not None and not one.rejects for one in model.stations.values())
+    for name, steps in _steps_of_classes(model).items():
+        ops = {step.op for step in steps}
+        yield from _place_shares(model, name, steps, can_fill=can_fill)
+        if "delay" in ops or any("pause" in step.amounts for step in steps):
+            yield _share(f"class.{name}.delay_share", "delay_share")
+        if ops & {"fork", "call"}:
+            yield _share(f"class.{name}.join_share", "join_share")
+        if can_fill:
+            yield _share(f"class.{name}.outside_share", "outside_share")
+
+
+def share_metrics_of_all() -> tuple[Metric, ...]:
+    """Return every share, with NAME for the class and S, P for a station and a pool."""
+    places = {
+        "station.S.wait_share": "wait_share",
+        "station.S.service_share": "service_share",
+        "station.S.blocked_share": "blocked_share",
+        "pool.P.wait_share": "pool.wait_share",
+    }
+    rest = {name: name for name in ("delay_share", "join_share", "outside_share")}
+    return tuple(_share(f"class.NAME.{name}", kind) for name, kind in (places | rest).items())
+
+
+def _place_shares(
+    model: Model, name: str, steps: list[Step], *, can_fill: bool
+) -> Iterator[Metric]:
+    """Yield the shares of the stations and pools that `steps` come to."""
+    if len(model.classes) * len(model.stations) <= MOST_PLACES:
+        for used in _named(steps, "use", "station"):
+            station = model.stations[used]
+            prefix = f"class.{name}.station.{used}."
+            if station.discipline != "infinite":
+                yield _share(f"{prefix}wait_share", "wait_share")
+            yield _share(f"{prefix}service_share", "service_share")
+            if can_fill and station.discipline != "infinite":
+                yield _share(f"{prefix}blocked_share", "blocked_share")
+    if len(model.classes) * len(model.pools) <= MOST_PLACES:
+        for asked in _named(steps, "acquire", "pool"):
+            yield _share(f"class.{name}.pool.{asked}.wait_share", "pool.wait_share")
+
+
+def _named(steps: list[Step], op: str, key: str) -> list[str]:
+    return list(dict.fromkeys(str(step.data[key]) for step in steps if step.op == op))
+
+
+def _steps_of_classes(model: Model) -> dict[str, list[Step]]:
+    """Return the steps that jobs of each class can take, those of what they call and start too."""
+    return {name: _reached(model, one.program) for name, one in model.classes.items()}
+
+
+def _reached(model: Model, first: str) -> list[Step]:
+    programs, found = [first], []
+    for name in programs:
+        steps = model.programs[name].steps
+        found += steps
+        called = [str(s.data["program"]) for s in steps if s.op in {"call", "start"}]
+        programs += [one for one in dict.fromkeys(called) if one not in programs]
+    return found
+
+
+def _share(name: str, kind: str) -> Metric:
+    return Metric(name=name, unit="1", description=_WORDS[kind])
