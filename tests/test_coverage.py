@@ -1,10 +1,10 @@
 """The 95 % interval covers the truth in 92 to 98 % of 400 experiments: a fixed-seed version.
 
-The benchmark (`make bench PART=coverage`) measures all models and settings; this holds the two
-that docs/reference promises, at 50,000 completions. An interval with a true coverage of 95 %
-covers 380 of 400 with a standard deviation of 4.4, so 368 to 392 (92 to 98 %) is 2.7 of them to
-either side; one of 90 % would pass with a probability of about 10 %, one of 88 % of 1 %. The
-seeds are fixed, so the answer does not change from run to run.
+The benchmark (`make bench PART=coverage`) measures all models and settings; this holds two that
+docs/reference promises, at 50,000 completions, and the hardest, a load of 0.9. An interval with a
+true coverage of 95 % covers 380 of 400 with a standard deviation of 4.4, so 368 to 392 (92 to
+98 %) is 2.7 of them to either side; one of 90 % would pass with a probability of about 10 %, one
+of 88 % of 1 %. The seeds are fixed, so the answer does not change from run to run.
 """
 
 import pytest
@@ -15,9 +15,13 @@ from benches.coverage_models import Known, central_server, mm1
 ONE_LONG_RUN = Setting(replications=1, completions=50_000)
 
 
-@pytest.mark.parametrize("known", [mm1(0.8), central_server()], ids=lambda known: known.name)
+@pytest.mark.parametrize(
+    ("known", "most_bias"),
+    [(mm1(0.8), 0.005), (mm1(0.9), 0.02), (central_server(), 0.005)],
+    ids=lambda value: value.name if isinstance(value, Known) else "",
+)
 def test_a_single_run_of_50_000_completions_covers_the_truth_as_often_as_it_says(
-    known: Known,
+    known: Known, most_bias: float
 ) -> None:
     found = outcomes(known, ONE_LONG_RUN, range(EXPERIMENTS))
     for metric in ("response_s_mean", "throughput"):
@@ -27,4 +31,4 @@ def test_a_single_run_of_50_000_completions_covers_the_truth_as_often_as_it_says
                    source="exact", found=found)  # fmt: skip
         assert line.without == 0
         assert 0.92 <= line.coverage <= 0.98, line
-        assert abs(line.bias) < 0.005, line
+        assert abs(line.bias) < most_bias, line

@@ -25,23 +25,24 @@ ACCOUNT = """## Where it falls short, and why
 
 - **Short runs.** What counts is the length in *correlation times*. For the number of jobs of M/M/1
   at load u one is 2 (1 + u) / (1 - u)² service times: 90 at a load of 0.8, 380 at 0.9. So 50,000
-  completions are about 700 of them at 0.8 and only 150 at 0.9. There a single run stays a point or
-  two below 92 %: the batches are too few to show the whole skewness, and the truth then lies above
-  the interval. Five times the run is enough. Below 100 correlation times the report says that a run
-  is short, and how many completions would do; since the correlation time is itself estimated, one
-  run in four is told so at 150.
+  completions are about 700 of them at 0.8 and only 150 at 0.9. There a single run covers one or two
+  points less than it says, and what it misses lies above the interval: a run without a long burst
+  says too little, and nothing in it tells. Five times the run is enough. Below 100 correlation
+  times the report says that a run is short, and how many completions would do; since the
+  correlation time is itself estimated, one run in four is told so at 150.
 - **Percentiles far out.** The p99 of a busy queue hangs on a handful of long bursts. Their number
   is what a run must have, not that of the completions. Its interval is wide for that reason, and
   where it still misses, the truth lies above it: the burst that was not seen.
 - **Many short replications.** Each must first forget its empty start. Twenty runs of 2,500 spend a
   good part of their length on that; one long run or a few are the better use of the same budget.
-- **Two classes, one long run.** Their mean waits lie below 92 % here, by one to two points,
-  although as many correlation times are enough elsewhere. On the seeds that chose the method the
-  same lines showed 95 %; both together leave a true coverage of about 93 %.
+- **Two classes, one long run.** Their mean waits lie about 92 % here, although as many correlation
+  times are enough elsewhere. On the seeds that chose the method the same lines showed 94 to 95 %;
+  both together leave a true coverage of about 93 %. Two of these runs have no steady state by MSER
+  and count as not covered.
 - **Stopping by precision.** A rule that stops when the interval is narrow prefers the moments when
   it is too narrow by chance. Looking only at numbers of replications that grow by half keeps that
   loss small.
-- **Closed models** cover a little more than they say. Jobs under way at the edge of a batch
+- **Closed models** cover more than they say, up to 99 %. Jobs under way at the edge of a batch
   count in the next one, so neighbouring batches balance each other, and their spread is larger
   than that of the whole.
 - Coverage itself is an estimate: with 400 experiments its standard error is one point, so of a

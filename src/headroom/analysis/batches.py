@@ -11,7 +11,9 @@ Sources: `headroom.analysis.spread`; percentiles of dependent series by the indi
 in Heidelberger and Lewis, *Quantile Estimation in Dependent Sequences* (1984).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypedDict
 
 import numpy as np
 
@@ -57,8 +59,19 @@ _Parts = list[tuple[FloatArray, dict[str, FloatArray]]]
 """Per replication: the lengths (s) of its intervals, and what each column gained in them."""
 
 
+class _Sizes(TypedDict):
+    """What `spreads` is told of the batches."""
+
+    batches: int
+    times: float
+
+
 def spreads_of(
-    windows: Sequence[Window], merged: Mapping[str, Bins], *, batches: int
+    windows: Sequence[Window],
+    merged: Mapping[str, Bins],
+    *,
+    batches: int,
+    times: float = math.inf,
 ) -> dict[str, Spread]:
     """Return the spread of every metric that all replications can give, by metric.
 
@@ -70,32 +83,35 @@ def spreads_of(
         Distributions merged over them, by metric.
     batches
         Batches in all, see `headroom.analysis.spread.batch_count`.
+    times
+        Length of all kept parts together, in correlation times.
     """
     found: dict[str, Spread] = {}
+    sizes = _Sizes(batches=batches, times=times)
     for kind in _RATIOS:
         tables = [window.table(kind) for window in windows]
         kept = [table for table in tables if table is not None]
         if kept and len(kept) == len(windows):
-            found.update(_of_tables(kind, windows, kept, batches))
+            found.update(_of_tables(kind, windows, kept, sizes))
     for metric, bins in merged.items():
-        found.update(_of_percentiles(metric, windows, bins, batches))
+        found.update(_of_percentiles(metric, windows, bins, sizes))
     return found
 
 
 def _of_tables(
-    kind: ResourceKind, windows: Sequence[Window], tables: Sequence[ResourceTable], batches: int
+    kind: ResourceKind, windows: Sequence[Window], tables: Sequence[ResourceTable], sizes: _Sizes
 ) -> Iterator[tuple[str, Spread]]:
     names, capacity = tables[0].names, tables[0].capacity
     parts = [_gains(window, table) for window, table in zip(windows, tables, strict=True)]
     yield from _of_ratios(_RATIOS[kind], parts, capacity, [f"{kind}.{name}." for name in names],
-                          batches)  # fmt: skip
+                          sizes)  # fmt: skip
     if kind == "class":
         whole = [
             (lengths, {name: rows.sum(axis=1, keepdims=True) for name, rows in gained.items()})
             for lengths, gained in parts
         ]
         of_all = {name: _RATIOS[kind][name] for name in CLASS_RATIOS}
-        yield from _of_ratios(of_all, whole, np.ones(1), [""], batches)
+        yield from _of_ratios(of_all, whole, np.ones(1), [""], sizes)
 
 
 def _gains(window: Window, table: ResourceTable) -> tuple[FloatArray, dict[str, FloatArray]]:
@@ -113,7 +129,7 @@ def _of_ratios(
     parts: _Parts,
     capacity: FloatArray,
     prefixes: Sequence[str],
-    batches: int,
+    sizes: _Sizes,
 ) -> Iterator[tuple[str, Spread]]:
     for metric, (above, below) in ratios.items():
         if metric in _MAY_BE_NONE and not _happened(above, parts):
@@ -127,7 +143,7 @@ def _of_ratios(
             Residuals(gained[above] - np.where(known, ratio * rows, 0.0), lengths_s)
             for (lengths_s, gained), rows in zip(parts, over, strict=True)
         ]
-        spread = spreads(residuals, np.where(known, sums, np.nan), batches=batches)
+        spread = spreads(residuals, np.where(known, sums, np.nan), **sizes)
         for prefix, one in zip(prefixes, spread, strict=True):
             if one is not None:
                 yield f"{prefix}{metric}", one
@@ -151,7 +167,7 @@ def _denominator(
 
 
 def _of_percentiles(
-    metric: str, windows: Sequence[Window], bins: Bins, batches: int
+    metric: str, windows: Sequence[Window], bins: Bins, sizes: _Sizes
 ) -> Iterator[tuple[str, Spread]]:
     histograms = [
         next((h for h in window.run.histograms if h.metric == metric), None) for window in windows
@@ -171,7 +187,7 @@ def _of_percentiles(
         for rows, (_, _, sizes) in zip(below, kept, strict=True)
     ]
     total = np.full(len(values), float(bins.total))
-    for percent, spread in zip(PERCENTS, spreads(residuals, total, batches=batches), strict=True):
+    for percent, spread in zip(PERCENTS, spreads(residuals, total, **sizes), strict=True):
         scaled = spread and _in_seconds(spread, bins, percent / 100.0)
         if scaled:
             yield from ((name, scaled) for name in _names(metric, percent, windows[0]))

@@ -118,7 +118,7 @@ class Sample:
         return math.sqrt(squares_around(self.values, self.value) / (self.count - 1) / self.count)
 
     @property
-    def degrees(self) -> int:
+    def degrees(self) -> float:
         """Degrees of freedom of the standard error; 0 where there is none."""
         return self.count - 1 if self.spread is None else self.spread.degrees
 
@@ -321,7 +321,7 @@ def _welch(
     degrees = _welch_degrees(variances, [sample.degrees for sample in samples])
     third = sum(w**3 * s.third_cumulant for s, w in zip(samples, weights, strict=True))
     error = math.sqrt(sum(variances))
-    spread = Spread(error, max(int(degrees), 1), third / error**3 if error else 0.0)
+    spread = Spread(error, max(degrees, 1.0), third / error**3 if error else 0.0)
     low, high = spread.bounds(value, t_quantile(degrees=degrees, confidence=confidence))
     return Interval(value=value, low=low, high=high, method="student-t")
 
@@ -338,7 +338,7 @@ def _t_interval(value: float, sample: Sample, confidence: float) -> Interval:
     )
 
 
-def _welch_degrees(variances: Sequence[float], degrees: Sequence[int]) -> float:
+def _welch_degrees(variances: Sequence[float], degrees: Sequence[float]) -> float:
     """Return the Welch-Satterthwaite degrees of freedom of a sum of variances."""
     largest = max(variances)
     if largest == 0.0:

@@ -101,7 +101,7 @@ def _errors_of(
     times = kept_s / cut.correlation_s if cut.correlation_s > 0.0 else inf
     wanted = batch_count(kept=times, replications=len(windows))
     length = run_length(windows, correlation_s=cut.correlation_s, warm_up_s=windows[0].start_s)
-    return spreads_of(windows, merged, batches=wanted), length
+    return spreads_of(windows, merged, batches=wanted, times=times), length
 
 
 def _checked_windows(
