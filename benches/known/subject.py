@@ -202,11 +202,6 @@ def mean_of(column: str, station: str, *, each_of: int = 1) -> Statistic:
     return lambda w: w.station(column, station) / w.length_s / each_of
 
 
-def jobs_of(name: str) -> Statistic:
-    """Return the mean number of jobs of a class in the system."""
-    return lambda w: w.jobs("jobs_s", name) / w.length_s
-
-
 def share_of(column: str) -> Statistic:
     """Return a count of the classes for each job that arrived."""
     return lambda w: w.jobs(column) / w.jobs("arrival_count")

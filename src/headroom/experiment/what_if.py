@@ -9,7 +9,7 @@ fingerprint are functions of the base point and the texts of its changes.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -126,18 +126,3 @@ def _is_readable(text: str) -> bool:
     except StudyError:
         return False
     return True
-
-
-def base_points(plan: Plan) -> Iterator[tuple[PlannedExperiment, Point]]:
-    """Yield every point of a plan with its experiment."""
-    for experiment in plan.experiments:
-        for point in experiment.points:
-            yield experiment, point
-
-
-def replications_of(plan: Plan) -> Mapping[str, int]:
-    """Return how many replications the points of each experiment of `plan` have in all."""
-    counts: dict[str, int] = defaultdict(int)
-    for experiment in plan.experiments:
-        counts[experiment.spec.name] += len(experiment.points) * experiment.most_replications
-    return counts

@@ -50,11 +50,6 @@ def services(**laws: str) -> str:
     return by_class("ServiceStrategy", f"{NET}.ServiceStrategy", laws)
 
 
-def random_routing() -> str:
-    """Return a routing strategy."""
-    return sub(f"{NET}.RoutingStrategies.RandomStrategy")
-
-
 def strategy(name: str, inside: str = "") -> str:
     """Return a routing strategy by its name."""
     return sub(f"{NET}.RoutingStrategies.{name}", inside)

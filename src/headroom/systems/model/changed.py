@@ -26,8 +26,8 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
     Examples
     --------
     >>> from headroom.experiment.changes import parse_change
-    >>> from headroom.systems.model.library import mm1
-    >>> changed = changed_model(mm1(), [parse_change("station.server.servers=x2")])
+    >>> from headroom.systems.model import library
+    >>> changed = changed_model(library.mm1(), [parse_change("station.server.servers=x2")])
     >>> changed.stations["server"].servers
     2
     """

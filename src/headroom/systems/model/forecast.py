@@ -21,8 +21,8 @@ def forecast_of(model: Model) -> Forecast:
 
     Examples
     --------
-    >>> from headroom.systems.model.library import mmc
-    >>> found = forecast_of(mmc(servers=2, utilization=0.8, service_s=1.0))
+    >>> from headroom.systems.model import library
+    >>> found = forecast_of(library.mmc(servers=2, utilization=0.8, service_s=1.0))
     >>> round(found.values["response_s_mean"], 4), found.is_exact
     (2.7778, True)
     """

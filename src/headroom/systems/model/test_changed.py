@@ -6,8 +6,8 @@ import pytest
 from headroom.errors import StudyError
 from headroom.experiment.changes import parse_change
 from headroom.simulation import Model, exponential, simulate
+from headroom.systems.model import library
 from headroom.systems.model.changed import changed_model
-from headroom.systems.model.library import mm1
 
 COMPLETIONS = 200_000
 
@@ -30,7 +30,7 @@ def mean_response_s(model: Model, seed: int) -> float:
 )
 def test_a_doubled_queue_is_what_the_formula_says(change: str, expected_s: float) -> None:
     """Oracle: M/M/1 at 80 % load with a second server, or a server twice as fast."""
-    model = changed_model(mm1(utilization=0.8, service_s=1.0), [parse_change(change)])
+    model = changed_model(library.mm1(utilization=0.8, service_s=1.0), [parse_change(change)])
     found = np.mean([mean_response_s(model, seed) for seed in range(4)])
     assert found == pytest.approx(expected_s, rel=0.01)
 

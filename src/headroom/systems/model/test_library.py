@@ -8,8 +8,7 @@ import pytest
 from headroom.experiment.run import Run
 from headroom.experiment.system import Value
 from headroom.simulation import SimulationError, simulate
-from headroom.systems.model import ModelSystem
-from headroom.systems.model.library import mm1, mmc
+from headroom.systems.model import ModelSystem, library
 from headroom.systems.model.source import model_names
 from headroom.systems.model.system import ModelSetup
 
@@ -98,7 +97,7 @@ def test_every_parameter_has_unit_range_source_and_default(name: str) -> None:
 def test_every_corner_of_the_declared_ranges_has_the_arrivals_that_it_asks_for(
     servers: int, utilization: float, service_s: float
 ) -> None:
-    model = mmc(servers=servers, utilization=utilization, service_s=service_s)
+    model = library.mmc(servers=servers, utilization=utilization, service_s=service_s)
     run = simulate(model, seed=1, completions=20_000)
     arrivals = run.stations.columns["arrival_count"][-1, 0] / run.snapshot_times_s[-1]
     assert arrivals == pytest.approx(servers * utilization / service_s, rel=TOLERANCE)
@@ -106,5 +105,5 @@ def test_every_corner_of_the_declared_ranges_has_the_arrivals_that_it_asks_for(
 
 def test_a_law_that_headroom_builds_names_no_line_of_headroom() -> None:
     with pytest.raises(SimulationError) as caught:
-        mm1(utilization=0.5, service_s=-1.0)
+        library.mm1(utilization=0.5, service_s=-1.0)
     assert caught.value.message.startswith("exponential(mean=")
