@@ -1,4 +1,4 @@
-//! Where a job goes on: by chance, by condition, in turn, by the shortest queue, or by hash.
+//! Where a job goes on: by chance, by condition, in turn, by the shortest queue, by a value.
 
 use rand::RngExt;
 
@@ -33,6 +33,10 @@ pub enum Rule {
     SampledQueue(Vec<Target>, usize),
     /// By the value of an expression: equal values go the same way.
     Hash(Code),
+    /// The case whose number is the value of an expression.
+    Index(Code),
+    /// From a deck of case numbers, shuffled whenever it is used up.
+    Deck(Vec<u32>),
 }
 
 /// Whose queue counts.
@@ -80,6 +84,32 @@ impl Choice {
         let target = self.targets[self.turn];
         self.turn = (self.turn + 1) % self.targets.len();
         target
+    }
+
+    /// Draw the next card of the deck and return its case.
+    pub fn next_card(&mut self) -> u32 {
+        let Rule::Deck(cards) = &mut self.rule else {
+            unreachable!("there are no cards");
+        };
+        if self.turn == 0 {
+            for place in (1..cards.len()).rev() {
+                cards.swap(place, self.stream.random_range(0..=place));
+            }
+        }
+        let target = self.targets[cards[self.turn] as usize];
+        self.turn = (self.turn + 1) % cards.len();
+        target
+    }
+
+    /// Return the case whose number is `value`; None where there is no such case.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the value was found to be a whole number below the number of cases"
+    )]
+    pub fn numbered(&self, value: f64) -> Option<u32> {
+        let is_a_case = value >= 0.0 && value < self.targets.len() as f64 && value.fract() == 0.0;
+        is_a_case.then(|| self.targets[value as usize])
     }
 
     /// Return the case that belongs to `value`.

@@ -31,6 +31,7 @@ _CHOICES = {
     "shortest_queue": "if shortest",
     "sampled_queue": "if shorter",
     "hash": "by hash",
+    "index": "by number",
 }
 
 
