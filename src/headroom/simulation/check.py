@@ -7,7 +7,7 @@ reserved (`reservations`), who could wait for whom (`deadlocks`, `blocking`), wh
 which the step was written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from headroom.simulation.amounts import known_of
@@ -20,6 +20,7 @@ from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import parse_model
 from headroom.simulation.reachability import check_reachability
 from headroom.simulation.reservations import check_reservations
+from headroom.simulation.stations import Pool, Station
 from headroom.simulation.with_block import refuse_forgotten
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def check_model(model: "Model") -> None:
             f"model {model.name!r} has no class, so no job ever enters it",
             cure="add one with model.closed_class() or model.open_class()",
         )
+    _refuse_ambiguous_groups("station", model.stations.values())
+    _refuse_ambiguous_groups("pool", model.pools.values())
     for program in model.programs.values():
         refuse_forgotten(program)
         if not program.steps:
@@ -57,6 +60,18 @@ def check_model(model: "Model") -> None:
     check_blocking_cycles(parsed)
     _refuse_unknown_attributes(model)
     _refuse_coarse_times(model)
+
+
+def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None:
+    """Raise `SimulationError` where a group has the name of something by itself."""
+    alone = {one.name: one for one in parts if not one.group}
+    for one in parts:
+        if one.group in alone:
+            raise SimulationError(
+                f"{one.location}: {kind} {one.name!r} is in the group {one.group!r}, but that is "
+                f"the name of a {kind} by itself",
+                cure="give one of the two another name",
+            )
 
 
 def _refuse_unknown_attributes(model: "Model") -> None:

@@ -3,7 +3,7 @@
 import copy
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
@@ -135,6 +135,7 @@ class Model:
         buffer: int | None = None,
         when_full: WhenFull | None = None,
         batch: int | tuple[int, int] | None = None,
+        group: str = "",
     ) -> Station:
         """Add servers with one queue.
 
@@ -165,6 +166,10 @@ class Model:
         batch
             A server serves so many jobs together, in one draw of the service time: a number, or
             (least, most) to start with what is there.
+        group
+            Name of the group of like stations under which it is reported: one row for all of
+            them, their servers, jobs and times added up. The prefix of `inside` is not put before
+            it. Empty: by itself.
         """
         full = self._name("station", name, self.stations)
         station = Station(
@@ -177,6 +182,7 @@ class Model:
             buffer=buffer,
             when_full=when_full or "block",
             batch=as_batch(batch),
+            group=group,
             location=caller_location(),
         )
         check_station(station, when_full=when_full)
@@ -222,8 +228,8 @@ class Model:
             station.name, unit, failure, repaired, location
         )
 
-    def pool(self, name: str, *, tokens: int, order: PoolOrder = "fcfs") -> Pool:
-        """Add a pool of `tokens` (>= 1).
+    def pool(self, name: str, *, tokens: int, order: PoolOrder = "fcfs", group: str = "") -> Pool:
+        """Add a pool of `tokens` (>= 1), reported by itself or with its `group`, as stations are.
 
         They are granted first come first served, or, with the order ``"priority"``, to the most
         urgent job that waits; a large request is never overtaken by a small one behind it.
@@ -231,7 +237,7 @@ class Model:
         full = self._name("pool", name, self.pools)
         check_count(f"pool {full!r}", "tokens", tokens)
         choose(f"pool {full!r}", "order", order, get_args(PoolOrder))
-        self.pools[full] = Pool(full, tokens, self.model_id, order, caller_location())
+        self.pools[full] = Pool(full, tokens, self.model_id, order, group, caller_location())
         return self.pools[full]
 
     def attribute(self, name: str, *, initial: float = 0.0) -> Attribute:
@@ -549,6 +555,14 @@ class Model:
         """Yield the classes of `mix`."""
         return (one for one in self.classes.values() if one.mix == mix.name)
 
+    def station_rows(self) -> dict[str, tuple[Station, ...]]:
+        """Return the stations of each row of the results: one, or those of a group."""
+        return _rows(self.stations.values())
+
+    def pool_rows(self) -> dict[str, tuple[Pool, ...]]:
+        """Return the pools of each row of the results: one, or those of a group."""
+        return _rows(self.pools.values())
+
     def _name(self, kind: str, name: str, taken: Mapping[str, object]) -> str:
         """Return the full name of a new part."""
         full = self._prefix + name if isinstance(name, str) and name.strip() else name
@@ -562,6 +576,13 @@ class Model:
                 f"class {name!r} does not walk a program of this model",
                 cure="make the program with model.program() of the same model",
             )
+
+
+def _rows(parts: Iterable[Part]) -> dict[str, tuple[Part, ...]]:
+    found: dict[str, list[Part]] = {}
+    for part in parts:
+        found.setdefault(part.row, []).append(part)
+    return {row: tuple(members) for row, members in found.items()}
 
 
 def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:

@@ -1,6 +1,7 @@
 """Running a model: one call into the kernel."""
 
 import time as clocks
+from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
 from headroom import _core
@@ -8,6 +9,7 @@ from headroom.simulation.check import refuse_overload
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.model import Model, check_stop
 from headroom.simulation.result import SimulationResult, from_kernel
+from headroom.simulation.stations import Pool, Station
 
 Sampling: TypeAlias = Literal["fast", "inversion", "antithetic"]
 
@@ -97,10 +99,23 @@ def simulate(
     return from_kernel(
         raw,
         processor_s=processor_s,
-        holds=model.holds(),
-        nested=model.nested(),
-        blockers=model.blockers(),
+        holds=_by_row(model.holds(), model.pools, model.stations),
+        nested=_by_row(model.nested(), model.pools, model.pools),
+        blockers=_by_row(model.blockers(), model.stations, model.stations),
     )
+
+
+def _by_row(
+    found: Mapping[str, tuple[str, ...]],
+    owners: Mapping[str, Station] | Mapping[str, Pool],
+    others: Mapping[str, Station] | Mapping[str, Pool],
+) -> dict[str, tuple[str, ...]]:
+    """Return relations of stations and pools as relations of the rows that report them."""
+    rows: dict[str, dict[str, None]] = {}
+    for owner, names in found.items():
+        row = rows.setdefault(owners[owner].row, {})
+        row.update(dict.fromkeys(others[name].row for name in names))
+    return {row: tuple(names) for row, names in rows.items()}
 
 
 def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:

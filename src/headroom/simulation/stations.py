@@ -30,7 +30,13 @@ class Station:
     buffer: int | None = None
     when_full: WhenFull = "block"
     batch: tuple[int, int] | None = None
+    group: str = ""
     location: str = field(default="", repr=False)
+
+    @property
+    def row(self) -> str:
+        """Name under which it is reported: that of its group where it has one."""
+        return self.group or self.name
 
     @property
     def total_speed(self) -> float:
@@ -96,6 +102,8 @@ class Station:
             data["when_full"] = self.when_full
         if self.batch is not None:
             data["batch"] = {"least": self.batch[0], "most": self.batch[1]}
+        if self.group:
+            data["group"] = self.group
         return data
 
 
@@ -107,12 +115,22 @@ class Pool:
     tokens: int
     model_id: int = field(repr=False)
     order: PoolOrder = "fcfs"
+    group: str = ""
     location: str = field(default="", repr=False)
+
+    @property
+    def row(self) -> str:
+        """Name under which it is reported: that of its group where it has one."""
+        return self.group or self.name
 
     def to_data(self) -> dict[str, object]:
         """Return the pool as the kernel reads it."""
         data: dict[str, object] = {"name": self.name, "tokens": self.tokens}
-        return data if self.order == "fcfs" else data | {"order": self.order}
+        if self.order != "fcfs":
+            data["order"] = self.order
+        if self.group:
+            data["group"] = self.group
+        return data
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,19 +38,29 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
 
 def _with(model: Model, change: Change) -> Model:
     if change.aspect == "tokens":
-        pool = _named(change, model.pools)
-        return model.with_tokens(change.name, change.capacity_from(pool.tokens))
-    station = _named(change, model.stations)
-    if change.aspect == "servers":
-        return model.with_servers(change.name, change.capacity_from(station.servers))
-    return model.with_speed(change.name, change.value)
+        for pool in _members(change, model.pool_rows()):
+            model = model.with_tokens(pool.name, change.capacity_from(pool.tokens))
+        return model
+    for station in _members(change, model.station_rows()):
+        if change.aspect == "servers":
+            model = model.with_servers(station.name, change.capacity_from(station.servers))
+        else:
+            model = model.with_speed(station.name, change.value)
+    return model
 
 
-def _named(change: Change, known: Mapping[str, Resource]) -> Resource:
-    found = known.get(change.name)
+def _members(change: Change, rows: Mapping[str, tuple[Resource, ...]]) -> tuple[Resource, ...]:
+    """Return the stations or pools that a change is about: one, or those of a group."""
+    found = rows.get(change.name)
     if found is None:
         raise StudyError(
             f"{change.text}: the model has no {change.kind} {change.name!r}",
-            cure=suggestion(change.name, known),
+            cure=suggestion(change.name, rows),
+        )
+    if len(found) > 1 and not change.is_factor:
+        raise StudyError(
+            f"{change.text}: {change.name!r} is a group of {len(found)} {change.kind}s",
+            cure=f"give a factor for each of them, as in {change.kind}.{change.name}."
+            f"{change.aspect}=x2",
         )
     return found

@@ -8,7 +8,7 @@ where a model can have them; then they are reported although none happened.
 from collections.abc import Iterable, Iterator, Sequence
 
 from headroom.experiment.system import Metric
-from headroom.simulation import Model
+from headroom.simulation import Model, Station
 from headroom.systems.model.share_metrics import share_metrics
 
 _FLOW = (
@@ -66,7 +66,9 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
     return (
         *_FLOW,
         *_PERCENTILES,
-        *resource_metrics(classes=model.classes, stations=model.stations, pools=model.pools),
+        *resource_metrics(
+            classes=model.classes, stations=model.station_rows(), pools=model.pool_rows()
+        ),
         *_failure_metrics(model),
         *_visit_metrics(model),
         *share_metrics(model),
@@ -76,26 +78,33 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
 def _failure_metrics(model: Model) -> Iterator[Metric]:
     """Yield what is blocked, broken, turned away, lost and tried again, where it can be."""
     stations = model.stations.values()
-    rejecting = [one.name for one in stations if one.rejects]
+    rejecting = _rows(one for one in stations if one.rejects)
     has_attempts = any(
         step.op == "attempt" for one in model.programs.values() for step in one.steps
     )
     if any(one.buffer is not None and not one.rejects for one in stations):
-        served = [one.name for one in stations if one.discipline != "infinite"]
+        served = _rows(one for one in stations if one.discipline != "infinite")
         yield from _qualified("station", served, [_BLOCKED])
-    yield from _qualified("station", model.breakdowns_of, [_DOWN])
+    breaking = _rows(model.stations[name] for name in model.breakdowns_of)
+    yield from _qualified("station", breaking, [_DOWN])
     yield from _qualified("station", rejecting, [_REJECTED])
     if rejecting or has_attempts:
         yield from _qualified("class", model.classes, _FAILING)
 
 
+def _rows(stations: Iterable[Station]) -> list[str]:
+    """Return the rows in which `stations` are reported, each once."""
+    return list(dict.fromkeys(one.row for one in stations))
+
+
 def _visit_metrics(model: Model) -> Iterator[Metric]:
     """Yield what each class meets at each station and pool, where there are several classes."""
-    pairs = len(model.classes) * max(len(model.stations), len(model.pools))
+    stations, pools = model.station_rows(), model.pool_rows()
+    pairs = len(model.classes) * max(len(stations), len(pools))
     if len(model.classes) < 2 or pairs > MOST_PLACES:  # noqa: PLR2004 - one has no other beside it
         return
-    visited = [f"{station}.class.{name}" for station in model.stations for name in model.classes]
-    asked = [f"{pool}.class.{name}" for pool in model.pools for name in model.classes]
+    visited = [f"{station}.class.{name}" for station in stations for name in model.classes]
+    asked = [f"{pool}.class.{name}" for pool in pools for name in model.classes]
     yield from _qualified("station", visited, [one for one in _STATION if one.name in _VISIT])
     yield from _qualified("pool", asked, [one for one in _POOL if one.name in _VISIT])
 

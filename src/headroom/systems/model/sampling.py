@@ -43,7 +43,7 @@ def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
     if time_s is None and model.stop_time is not None:
         time_s = model.stop_time * SECONDS_PER_UNIT[model.time_unit]
     rows = _KERNEL_ROWS if time_s is None else min(_KERNEL_ROWS, math.ceil(time_s / every_s))
-    places = len(model.stations) + len(model.pools) + len(model.classes)
+    places = len(model.station_rows()) + len(model.pool_rows()) + len(model.classes)
     if rows * places > _KERNEL_VALUES:
         raise StudyError(
             f"{rows:,} samples of {places:,} stations, pools and classes are too many",

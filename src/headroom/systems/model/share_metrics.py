@@ -53,17 +53,18 @@ def _place_shares(
     model: Model, name: str, steps: list[Step], *, can_fill: bool
 ) -> Iterator[Metric]:
     """Yield the shares of the stations and pools that `steps` come to."""
-    if len(model.classes) * len(model.stations) <= MOST_PLACES:
-        for used in _named(steps, "use", "station"):
-            station = model.stations[used]
+    if len(model.classes) * len(model.station_rows()) <= MOST_PLACES:
+        stations = (model.stations[used] for used in _named(steps, "use", "station"))
+        for used, station in {one.row: one for one in stations}.items():
             prefix = f"class.{name}.station.{used}."
             if station.discipline != "infinite":
                 yield _share(f"{prefix}wait_share", "wait_share")
             yield _share(f"{prefix}service_share", "service_share")
             if can_fill and station.discipline != "infinite":
                 yield _share(f"{prefix}blocked_share", "blocked_share")
-    if len(model.classes) * len(model.pools) <= MOST_PLACES:
-        for asked in _named(steps, "acquire", "pool"):
+    if len(model.classes) * len(model.pool_rows()) <= MOST_PLACES:
+        pools = (model.pools[asked].row for asked in _named(steps, "acquire", "pool"))
+        for asked in dict.fromkeys(pools):
             yield _share(f"class.{name}.pool.{asked}.wait_share", "pool.wait_share")
 
 
