@@ -11,18 +11,19 @@
 use std::collections::VecDeque;
 
 use super::arrivals::Arrivals;
+use super::cache;
 use super::choice::Choice;
 use super::classes::ClassState;
 use super::deadlock::{self, Deadlock};
 use super::error::SimulationError;
-use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
+use super::event_queue::{unpack, EVENT_LIMIT, EventQueue, JOB_LIMIT};
 use super::invariants;
 use super::jobs::{Jobs, NO_EVENT, Phase, Role};
 use super::occupancy::Segments;
 use super::pools::Pool;
 use super::program::{Instruction, Plan, Source};
 use super::recorder::{Kind, Recorder};
-use super::result::{Outcome, row};
+use super::result::{self, Outcome, row};
 use super::service::Leaving;
 use super::snapshots::{Samples, Snapshots};
 use super::stations::Station;
@@ -142,6 +143,7 @@ pub(super) struct Engine<'plan> {
     pub(super) scratch: Vec<f64>,
     pub(super) recorder: Recorder,
     pub(super) culprit: Culprit,
+    is_large: bool,
     steps_now: u64,
     next_look: u64,
     snapshots: Snapshots,
@@ -185,6 +187,7 @@ impl<'plan> Engine<'plan> {
             scratch: Vec::new(),
             recorder: Recorder::new(wishes.trace_limit),
             culprit: Culprit::default(),
+            is_large: plan.stations.len() >= 256,
             steps_now: 0,
             next_look: 0,
             snapshots: Snapshots::new(scale),
@@ -235,6 +238,9 @@ impl<'plan> Engine<'plan> {
                 self.state.now = time;
                 self.steps_now = 0;
             }
+            if self.is_large {
+                self.touch_soon();
+            }
             self.count_step()?;
             self.state.event_count += 1;
             self.resume(slot)?;
@@ -273,7 +279,8 @@ impl<'plan> Engine<'plan> {
     fn look(&mut self) {
         let count = self.state.completion_count;
         if self.snapshots.is_due(count) {
-            let row = row(&self.state);
+            let mut row = self.snapshots.blank();
+            result::fill(&mut row, &self.state);
             self.snapshots.take(self.state.now, count, row);
         }
         if count >= self.segments.next() {
@@ -313,6 +320,35 @@ impl<'plan> Engine<'plan> {
             return Err(Failure::Deadlock);
         }
         Ok(())
+    }
+
+    #[inline]
+    pub(super) fn touch_position(&self, at: u32) {
+        if let Instruction::Use { station, amount } = self.instructions[at as usize] {
+            self.state.stations[station as usize].fetch();
+            if let Some(source) = self.sources.get(amount as usize) {
+                cache::fetch(source);
+            }
+        }
+    }
+
+    #[inline]
+    fn touch_soon(&self) {
+        let soon = self.events.soon();
+        for &entry in soon {
+            let (_, _, slot) = unpack(entry);
+            let at = self.state.jobs[slot].at;
+            self.touch_position(at);
+        }
+        if let Some(&next) = soon.iter().min() {
+            let (_, _, slot) = unpack(next);
+            let at = self.state.jobs[slot].at;
+            if let Instruction::Use { station, .. } = self.instructions[at as usize]
+                && let Some(first) = self.state.stations[station as usize].line.first()
+            {
+                cache::fetch(&self.state.jobs[first]);
+            }
+        }
     }
 
     /// Let the job in `slot` go on: what it waited for at its position is over.

@@ -24,7 +24,7 @@ pub const EVENT_LIMIT: u64 = 1 << (64 - JOB_BITS);
 const COMPACT_FROM: usize = 64;
 
 /// Time (64 bits), sequence number (40 bits) and job (24 bits), most significant first.
-type Entry = u128;
+pub type Entry = u128;
 
 /// The pending set: at each time, which job goes on.
 #[derive(Debug, Default)]
@@ -82,6 +82,12 @@ impl EventQueue {
         let entry = *self.heap.first()?;
         self.has_hole = true;
         Some(unpack(entry))
+    }
+
+    /// Return the jobs of events that come soon after the one taken, the next one first if known.
+    #[inline]
+    pub fn soon(&self) -> &[Entry] {
+        self.heap.get(1..=ARITY).unwrap_or_default()
     }
 
     /// One event more is not waited for any longer.
@@ -194,7 +200,7 @@ fn smallest_of_few(heap: &[Entry], first: usize) -> Option<(usize, Entry)> {
     clippy::cast_possible_truncation,
     reason = "each cast keeps the bits that are meant"
 )]
-const fn unpack(entry: Entry) -> (SimTime, u64, u32) {
+pub const fn unpack(entry: Entry) -> (SimTime, u64, u32) {
     (
         SimTime::from_ticks((entry >> 64) as u64),
         (entry as u64) >> JOB_BITS,

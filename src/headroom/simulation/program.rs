@@ -196,8 +196,9 @@ pub struct SourcePlan {
     pub key: u64,
 }
 
-/// A source of randomness in a run.
+/// A source of randomness in a run, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Source {
     sampler: Sampler,
     stream: Stream,

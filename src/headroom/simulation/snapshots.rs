@@ -16,6 +16,7 @@ pub type Row = Vec<u128>;
 #[derive(Clone, Debug)]
 pub struct Snapshots {
     taken: Vec<(SimTime, Row)>,
+    spare: Vec<Row>,
     interval: u64,
     next: u64,
 }
@@ -25,6 +26,7 @@ impl Snapshots {
     pub const fn new(interval: u64) -> Self {
         Self {
             taken: Vec::new(),
+            spare: Vec::new(),
             interval,
             next: interval,
         }
@@ -40,6 +42,14 @@ impl Snapshots {
     #[inline]
     pub const fn is_due(&self, completion_count: u64) -> bool {
         completion_count >= self.next
+    }
+
+    /// Return an empty row, made of one that was dropped if there is any.
+    pub fn blank(&mut self) -> Row {
+        self.make_room();
+        let mut row = self.spare.pop().unwrap_or_default();
+        row.clear();
+        row
     }
 
     /// Store `row`, the state at `now` after `completion_count` completions.
@@ -61,11 +71,13 @@ impl Snapshots {
 
     fn make_room(&mut self) {
         if self.taken.len() == SNAPSHOT_LIMIT {
-            let mut is_kept = true;
-            self.taken.retain(|_| {
-                is_kept = !is_kept;
-                is_kept
-            });
+            for (index, one) in std::mem::take(&mut self.taken).into_iter().enumerate() {
+                if index % 2 == 0 {
+                    self.spare.push(one.1);
+                } else {
+                    self.taken.push(one);
+                }
+            }
             self.interval *= 2;
         }
     }
