@@ -16,7 +16,7 @@ use super::choice::Choice;
 use super::classes::ClassState;
 use super::deadlock::{self, Deadlock};
 use super::error::SimulationError;
-use super::event_queue::{unpack, EVENT_LIMIT, EventQueue, JOB_LIMIT};
+use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
 use super::invariants;
 use super::jobs::{Jobs, NO_EVENT, Phase, Role};
 use super::occupancy::Segments;
@@ -239,7 +239,7 @@ impl<'plan> Engine<'plan> {
                 self.steps_now = 0;
             }
             if self.is_large {
-                self.touch_soon();
+                self.look_ahead();
             }
             self.count_step()?;
             self.state.event_count += 1;
@@ -322,31 +322,30 @@ impl<'plan> Engine<'plan> {
         Ok(())
     }
 
+    /// Let the cache fetch what the next events need.
     #[inline]
-    pub(super) fn touch_position(&self, at: u32) {
+    fn look_ahead(&self) {
+        for job in self.events.soon() {
+            self.fetch(self.state.jobs[job].at);
+        }
+        let Some(next) = self.events.next() else {
+            return;
+        };
+        let at = self.state.jobs[next].at;
+        if let Some(station) = used_station(self.instructions[at as usize])
+            && let Some(first) = self.state.stations[station as usize].line.first()
+        {
+            cache::fetch(&self.state.jobs[first]);
+        }
+    }
+
+    /// Let the cache fetch what a visit needs whose step stands at `at`.
+    #[inline]
+    pub(super) fn fetch(&self, at: u32) {
         if let Instruction::Use { station, amount } = self.instructions[at as usize] {
             self.state.stations[station as usize].fetch();
             if let Some(source) = self.sources.get(amount as usize) {
                 cache::fetch(source);
-            }
-        }
-    }
-
-    #[inline]
-    fn touch_soon(&self) {
-        let soon = self.events.soon();
-        for &entry in soon {
-            let (_, _, slot) = unpack(entry);
-            let at = self.state.jobs[slot].at;
-            self.touch_position(at);
-        }
-        if let Some(&next) = soon.iter().min() {
-            let (_, _, slot) = unpack(next);
-            let at = self.state.jobs[slot].at;
-            if let Instruction::Use { station, .. } = self.instructions[at as usize]
-                && let Some(first) = self.state.stations[station as usize].line.first()
-            {
-                cache::fetch(&self.state.jobs[first]);
             }
         }
     }

@@ -26,7 +26,7 @@ impl Engine<'_> {
                     at = match chosen.draw() {
                         Some(target) => {
                             if let Some(ahead) = chosen.ahead() {
-                                self.touch_position(ahead);
+                                self.fetch(ahead);
                             }
                             target
                         }
