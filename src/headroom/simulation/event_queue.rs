@@ -159,7 +159,9 @@ impl EventQueue {
         live.sort_unstable();
         self.top = NOTHING;
         self.node_count = 0;
-        live.into_iter().for_each(|entry| self.append(entry));
+        for entry in live {
+            self.append(entry);
+        }
         self.stale_count = 0;
     }
 

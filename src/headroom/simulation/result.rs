@@ -85,7 +85,7 @@ const REQUEST_COLUMNS: Columns = &[
 /// Return all accumulators as they stand: stations, pools, classes, and, where there are several
 /// classes, the share of each in each station and pool.
 pub fn row(state: &State) -> Row {
-    let mut row = Row::new();
+    let mut row = Row::default();
     fill(&mut row, state);
     row
 }
@@ -112,9 +112,9 @@ pub fn fill(row: &mut Row, state: &State) {
     if state.classes.len() > 1 {
         let stations = state.stations.iter();
         let visits = stations.flat_map(|station| station.all_visits_at(state.now));
-        row.extend(visits.flat_map(|totals| visit_cells(&totals)));
+        visits.for_each(|totals| row.extend(visit_cells(&totals)));
         let requests = state.requests.cells().iter();
-        row.extend(requests.flat_map(|cell| request_cells(cell, state.now)));
+        requests.for_each(|cell| row.extend(request_cells(cell, state.now)));
     }
 }
 
@@ -414,8 +414,9 @@ impl Tables<'_> {
             .map(|column| (column.0, Vec::with_capacity(self.taken.len() * names.len())))
             .collect();
         for (_, row) in self.taken {
-            for resource in row[cells.clone()].chunks_exact(columns.len()) {
-                for ((to, column), &value) in reported.iter_mut().zip(columns).zip(resource) {
+            let mut values = row.cells(cells.clone());
+            for _ in &names {
+                for ((to, column), value) in reported.iter_mut().zip(columns).zip(&mut values) {
                     to.1.push(self.report(value, column.1));
                 }
             }
