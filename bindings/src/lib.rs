@@ -252,24 +252,26 @@ mod _core {
     }
 
     fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_ne_bytes())
-            .collect();
-        array(py, &bytes, "f8")
+        array(py, values.iter().map(|value| value.to_ne_bytes()), "f8")
     }
 
     /// Counts are below 2^63, so they read the same as signed numbers.
     fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_ne_bytes())
-            .collect();
-        array(py, &bytes, "i8")
+        array(py, values.iter().map(|value| value.to_ne_bytes()), "i8")
     }
 
-    fn array<'py>(py: Python<'py>, bytes: &[u8], kind: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn array<'py>(
+        py: Python<'py>,
+        values: impl ExactSizeIterator<Item = [u8; 8]>,
+        kind: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
+            for (to, value) in bytes.chunks_exact_mut(8).zip(values) {
+                to.copy_from_slice(&value);
+            }
+            Ok(())
+        })?;
         py.import("numpy")?
-            .call_method1("frombuffer", (PyBytes::new(py, bytes), kind))
+            .call_method1("frombuffer", (bytes, kind))
     }
 }

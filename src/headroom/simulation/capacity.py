@@ -27,6 +27,9 @@ def refuse_overload(model: "Model") -> None:
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
     and those of infinite servers neither.
     """
+    classes = _endless(model)
+    if not classes and not _starts_jobs(model):
+        return
     visits = expected_visits(model)
     full = overloaded_station(model, visits)
     if full is not None:
@@ -37,7 +40,6 @@ def refuse_overload(model: "Model") -> None:
             "for ever",
             cure="lower the arrivals, add servers, or stop the run by time to watch it grow",
         )
-    classes = _endless(model)
     for name, share in _pool_shares(model, visits, classes).items():
         if sum(share.values()) >= 1:
             raise SimulationError(
@@ -78,6 +80,11 @@ def overloaded_station(
 def _endless(model: "Model") -> list[JobClass]:
     """Return the open classes whose arrivals never end."""
     return [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
+
+
+def _starts_jobs(model: "Model") -> bool:
+    """Return whether jobs start others beside themselves, which may multiply without end."""
+    return any(step.op == "start" for one in model.programs.values() for step in one.steps)
 
 
 def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:

@@ -14,6 +14,7 @@ use super::expression::{self, Code, Op, Term};
 use super::frames;
 use super::model::{Amount, Class, Expression, FORMAT, Model, QueueOf, Step, Stop};
 use super::program::{COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan};
+use super::rows::Rows;
 use super::stack_depth;
 use super::station_plans;
 use super::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
@@ -114,9 +115,21 @@ impl Compiler {
                 processes: Vec::new(),
                 attributes: model.attributes.iter().map(|a| a.initial).collect(),
                 stations,
+                station_rows: Rows::collect(
+                    model
+                        .stations
+                        .iter()
+                        .map(|s| (s.name.as_str(), s.group.as_deref())),
+                )?,
                 clocks: Vec::new(),
                 breakdowns: Vec::new(),
                 pools: pools(model)?,
+                pool_rows: Rows::collect(
+                    model
+                        .pools
+                        .iter()
+                        .map(|p| (p.name.as_str(), p.group.as_deref())),
+                )?,
                 classes: Vec::new(),
                 last_return: UNKNOWN,
                 stack_slots: 0,

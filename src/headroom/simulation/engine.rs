@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use super::arrivals::Arrivals;
+use super::cache;
 use super::choice::Choice;
 use super::classes::ClassState;
 use super::deadlock::{self, Deadlock};
@@ -18,11 +19,11 @@ use super::error::SimulationError;
 use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
 use super::invariants;
 use super::jobs::{Jobs, NO_EVENT, Phase, Role};
-use super::occupancy::Segments;
+use super::occupancy::{self, Segments};
 use super::pools::Pool;
 use super::program::{Instruction, Plan, Source};
 use super::recorder::{Kind, Recorder};
-use super::result::{Outcome, row};
+use super::result::{self, Outcome, row};
 use super::service::Leaving;
 use super::snapshots::{Samples, Snapshots};
 use super::stations::Station;
@@ -142,6 +143,7 @@ pub(super) struct Engine<'plan> {
     pub(super) scratch: Vec<f64>,
     pub(super) recorder: Recorder,
     pub(super) culprit: Culprit,
+    is_large: bool,
     steps_now: u64,
     next_look: u64,
     snapshots: Snapshots,
@@ -185,6 +187,7 @@ impl<'plan> Engine<'plan> {
             scratch: Vec::new(),
             recorder: Recorder::new(wishes.trace_limit),
             culprit: Culprit::default(),
+            is_large: plan.stations.len() >= 256,
             steps_now: 0,
             next_look: 0,
             snapshots: Snapshots::new(scale),
@@ -235,6 +238,9 @@ impl<'plan> Engine<'plan> {
                 self.state.now = time;
                 self.steps_now = 0;
             }
+            if self.is_large {
+                self.look_ahead();
+            }
             self.count_step()?;
             self.state.event_count += 1;
             self.resume(slot)?;
@@ -273,7 +279,8 @@ impl<'plan> Engine<'plan> {
     fn look(&mut self) {
         let count = self.state.completion_count;
         if self.snapshots.is_due(count) {
-            let row = row(&self.state);
+            let mut row = self.snapshots.blank();
+            result::fill(&mut row, self.plan, &self.state);
             self.snapshots.take(self.state.now, count, row);
         }
         if count >= self.segments.next() {
@@ -284,10 +291,13 @@ impl<'plan> Engine<'plan> {
 
     fn close_segment(&mut self) {
         let State { stations, now, .. } = &mut self.state;
-        let times = stations
-            .iter_mut()
-            .map(|s| s.take_occupancy(*now))
-            .collect();
+        let times = self.plan.station_rows.iter().map(|members| {
+            members
+                .map(|index| stations[index].take_occupancy(*now))
+                .reduce(occupancy::together)
+                .unwrap_or_default()
+        });
+        let times = times.collect();
         self.segments
             .close(*now, self.state.completion_count, times);
     }
@@ -296,7 +306,7 @@ impl<'plan> Engine<'plan> {
     fn take_samples(&mut self, until: SimTime) {
         while self.samples.next() <= until {
             self.state.now = self.samples.next();
-            let row = row(&self.state);
+            let row = row(self.plan, &self.state);
             self.samples.take(row);
         }
     }
@@ -313,6 +323,34 @@ impl<'plan> Engine<'plan> {
             return Err(Failure::Deadlock);
         }
         Ok(())
+    }
+
+    /// Let the cache fetch what the next events need.
+    #[inline]
+    fn look_ahead(&self) {
+        for job in self.events.soon() {
+            self.fetch(self.state.jobs[job].at);
+        }
+        let Some(next) = self.events.next() else {
+            return;
+        };
+        let at = self.state.jobs[next].at;
+        if let Some(station) = used_station(self.instructions[at as usize])
+            && let Some(first) = self.state.stations[station as usize].line.first()
+        {
+            cache::fetch(&self.state.jobs[first]);
+        }
+    }
+
+    /// Let the cache fetch what a visit needs whose step stands at `at`.
+    #[inline]
+    pub(super) fn fetch(&self, at: u32) {
+        if let Instruction::Use { station, amount } = self.instructions[at as usize] {
+            self.state.stations[station as usize].fetch();
+            if let Some(source) = self.sources.get(amount as usize) {
+                cache::fetch(source);
+            }
+        }
     }
 
     /// Let the job in `slot` go on: what it waited for at its position is over.

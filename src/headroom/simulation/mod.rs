@@ -11,6 +11,7 @@ pub mod alias;
 mod amounts;
 pub mod arrivals;
 mod blocks;
+mod cache;
 pub mod choice;
 pub mod classes;
 pub mod compile;
@@ -37,6 +38,7 @@ pub mod rate_curve;
 
 pub mod recorder;
 pub mod result;
+pub mod rows;
 pub mod sampler;
 pub mod series;
 mod service;

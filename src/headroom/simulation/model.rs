@@ -77,6 +77,8 @@ pub struct Station {
     pub when_full: WhenFull,
     /// How many jobs a server takes together.
     pub batch: Option<Batch>,
+    /// Name under which it is reported together with others like it; absent for its own.
+    pub group: Option<String>,
 }
 
 /// Who is served first.
@@ -160,6 +162,8 @@ pub struct Pool {
     /// Who is granted first.
     #[serde(default)]
     pub order: PoolOrder,
+    /// Name under which it is reported together with others like it; absent for its own.
+    pub group: Option<String>,
 }
 
 /// Who is granted tokens first.

@@ -17,7 +17,7 @@ const BINS_PER_OCTAVE: u32 = EXACT / 2;
 /// Time (ticks) by bin; bins beyond the end are empty.
 pub type Times = Vec<u64>;
 
-/// The closed segments of all stations.
+/// The closed segments of all rows of stations.
 #[derive(Clone, Debug)]
 pub struct Segments {
     closed: Vec<(SimTime, Vec<Times>)>,
@@ -25,7 +25,7 @@ pub struct Segments {
     next: u64,
 }
 
-/// Time by number of jobs present at one station, as reported.
+/// Time by number of jobs present at the stations of one row, as reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
     /// Lowest number of each bin in use.
@@ -67,9 +67,9 @@ impl Segments {
         self.closed.iter().map(|segment| segment.0)
     }
 
-    /// Return the bins in use at `station`.
-    pub fn bins(&self, station: usize) -> Bins {
-        let rows = || self.closed.iter().map(|segment| &segment.1[station]);
+    /// Return the bins in use in `row`.
+    pub fn bins(&self, row: usize) -> Bins {
+        let rows = || self.closed.iter().map(|segment| &segment.1[row]);
         let longest = rows().map(Vec::len).max().unwrap_or(0);
         let ticks_of = |times: &Times, bin: usize| times.get(bin).copied().unwrap_or(0);
         let used: Vec<usize> = (0..longest)
@@ -86,16 +86,28 @@ impl Segments {
 }
 
 fn joined(pair: &[(SimTime, Vec<Times>)]) -> (SimTime, Vec<Times>) {
-    let mut sum = pair[0].1.clone();
-    for (own, other) in sum.iter_mut().zip(pair.iter().skip(1).flat_map(|s| &s.1)) {
-        if own.len() < other.len() {
-            own.resize(other.len(), 0);
-        }
-        for (ticks, more) in own.iter_mut().zip(other) {
-            *ticks += more;
-        }
-    }
+    let sum = pair[1..].iter().fold(pair[0].1.clone(), |sum, (_, more)| {
+        sum.into_iter()
+            .zip(more)
+            .map(|(own, other)| plus(own, other))
+            .collect()
+    });
     (pair[pair.len() - 1].0, sum)
+}
+
+/// Return both times together.
+pub fn together(one: Times, other: Times) -> Times {
+    plus(one, &other)
+}
+
+fn plus(mut own: Times, other: &Times) -> Times {
+    if own.len() < other.len() {
+        own.resize(other.len(), 0);
+    }
+    for (ticks, more) in own.iter_mut().zip(other) {
+        *ticks += more;
+    }
+    own
 }
 
 /// Return the bin of a number of jobs.

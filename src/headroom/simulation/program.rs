@@ -10,6 +10,7 @@ use super::arrivals::ArrivalPlan;
 use super::choice::ChoicePlan;
 use super::distribution::Sampler;
 use super::expression::Code;
+use super::rows::Rows;
 use super::stream::{self, Stream};
 use super::time::{SimTime, TimeUnit};
 
@@ -201,8 +202,9 @@ pub struct SourcePlan {
     pub key: u64,
 }
 
-/// A source of randomness in a run.
+/// A source of randomness in a run, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Source {
     sampler: Sampler,
     stream: Stream,
@@ -436,8 +438,12 @@ pub struct Plan {
     pub clocks: Vec<(u32, u32)>,
     /// Servers that break.
     pub breakdowns: Vec<BreakdownPlan>,
+    /// Rows of the tables of stations.
+    pub station_rows: Rows,
     /// Pools.
     pub pools: Vec<PoolPlan>,
+    /// Rows of the tables of pools.
+    pub pool_rows: Rows,
     /// Classes.
     pub classes: Vec<ClassPlan>,
     /// Where a job that was started by another one returns to.

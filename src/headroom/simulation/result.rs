@@ -6,10 +6,11 @@ use super::occupancy::Segments;
 use super::pools::Pool;
 use super::program::Plan;
 use super::recorder::Recorder;
+use super::rows::Rows;
 use super::snapshots::{Row, Samples, Snapshots};
 use super::stations::Station;
-use super::tally::{Requests, Visits};
-use super::time::{SimTime, TimeUnit};
+use super::tally::{Requests, VisitTotals};
+use super::time::{SimTime, TimeUnit, nearest};
 
 /// How an accumulator is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,32 +85,72 @@ const REQUEST_COLUMNS: Columns = &[
 
 /// Return all accumulators as they stand: stations, pools, classes, and, where there are several
 /// classes, the share of each in each station and pool.
-pub fn row(state: &State) -> Row {
-    let mut row = Row::new();
-    for station in &state.stations {
-        row.extend(station_cells(state, station));
+pub fn row(plan: &Plan, state: &State) -> Row {
+    let mut row = Row::default();
+    fill(&mut row, plan, state);
+    row
+}
+
+/// Put all accumulators as they stand into the empty `row`.
+pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
+    for members in plan.station_rows.iter() {
+        let stations = members.map(|index| &state.stations[index]);
+        row.extend(sum(stations.map(|station| station_cells(state, station))));
     }
-    for (index, pool) in state.pools.iter().enumerate() {
-        let (totals, sum) = (pool.totals_at(state.now), state.requests.total(index));
-        row.extend([
-            u128::from(sum.grant_count),
-            sum.wait_sum,
-            totals.held_area,
-            totals.queue_area,
-            sum.queue_age(state.now),
-            u128::from(sum.abandon_count),
-        ]);
+    for members in plan.pool_rows.iter() {
+        row.extend(sum(members.map(|index| pool_cells(state, index))));
     }
     for class in &state.classes {
         row.extend(class_cells(state, class));
     }
     if state.classes.len() > 1 {
-        let visits = state.stations.iter().flat_map(Station::all_visits);
-        row.extend(visits.flat_map(|cell| visit_cells(cell, state.now)));
-        let requests = state.requests.cells().iter();
-        row.extend(requests.flat_map(|cell| request_cells(cell, state.now)));
+        for members in plan.station_rows.iter() {
+            let mut sums = vec![[0; VISIT_COLUMNS.len()]; state.classes.len()];
+            for index in members {
+                let visits = state.stations[index].all_visits_at(state.now);
+                for (to, totals) in sums.iter_mut().zip(visits) {
+                    add(to, visit_cells(&totals));
+                }
+            }
+            sums.into_iter().for_each(|cells| row.extend(cells));
+        }
+        for members in plan.pool_rows.iter() {
+            for class in 0..state.classes.len() {
+                let requests = members
+                    .clone()
+                    .map(|index| &state.requests.of(index)[class]);
+                row.extend(sum(requests.map(|cell| request_cells(cell, state.now))));
+            }
+        }
     }
-    row
+}
+
+/// Add up the cells of the members of a row.
+#[inline]
+fn sum<const COUNT: usize>(members: impl Iterator<Item = [u128; COUNT]>) -> [u128; COUNT] {
+    let mut sums = [0; COUNT];
+    members.for_each(|cells| add(&mut sums, cells));
+    sums
+}
+
+#[inline]
+fn add<const COUNT: usize>(sums: &mut [u128; COUNT], cells: [u128; COUNT]) {
+    for (to, cell) in sums.iter_mut().zip(cells) {
+        *to += cell;
+    }
+}
+
+fn pool_cells(state: &State, index: usize) -> [u128; POOL_COLUMNS.len()] {
+    let totals = state.pools[index].totals_at(state.now);
+    let requests = state.requests.total(index);
+    [
+        u128::from(requests.grant_count),
+        requests.wait_sum,
+        totals.held_area,
+        totals.queue_area,
+        requests.queue_age(state.now),
+        u128::from(requests.abandon_count),
+    ]
 }
 
 fn station_cells(state: &State, station: &Station) -> [u128; STATION_COLUMNS.len()] {
@@ -150,8 +191,7 @@ fn class_cells(state: &State, class: &ClassState) -> [u128; CLASS_COLUMNS.len()]
     ]
 }
 
-fn visit_cells(cell: &Visits, now: SimTime) -> [u128; VISIT_COLUMNS.len()] {
-    let cell = cell.totals_at(now);
+fn visit_cells(cell: &VisitTotals) -> [u128; VISIT_COLUMNS.len()] {
     [
         u128::from(cell.arrival_count),
         u128::from(cell.completion_count),
@@ -186,6 +226,9 @@ pub struct Table {
     /// Largest values over the run.
     pub maxima: Vec<(&'static str, Vec<f64>)>,
 }
+
+/// Largest values, name by name.
+type Maxima = Vec<(&'static str, Vec<f64>)>;
 
 /// Response times of one class in completion order.
 #[derive(Clone, Debug, PartialEq)]
@@ -292,7 +335,7 @@ impl Outcome {
         recorder: &Recorder,
     ) -> Self {
         let unit = plan.unit;
-        let taken = snapshots.finish(state.now, row(&state));
+        let taken = snapshots.finish(state.now, row(plan, &state));
         let at_times = samples.finish();
         Self {
             snapshots: table_set(plan, &state, &taken),
@@ -302,8 +345,8 @@ impl Outcome {
                 .iter()
                 .map(|class| series(unit, class))
                 .collect(),
-            occupancies: (0..plan.stations.len())
-                .map(|station| occupancy(unit, segments, station))
+            occupancies: (0..plan.station_rows.names.len())
+                .map(|row| occupancy(unit, segments, row))
                 .collect(),
             trace: recorder.is_on().then(|| trace(unit, recorder)),
             event_count: state.event_count,
@@ -327,12 +370,13 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
             f64::from(servers)
         }
     };
-    let stations = plan.stations.iter();
-    let stations = stations.map(|s| (s.name.clone(), servers(s.servers)));
-    let stations = tables.next(stations, STATION_COLUMNS, station_maxima(&state.stations));
-    let pools = plan.pools.iter();
-    let pools = pools.map(|p| (p.name.clone(), f64::from(p.tokens)));
-    let pools = tables.next(pools, POOL_COLUMNS, pool_maxima(&state.pools));
+    let rows = &plan.station_rows;
+    let stations = capacities(rows, |index| servers(plan.stations[index].servers));
+    let maxima = station_maxima(rows, &state.stations);
+    let stations = tables.next(stations, STATION_COLUMNS, maxima);
+    let rows = &plan.pool_rows;
+    let pools = capacities(rows, |index| f64::from(plan.pools[index].tokens));
+    let pools = tables.next(pools, POOL_COLUMNS, pool_maxima(rows, &state.pools));
     let classes = plan.classes.iter().map(|c| {
         let population = c.population.unwrap_or(f64::INFINITY);
         (c.name.clone(), population)
@@ -363,8 +407,8 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
     }
 }
 
-fn occupancy(unit: TimeUnit, segments: &Segments, station: usize) -> OccupancyTable {
-    let bins = segments.bins(station);
+fn occupancy(unit: TimeUnit, segments: &Segments, row: usize) -> OccupancyTable {
+    let bins = segments.bins(row);
     OccupancyTable {
         bin_low: bins.low.into_iter().map(f64::from).collect(),
         bin_high: bins.high.into_iter().map(f64::from).collect(),
@@ -399,68 +443,76 @@ impl Tables<'_> {
         &mut self,
         capacities: impl Iterator<Item = (String, f64)>,
         columns: Columns,
-        maxima: Vec<(&'static str, Vec<f64>)>,
+        maxima: Maxima,
     ) -> Table {
         let (names, capacity): (Vec<String>, Vec<f64>) = capacities.unzip();
         let cells = self.first..self.first + names.len() * columns.len();
         self.first = cells.end;
-        let column = |index: usize, measure: Measure| -> Vec<f64> {
-            let rows = self.taken.iter().map(|snapshot| &snapshot.1[cells.clone()]);
-            rows.flat_map(|row| row.iter().skip(index).step_by(columns.len()))
-                .map(|&value| self.report(value, measure))
-                .collect()
-        };
-        let columns = columns
+        let mut reported: Vec<(&'static str, Vec<f64>)> = columns
             .iter()
-            .enumerate()
-            .map(|(index, &(name, measure))| (name, column(index, measure)))
+            .map(|column| (column.0, Vec::with_capacity(self.taken.len() * names.len())))
             .collect();
+        for (_, row) in self.taken {
+            let mut values = row.cells(cells.clone());
+            for _ in &names {
+                for ((to, column), value) in reported.iter_mut().zip(columns).zip(&mut values) {
+                    to.1.push(self.report(value, column.1));
+                }
+            }
+        }
         Table {
             names,
             capacity,
-            columns,
+            columns: reported,
             maxima,
         }
     }
 
     fn report(&self, value: u128, measure: Measure) -> f64 {
         match measure {
-            Measure::Count => value as f64,
+            Measure::Count => nearest(value),
             Measure::Time => self.unit.seconds(value),
         }
     }
 }
 
-fn station_maxima(stations: &[Station]) -> Vec<(&'static str, Vec<f64>)> {
+/// Return the name of each row and the capacity of its members together.
+fn capacities<'a>(
+    rows: &'a Rows,
+    capacity: impl Fn(usize) -> f64 + 'a,
+) -> impl Iterator<Item = (String, f64)> + 'a {
+    let names = rows.names.iter().cloned();
+    names.zip(rows.iter().map(move |members| members.map(&capacity).sum()))
+}
+
+fn station_maxima(rows: &Rows, stations: &[Station]) -> Maxima {
     vec![
         (
             "queue_len",
-            stations
-                .iter()
-                .map(|s| f64::from(s.queue_len_max))
-                .collect(),
+            largest(rows, |index| stations[index].queue_len_max),
         ),
-        (
-            "jobs",
-            stations.iter().map(|s| f64::from(s.jobs_max)).collect(),
-        ),
+        ("jobs", largest(rows, |index| stations[index].jobs_max)),
     ]
 }
 
-fn pool_maxima(pools: &[Pool]) -> Vec<(&'static str, Vec<f64>)> {
+fn pool_maxima(rows: &Rows, pools: &[Pool]) -> Maxima {
     vec![
         (
             "queue_len",
-            pools.iter().map(|p| f64::from(p.queue_len_max)).collect(),
+            largest(rows, |index| pools[index].queue_len_max),
         ),
-        (
-            "held",
-            pools.iter().map(|p| f64::from(p.held_max)).collect(),
-        ),
+        ("held", largest(rows, |index| pools[index].held_max)),
     ]
 }
 
-fn class_maxima(classes: &[ClassState]) -> Vec<(&'static str, Vec<f64>)> {
+/// Return the largest value among the members of each row.
+fn largest(rows: &Rows, value: impl Fn(usize) -> u32) -> Vec<f64> {
+    rows.iter()
+        .map(|members| f64::from(members.map(&value).max().unwrap_or(0)))
+        .collect()
+}
+
+fn class_maxima(classes: &[ClassState]) -> Maxima {
     vec![(
         "jobs",
         classes.iter().map(|c| f64::from(c.jobs_max)).collect(),
