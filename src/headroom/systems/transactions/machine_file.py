@@ -1,0 +1,121 @@
+"""Machine files: every number of a machine with its unit, its range and where it comes from.
+
+A machine file is TOML. Each table is a topic (any name), each entry in it a parameter::
+
+    [processor]
+    processor_mhz = { value = 200, unit = "MHz", low = 1, high = 10000, source = "data sheet: ...",
+                      description = "Clock of a processor" }
+
+A file has each parameter of `headroom.systems.transactions.machine.Machine` exactly once.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from headroom.errors import StudyError
+from headroom.experiment.suggestions import suggestion
+from headroom.experiment.system import Parameter, ParameterType
+from headroom.systems.transactions.machine import FIELDS
+
+_TYPES: Mapping[Any, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
+_KEYS = frozenset({"value", "unit", "low", "high", "choices", "source", "description"})
+SOURCES = ("paper", "data sheet", "standard", "measured", "calibrated", "assumed")
+"""With which word a source begins."""
+MACHINES = Path(__file__).parent / "machines"
+"""Folder of the machines that come with Headroom."""
+
+
+def machine_path(name: str | Path) -> Path:
+    """Return the file of a machine by the name of one of Headroom's own, or by its path.
+
+    Raises
+    ------
+    StudyError
+        There is no such file.
+
+    Examples
+    --------
+    >>> machine_path("spax").name
+    'spax.toml'
+    """
+    own = {path.stem: path for path in sorted(MACHINES.glob("*.toml"))}
+    path = own.get(str(name), Path(name))
+    if not path.is_file():
+        raise StudyError(
+            f"there is no machine file {str(name)!r}",
+            cure=f"give the path of a .toml file, or one of {', '.join(own)}",
+        )
+    return path
+
+
+def read_machine(path: Path) -> tuple[Parameter, ...]:
+    """Return the parameters that a machine file declares, in its order.
+
+    Raises
+    ------
+    StudyError
+        It cannot be read, or a parameter is missing, unknown or wrong.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise StudyError(f"{path}: {error}", cure="correct the machine file") from error
+    found = dict(_parameters(path, content))
+    if missing := [name for name in FIELDS if name not in found]:
+        raise StudyError(
+            f"{path}: {', '.join(missing)} missing",
+            cure="a machine file says all that there is to a machine; copy spax.toml and change it",
+        )
+    return tuple(found.values())
+
+
+def _parameters(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Parameter]]:
+    seen: set[str] = set()
+    for topic, table in content.items():
+        if not isinstance(table, dict):
+            raise StudyError(
+                f"{path}: {topic} stands outside of a table", cure="put it below a [topic]"
+            )
+        for name, entry in table.items():
+            where = f"{path}: [{topic}] {name}"
+            if name not in FIELDS:
+                raise StudyError(f"{where} is not known", cure=suggestion(name, FIELDS))
+            if name in seen:
+                raise StudyError(f"{where} stands twice", cure="remove one")
+            seen.add(name)
+            yield name, _parameter(where, name, entry)
+
+
+def _parameter(where: str, name: str, entry: object) -> Parameter:
+    if not isinstance(entry, dict) or not {"value", "unit", "source"} <= set(entry):
+        raise StudyError(
+            f"{where} lacks a value, a unit or a source",
+            cure='write { value = 1, unit = "1", source = "assumed: why" }',
+        )
+    if unknown := set(entry) - _KEYS:
+        raise StudyError(
+            f"{where} has {', '.join(sorted(unknown))}", cure=f"keep to {', '.join(sorted(_KEYS))}"
+        )
+    if not str(entry["source"]).startswith(SOURCES):
+        raise StudyError(
+            f"{where} has the source {entry['source']!r}",
+            cure=f"begin it with one of {', '.join(SOURCES)}",
+        )
+    declared = Parameter(
+        name=name,
+        type=_TYPES[FIELDS[name]],
+        unit=entry["unit"],
+        source=entry["source"],
+        default=entry["value"],
+        low=entry.get("low"),
+        high=entry.get("high"),
+        choices=tuple(entry.get("choices", ())),
+        description=entry.get("description", ""),
+    )
+    try:
+        declared.check(entry["value"])
+    except StudyError as error:
+        raise StudyError(f"{where}: {error.message}", cure=error.cure) from error
+    return declared

@@ -1,0 +1,94 @@
+"""A machine under TPC-C as a simulation model, and what a study may vary of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from headroom.experiment.system import Parameter, Value
+from headroom.simulation import Model, constant
+from headroom.systems.transactions.elements import build_elements
+from headroom.systems.transactions.machine import Machine
+from headroom.systems.transactions.machine_file import machine_path, read_machine
+from headroom.systems.transactions.processes import Processes
+from headroom.systems.transactions.transactions import build_transactions
+from headroom.systems.transactions.workload import DECK
+
+
+@dataclass(frozen=True, slots=True)
+class MachineModel:
+    """A model function whose parameters are the numbers of a machine file.
+
+    Parameters
+    ----------
+    name
+        Name of the machine.
+    parameters
+        Its numbers.
+    place
+        Where its file is, for messages.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    place: str
+
+    def machine(self, **changed: Value) -> Machine:
+        """Return the machine with some numbers changed.
+
+        Raises
+        ------
+        StudyError
+            Such a machine cannot be.
+        """
+        values = {one.name: one.default for one in self.parameters} | changed
+        machine = Machine(**values)  # type: ignore[arg-type]  # the file was read against its fields
+        machine.check()
+        return machine
+
+    def __call__(self, **config: Value) -> Model:
+        """Return the model of the machine with some numbers changed."""
+        machine = self.machine(**config)
+        model = Model(f"{self.name} under TPC-C", time_unit="ms")
+        elements = build_elements(model, machine)
+        programs = build_transactions(model, machine, Processes(model, machine, elements))
+        population = machine.terminals * machine.warehouses
+        model.closed_mix(
+            "terminals",
+            {kind: (programs[kind], cards) for kind, cards in DECK.items()},
+            population=population,
+            think=constant(machine.think_ms) if machine.think_ms > 0 else None,
+            draw="deck",
+            start="ready",
+        )
+        model.stop(completions=population * machine.transactions_per_terminal)
+        return model
+
+
+def machine_model(machine: str | Path) -> MachineModel:
+    """Return the model function of a machine: one of Headroom's own by name, or a machine file.
+
+    Parameters
+    ----------
+    machine
+        ``"spax"``, ``"server"``, or the path of a machine file (TOML).
+
+    Raises
+    ------
+    StudyError
+        The file is missing or wrong.
+
+    Examples
+    --------
+    >>> from headroom.simulation import simulate
+    >>> spax = machine_model("spax")
+    >>> model = spax(processing_nodes=1, processors=1, terminals=2, transactions_per_terminal=5)
+    >>> result = simulate(model, seed=1)
+    >>> int(result.classes.columns["completion_count"][-1].sum())
+    10
+    """
+    path = machine_path(machine)
+    return MachineModel(name=path.stem, parameters=read_machine(path), place=f"{path}:1")
+
+
+def spax() -> MachineModel:
+    """Return the machine of paper P0."""
+    return machine_model("spax")

@@ -1,0 +1,118 @@
+"""The five transactions of TPC-C as programs."""
+
+import math
+from collections.abc import Callable
+
+from headroom.simulation import Model, Program, discrete
+from headroom.systems.transactions import workload
+from headroom.systems.transactions.machine import Machine
+from headroom.systems.transactions.processes import Processes
+from headroom.systems.transactions.workload import Kind
+
+REMOTE_STOCK = "stock at its owner"
+REMOTE_CUSTOMER = "customer at its owner"
+
+
+def build_transactions(model: Model, machine: Machine, processes: Processes) -> dict[Kind, Program]:
+    """Return the program of each transaction."""
+    builders: dict[Kind, Callable[[Program, Machine, Processes], None]] = {
+        "New-Order": _new_order,
+        "Payment": _payment,
+        "Order-Status": _order_status,
+        "Delivery": _delivery,
+        "Stock-Level": _stock_level,
+    }
+    programs = {}
+    for kind, build in builders.items():
+        programs[kind] = model.program(kind)
+        processes.begin(programs[kind])
+        build(programs[kind], machine, processes)
+        processes.end(programs[kind])
+    return programs
+
+
+def _new_order(program: Program, machine: Machine, processes: Processes) -> None:
+    """Clause 2.4: header, then 5 to 15 lines, each perhaps from another warehouse's stock."""
+    processes.do(program, workload.HEADER)
+    lines = list(range(workload.LEAST_LINES, workload.MOST_LINES + 1))
+    with program.loop(discrete(lines, [1.0] * len(lines))):
+        processes.do(program, workload.ITEM)
+        _perhaps_remote(
+            program,
+            processes,
+            REMOTE_STOCK,
+            machine.remote_line_share,
+            lambda at: processes.do(at, workload.STOCK),
+        )
+    processes.commit(program)
+
+
+def _payment(program: Program, machine: Machine, processes: Processes) -> None:
+    """Clause 2.5: year-to-date sums, then the customer, perhaps of another warehouse."""
+    processes.do(program, workload.YEAR_TO_DATE)
+
+    def pay(at: Program) -> None:
+        _customer(at, processes)
+        processes.do(at, workload.CUSTOMER_UPDATE)
+
+    _perhaps_remote(program, processes, REMOTE_CUSTOMER, machine.remote_payment_share, pay)
+    processes.commit(program)
+
+
+def _order_status(program: Program, machine: Machine, processes: Processes) -> None:
+    """Clause 2.6: the customer's newest order and its lines."""
+    _customer(program, processes)
+    processes.do(program, workload.LAST_ORDER)
+
+
+def _delivery(program: Program, machine: Machine, processes: Processes) -> None:
+    """Clause 2.7: the oldest new order of each district, as one transaction; then its result."""
+    with program.loop(workload.DISTRICTS):
+        processes.do(program, workload.DISTRICT_DELIVERY)
+    processes.commit(program)
+    processes.file_result(program)
+
+
+def _stock_level(program: Program, machine: Machine, processes: Processes) -> None:
+    """Clause 2.8: the lines of the last orders of a district, and the stock of their items."""
+    lines = workload.ORDERS_LOOKED_AT * workload.MEAN_LINES
+    processes.do(program, workload.DISTRICT_READ)
+    page = workload.recent_lines(machine.page_bytes)
+    with program.loop(math.ceil(lines / page.scans)):
+        processes.do(program, page)
+    with program.loop(round(lines)):
+        processes.do(program, workload.STOCK_OF_ITEM)
+
+
+def _customer(program: Program, processes: Processes) -> None:
+    """Find a customer: by last name, all of that name being read, or by number."""
+    surely, rest = divmod(workload.CUSTOMERS_OF_A_NAME, 1)
+    with program.branch() as choice:
+        with choice.case(workload.BY_NAME_SHARE):
+            with program.loop(int(surely)):
+                processes.do(program, workload.CUSTOMER_OF_NAME)
+            with program.branch() as one_more:
+                with one_more.case(rest):
+                    processes.do(program, workload.CUSTOMER_OF_NAME)
+                with one_more.otherwise():
+                    pass
+        with choice.otherwise():
+            processes.do(program, workload.CUSTOMER_BY_NUMBER)
+
+
+def _perhaps_remote(
+    program: Program,
+    processes: Processes,
+    name: str,
+    share: float,
+    work: Callable[[Program], None],
+) -> None:
+    """Do `work` here, or with the probability `share` at the owner of another warehouse."""
+    if share <= 0 or not processes.has_others:
+        work(program)
+        return
+    with program.branch() as owner:
+        with owner.case(share):
+            processes.at_owner(program, name, work)
+        with owner.otherwise():
+            work(program)

@@ -1,0 +1,160 @@
+"""Messages from node to node, packet by packet.
+
+A message is cut into loads, a load being what one send buffer holds. A load waits for a buffer,
+the DMA fills it over the buses, and its packets leave one after the other for the switch: each
+holds the input port until the output port has room, and that until the receive buffer has room.
+Packets of a load stay in order, for they take one way; so the last to arrive completes the load.
+
+With `packet_trains` the packets of a load move through the switch as one, for the time of all:
+the same answers in a third of the time (`test_trains.py` compares them).
+"""
+
+import math
+from dataclasses import dataclass
+
+from headroom.simulation import Attribute, Expression, Model, Program, Station, draw, floor, uniform
+from headroom.systems.transactions.elements import Elements, Node
+from headroom.systems.transactions.machine import CLUSTERS_OF_A_GROUP, Machine
+
+
+@dataclass(slots=True)
+class Addresses:
+    """What a message carries: where it comes from, where it goes, on which plane, how many packets.
+
+    Nodes are numbered over all clusters.
+    """
+
+    source: Attribute
+    target: Attribute
+    plane: Attribute
+    packets: Attribute
+
+
+class Transport:
+    """The programs that move messages; `send` gives the one for a message of a size."""
+
+    def __init__(self, model: Model, machine: Machine, elements: Elements) -> None:
+        self.addresses = Addresses(
+            *(model.attribute(name) for name in ("source", "target", "plane", "packets"))
+        )
+        self._model = model
+        self._machine = machine
+        self._elements = elements
+        self._sent: dict[int, Program] = {}
+        self._cross = self._crossing()
+        self._packet = self._single_packet()
+        self._load = self._whole_load()
+
+    def send(self, size_bytes: int) -> Program:
+        """Return the program of a message of `size_bytes` from `source` to `target`."""
+        packets = max(1, math.ceil(size_bytes / self._machine.packet_bytes))
+        if packets not in self._sent:
+            self._sent[packets] = self._message(packets)
+        return self._sent[packets]
+
+    def _message(self, packets: int) -> Program:
+        """Return the program of a message: all its loads at once, done with the last to arrive."""
+        most = self._machine.packets_per_buffer
+        loads = [min(most, packets - sent) for sent in range(0, packets, most)]
+        message = self._model.program(f"send {packets} packets")
+        if len(loads) == 1:
+            self._send_load(message, packets)
+            return message
+        with message.fork() as loads_together:
+            for load in loads:
+                with loads_together.arm():
+                    self._send_load(message, load)
+        return message
+
+    def _send_load(self, program: Program, packets: int) -> None:
+        program.set(self.addresses.packets, packets)
+        program.call(self._load)
+
+    def _whole_load(self) -> Program:
+        """Return the program of a load: buffer, DMA, buses, then its packets one by one."""
+        at, machine = self.addresses, self._machine
+        load = self._model.program("load")
+        if machine.planes > 1:
+            is_by_node = machine.plane_choice == "by node"
+            chosen = at.source % machine.planes if is_by_node else _uniform_below(machine.planes)
+            load.set(at.plane, chosen)
+        with load.branch("index", by=at.source) as source:
+            for node in self._elements.nodes:
+                with source.case(), load.holding(node.send_buffers):
+                    self._fill(load, node)
+                    if self._packet is not None:
+                        with load.loop(at.packets - 1):
+                            load.call(self._packet)
+                    ports = list(node.port_in)
+                    load.use_one_of(ports, self._port_time(), policy="index", by=at.plane)
+        load.call(self._cross)
+        return load
+
+    def _fill(self, load: Program, node: Node) -> None:
+        """Bring the packets of a load from the node's memory into the send buffer."""
+        machine, packets = self._machine, self.addresses.packets
+        if node.bus is not None:
+            load.use(node.bus, packets * machine.bus_ms)
+        load.use(node.dma_send, packets * machine.dma_ms)
+        load.use(node.pci, packets * machine.pci_ms)
+
+    def _single_packet(self) -> Program | None:
+        """Return the program of a packet that is not the last of its load; None without such."""
+        if self._machine.packet_trains or self._machine.packets_per_buffer == 1:
+            return None
+        at = self.addresses
+        ports = [port for node in self._elements.nodes for port in node.port_in]
+        packet = self._model.program("packet")
+        by = at.source * self._machine.planes + at.plane
+        packet.use_one_of(ports, self._port_time(), policy="index", by=by)
+        packet.reply()
+        packet.call(self._cross)
+        return packet
+
+    def _crossing(self) -> Program:
+        """Return the program of a packet from the input port of its switch into the memory."""
+        cross = self._model.program("cross")
+        if self._machine.clusters > 1:
+            self._between_clusters(cross)
+        at, machine = self.addresses, self._machine
+        with cross.branch("index", by=at.target * machine.planes + at.plane) as target:
+            for node in self._elements.nodes:
+                for port in node.port_out:
+                    with target.case():
+                        cross.use(port, self._moving(machine.link_ms))
+                        cross.use(node.dma_receive, self._moving(machine.dma_ms))
+                        cross.use(node.pci, self._moving(machine.pci_ms))
+                        if node.bus is not None:
+                            cross.use(node.bus, self._moving(machine.bus_ms))
+        return cross
+
+    def _between_clusters(self, cross: Program) -> None:
+        """Let packets for another cluster climb to the level above and come down again."""
+        at, nodes = self.addresses, self._machine.nodes_of_a_cluster
+        here, there = floor(at.source / nodes), floor(at.target / nodes)
+        with cross.branch() as way, way.when(here != there):
+            self._hop(cross, self._elements.up, here)
+            if self._elements.across:
+                groups = [floor(one / CLUSTERS_OF_A_GROUP) for one in (here, there)]
+                with cross.branch() as far, far.when(groups[0] != groups[1]):
+                    self._hop(cross, self._elements.across, groups[0])
+            self._hop(cross, self._elements.down, there)
+
+    def _hop(
+        self, cross: Program, links: list[tuple[Station, ...]], place: Expression
+    ) -> None:
+        stations = [link for of_planes in links for link in of_planes]
+        by = place * self._machine.planes + self.addresses.plane
+        cross.use_one_of(stations, self._moving(self._machine.link_ms), policy="index", by=by)
+
+    def _port_time(self) -> Expression | float:
+        return self._moving(self._machine.port_ms)
+
+    def _moving(self, packet_ms: float) -> Expression | float:
+        """Return the time of what moves as one: a packet, or all packets of a load."""
+        is_train = self._machine.packet_trains
+        return self.addresses.packets * packet_ms if is_train else packet_ms
+
+
+def _uniform_below(count: int) -> Expression:
+    return floor(draw(uniform(0, count)))
