@@ -70,11 +70,16 @@ def parameter(
 def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """Return the parameters that a model function declares in its signature.
 
+    An object that builds models may instead have them as its attribute ``parameters``.
+
     Raises
     ------
     StudyError
         An argument has no `parameter` annotation, no known type, or an impossible default.
     """
+    given = getattr(function, "parameters", None)
+    if isinstance(given, tuple) and all(isinstance(one, Parameter) for one in given):
+        return given
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError, AttributeError) as error:

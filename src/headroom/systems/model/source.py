@@ -39,7 +39,9 @@ def function_of_file(path: Path, name: str) -> Callable[..., Any]:
         raise StudyError(f"there is no model file {path}", cure=_cure_of_missing(path))
     module = _executed(path)
     function = module.get(name)
-    if not callable(function) or not hasattr(function, "__code__"):
+    if not callable(function) or not (
+        hasattr(function, "__code__") or hasattr(function, "parameters")
+    ):
         known = [word for word, value in module.items() if _is_own_function(value, path)]
         cure = suggestion(name, known) if known else f"write one: def {name}(...) -> Model"
         raise StudyError(f"{path} has no function {name!r}", cure=cure)

@@ -31,6 +31,11 @@ class MachineModel:
     parameters: tuple[Parameter, ...]
     place: str
 
+    @property
+    def __name__(self) -> str:  # noqa: A003 - what messages call a function
+        """Name of the machine, for messages."""
+        return self.name
+
     def machine(self, **changed: Value) -> Machine:
         """Return the machine with some numbers changed.
 
@@ -89,6 +94,5 @@ def machine_model(machine: str | Path) -> MachineModel:
     return MachineModel(name=path.stem, parameters=read_machine(path), place=f"{path}:1")
 
 
-def spax() -> MachineModel:
-    """Return the machine of paper P0."""
-    return machine_model("spax")
+SPAX = machine_model("spax")
+"""The machine of paper P0."""
