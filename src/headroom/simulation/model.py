@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
-from headroom.simulation import blocking, capacity, check, classes, holding
+from headroom.simulation import background, blocking, capacity, check, classes, holding
 from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, check_name, choose, is_number
 from headroom.simulation.classes import JobClass, Start
@@ -447,6 +447,10 @@ class Model:
     def blockers(self) -> dict[str, tuple[str, ...]]:
         """Return for each station the full ones further on that may hold up its servers."""
         return blocking.blockers(self)
+
+    def unawaited(self) -> dict[str, tuple[str, ...]]:
+        """Return the stations and pools to which only work comes that no job waits for."""
+        return background.unawaited(self)
 
     def visits(self) -> Visits:
         """Return how often a job of each class uses each station, and for how long, on average.

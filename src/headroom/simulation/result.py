@@ -170,6 +170,9 @@ class SimulationResult:
         For each pool the other pools that jobs acquire while they hold its tokens.
     blockers
         For each station the stations with few places that may hold up its servers.
+    unawaited
+        The stations (``"station"``) and pools (``"pool"``) to which only work comes that no job
+        waits for: started programs, and what follows a reply.
     """
 
     snapshot_times_s: FloatArray
@@ -187,6 +190,7 @@ class SimulationResult:
     holds: Mapping[str, tuple[str, ...]]
     nested: Mapping[str, tuple[str, ...]]
     blockers: Mapping[str, tuple[str, ...]]
+    unawaited: Mapping[str, tuple[str, ...]]
 
 
 def from_kernel(
@@ -196,6 +200,7 @@ def from_kernel(
     holds: Mapping[str, tuple[str, ...]],
     nested: Mapping[str, tuple[str, ...]],
     blockers: Mapping[str, tuple[str, ...]],
+    unawaited: Mapping[str, tuple[str, ...]],
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
     snapshots = raw["snapshots"]
@@ -225,6 +230,7 @@ def from_kernel(
         holds=holds,
         nested=nested,
         blockers=blockers,
+        unawaited=unawaited,
     )
 
 

@@ -100,6 +100,7 @@ def simulate(
         holds=model.holds(),
         nested=model.nested(),
         blockers=model.blockers(),
+        unawaited=model.unawaited(),
     )
 
 
