@@ -18,7 +18,7 @@ from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
 from headroom.solvers.moments import Moments, moments_of
 from headroom.solvers.tree import Data, trees_of
-from headroom.solvers.walk import Hold, Join, Section, Use, Walk
+from headroom.solvers.walk import Hold, Join, Part, Path, Section, Use, Walk
 
 SHARED = frozenset({"ps", "lcfs_preempt", "infinite"})
 """Disciplines whose stations are insensitive to the law of the service time."""
@@ -67,6 +67,8 @@ class JobClass:
     whole: Section
     """One walk: visits, work and delay (s) outside forks, and the forks."""
     holds: Mapping[str, Hold]
+    parts: Mapping[Path, Part]
+    """The walk by what is held meanwhile, s at the mean speed of each station."""
     uses: tuple[Use, ...]
     flows: Mapping[tuple[str, str], float]
 
@@ -231,7 +233,8 @@ def _job_class(data: Data, walk: Walk, unit_s: float, speeds: Mapping[str, float
         arrivals=arrivals,
         priority=float(data.get("priority", 0)),
         whole=_in_seconds(walk.whole, unit_s, speeds),
-        holds={name: _hold_in_seconds(hold, unit_s) for name, hold in walk.holds.items()},
+        holds=walk.holds,
+        parts={path: _part_in_seconds(part, unit_s, speeds) for path, part in walk.parts.items()},
         uses=tuple(walk.uses),
         flows=walk.flows,
     )
@@ -247,12 +250,14 @@ def _in_seconds(section: Section, unit_s: float, speeds: Mapping[str, float]) ->
             replace(join, arms=[_in_seconds(arm, unit_s, speeds) for arm in join.arms])
             for join in section.joins
         ],
+        grants=section.grants,
     )
 
 
-def _hold_in_seconds(hold: Hold, unit_s: float) -> Hold:
-    hold.delay *= unit_s
-    return hold
+def _part_in_seconds(part: Part, unit_s: float, speeds: Mapping[str, float]) -> Part:
+    work = {name: work * unit_s / speeds[name] for name, work in part.work.items()}
+    variance = part.variance * unit_s**2
+    return replace(part, work=work, delay=part.delay * unit_s, variance=variance)
 
 
 def _tables(

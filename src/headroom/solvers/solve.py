@@ -20,14 +20,14 @@ from headroom.solvers.closed_network import (
 )
 from headroom.solvers.errors import SolverError
 from headroom.solvers.fork_join import fork_join
-from headroom.solvers.forks import slowness, walk_time_s
+from headroom.solvers.forks import NOBODY, walk_time_s
 from headroom.solvers.needs import Needs, needs_of
-from headroom.solvers.network import SHARED, Network, network_of
+from headroom.solvers.network import Network, network_of
 from headroom.solvers.open_network import open_waits
 from headroom.solvers.percentiles import response_percentiles, wait_percentiles
+from headroom.solvers.pools import solve_with_pools, station_slowness
 from headroom.solvers.product_form import reasons_against
 from headroom.solvers.solution import ClassSolution, PoolSolution, Solution, StationSolution
-from headroom.solvers.tokens import solve_with_pool
 
 
 def solve(model: Model) -> Solution:
@@ -70,15 +70,12 @@ def solve_network(network: Network, needs: Needs | None = None) -> Solution:
 def _steady_state(network: Network) -> Solution:
     _refuse_saturated(network)
     reasons = reasons_against(network)
-    if network.pools and network.closed:
-        answer, pools = solve_with_pool(network)
-        return _solution(network, answer, reasons, is_exact=False, pools=pools)
     if network.pools:
-        raise SolverError(
-            f"model {network.name!r} holds tokens of pool {next(iter(network.pools))!r} for "
-            "arrivals from outside, for which there is no solver here",
-            cure="simulate it; solvers know pools that closed classes hold",
-        )
+        answer, pools, waits = solve_with_pools(network)
+        responses = {
+            column: _open_response_s(network, answer, column, waits) for column in network.open
+        }
+        return _solution(network, answer, reasons, is_exact=False, pools=pools, responses=responses)
     if network.closed:
         return _closed_solution(network, reasons)
     return _open_solution(network, reasons)
@@ -174,16 +171,11 @@ def _class(
     )
 
 
-def _open_response_s(network: Network, answer: Answer, column: int) -> float:
-    stations = {
-        station.name: slowness(
-            float(answer.wait_s[row, column]),
-            float(network.service_s[row, column]),
-            is_shared=station.discipline in SHARED,
-        )
-        for row, station in enumerate(network.stations)
-    }
-    return walk_time_s(network.classes[column].whole, stations)
+def _open_response_s(
+    network: Network, answer: Answer, column: int, pools: Mapping[str, float] = NOBODY
+) -> float:
+    stations = station_slowness(network, answer.wait_s, column)
+    return walk_time_s(network.classes[column].whole, stations, pools)
 
 
 def _station(

@@ -36,12 +36,13 @@ class Use:
 
 @dataclass(slots=True)
 class Section:
-    """What runs one after the other: visits and work of each station, delay, forks inside."""
+    """What runs one after the other: visits, work, delay, forks inside, tokens asked of pools."""
 
     visits: dict[str, float] = field(default_factory=dict)
     work: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
     joins: list["Join"] = field(default_factory=list)
+    grants: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -57,15 +58,33 @@ class Join:
     location: str
 
 
+Path = tuple[str, ...]
+"""The pools whose tokens a job holds, the last acquired last."""
+BESIDE: Path = ("",)
+"""Start of the paths of work that nobody waits for; no pool has an empty name."""
+
+
 @dataclass(slots=True)
 class Hold:
-    """What happens while tokens of a pool are held: grants of a walk, visits, delay."""
+    """How a walk holds tokens of a pool: how often, how many at most, since which line."""
 
     grants: float = 0.0
+    tokens: float = 0.0
+    """Tokens of all grants together."""
     most_tokens: int = 0
-    visits: dict[str, float] = field(default_factory=dict)
-    delay: float = 0.0
     location: str = ""
+
+
+@dataclass(slots=True)
+class Part:
+    """What a walk does while it holds the tokens of one path: as of a section, forks laid flat."""
+
+    visits: dict[str, float] = field(default_factory=dict)
+    work: dict[str, float] = field(default_factory=dict)
+    delay: float = 0.0
+    variance: float = 0.0
+    """Variance of its services and delays together, as if each were drawn for itself."""
+    grants: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -86,11 +105,14 @@ class Walk:
     flows: dict[tuple[str, str], float] = field(default_factory=dict)
     whole: Section = field(default_factory=Section)
     holds: dict[str, Hold] = field(default_factory=dict)
+    parts: dict[Path, Part] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     unknown: str = ""
     """Why not even a mean is known, empty where all are."""
     _section: Section = field(default_factory=Section)
     _held: dict[str, int] = field(default_factory=dict)
+    _under: Path = ()
+    """Where the holds of this program start: BESIDE, or what its callers hold."""
     _is_rehearsal: bool = False
 
     def run(self, program: str) -> None:
@@ -106,7 +128,7 @@ class Walk:
     def _sequence(self, nodes: Sequence[Node], flow: Flow) -> Flow:
         for place, node in enumerate(nodes):
             if node.op == "reply":
-                self._beside(node, [nodes[place + 1 :]], flow, quorum=0)
+                self._beside(node, [nodes[place + 1 :]], flow, quorum=0, is_reply=True)
                 self._note(node, "a call goes on working after its reply (second phase)")
                 return flow
             flow = self._step(node, flow)
@@ -120,7 +142,11 @@ class Walk:
         return handle(self, node, flow)
 
     def _call(self, node: Node, flow: Flow) -> Flow:
-        return self._program(str(node.data["program"]), flow)
+        under, held = self._under, self._held
+        self._under, self._held = (*under, *held), {}
+        flow = self._program(str(node.data["program"]), flow)
+        self._under, self._held = under, held
+        return flow
 
     def _start(self, node: Node, flow: Flow) -> Flow:
         program = self.programs[str(node.data["program"])]
@@ -139,8 +165,9 @@ class Walk:
             self.uses.append(Use(station, mass, service, node.location))
             _add(self._section.visits, station, mass)
             _add(self._section.work, station, mass * service.mean)
-            for pool in self._held:
-                _add(self.holds[pool].visits, station, mass)
+            _add(self._part.visits, station, mass)
+            _add(self._part.work, station, mass * service.mean)
+            self._part.variance += mass * service.c2 * service.mean**2
             for origin, part in flow.items():
                 self._route(origin, station, part)
         if node.data.get("reserve"):
@@ -148,12 +175,16 @@ class Walk:
         return {station: mass}
 
     def _delay(self, node: Node, flow: Flow) -> Flow:
-        time = self._moments(node, node.data["time"]).mean * _mass(flow)
+        found, mass = self._moments(node, node.data["time"]), _mass(flow)
         if not self._is_rehearsal:
-            self._section.delay += time
-            for pool in self._held:
-                self.holds[pool].delay += time
+            self._section.delay += mass * found.mean
+            self._part.delay += mass * found.mean
+            self._part.variance += mass * found.c2 * found.mean**2
         return flow
+
+    @property
+    def _part(self) -> Part:
+        return self.parts.setdefault((*self._under, *self._held), Part())
 
     def _moments(self, node: Node, amount: Data) -> Moments:
         found = moments_of(amount, self.attributes)
@@ -165,16 +196,27 @@ class Walk:
             self._note(node, "a time depends on an attribute of the job")
         return found
 
-    def _tokens(self, node: Node, flow: Flow) -> Flow:
-        pool, tokens = str(node.data["pool"]), int(node.data["tokens"])
+    def _acquire(self, node: Node, flow: Flow) -> Flow:
+        pool, tokens, mass = str(node.data["pool"]), int(node.data["tokens"]), _mass(flow)
         hold = self.holds.setdefault(pool, Hold(location=node.location))
-        count = self._held.get(pool, 0) + (tokens if node.op == "acquire" else -tokens)
-        hold.most_tokens = max(hold.most_tokens, count)
-        self._held[pool] = count
-        if count <= 0:
+        before = self._held.get(pool, 0)
+        hold.most_tokens = max(hold.most_tokens, before + tokens)
+        if not self._is_rehearsal and mass > 0:
+            hold.tokens += mass * tokens
+            if not before:
+                hold.grants += mass
+                _add(self._section.grants, pool, mass)
+                _add(self._part.grants, pool, mass)
+        self._held[pool] = before + tokens
+        return flow
+
+    def _release(self, node: Node, flow: Flow) -> Flow:
+        pool = str(node.data["pool"])
+        self._held[pool] = self._held.get(pool, 0) - int(node.data["tokens"])
+        if self._held[pool] <= 0:
+            if list(self._held)[-1] != pool:
+                self._note(node, f"pool {pool!r} is given back before one acquired after it")
             del self._held[pool]
-        elif node.op == "acquire" and not self._is_rehearsal:
-            hold.grants += _mass(flow)
         return flow
 
     def _loop(self, node: Node, flow: Flow) -> Flow:
@@ -257,17 +299,29 @@ class Walk:
         return flow
 
     def _beside(
-        self, node: Node, arms: Sequence[Sequence[Node]], flow: Flow, *, quorum: int
+        self,
+        node: Node,
+        arms: Sequence[Sequence[Node]],
+        flow: Flow,
+        *,
+        quorum: int,
+        is_reply: bool = False,
     ) -> None:
-        """Walk `arms` beside each other, each as a section of its own."""
-        outer, held = self._section, self._held
+        """Walk `arms` beside each other, each as a section of its own.
+
+        What follows a reply keeps what its own program holds, not what its callers do.
+        """
+        outer, under, held = self._section, self._under, self._held
+        start = (*under, *held) if quorum else BESIDE
         sections = []
         for arm in arms:
-            self._section, self._held = Section(), {}
+            self._section, self._under, self._held = Section(), start, {}
+            if is_reply:
+                self._held = dict(held)
             for origin, mass in self._sequence(arm, dict(flow)).items():
                 self._route(origin, OUTSIDE, mass)
             sections.append(self._section)
-        self._section, self._held = outer, held
+        self._section, self._under, self._held = outer, under, held
         if not self._is_rehearsal:
             outer.joins.append(Join(_mass(flow), sections, quorum, node.location))
 
@@ -297,8 +351,8 @@ class Walk:
 _HANDLERS: Mapping[str, Callable[[Walk, Node, Flow], Flow]] = {
     "use": Walk._use,
     "delay": Walk._delay,
-    "acquire": Walk._tokens,
-    "release": Walk._tokens,
+    "acquire": Walk._acquire,
+    "release": Walk._release,
     "loop": Walk._loop,
     "branch": Walk._branch,
     "network": Walk._network,
