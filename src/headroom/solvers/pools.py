@@ -10,6 +10,7 @@ station counts as arrivals from outside. Rates of closed classes among several, 
 work, are a fixed point.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,11 +18,12 @@ import numpy as np
 
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.closed_network import Answer
-from headroom.solvers.errors import SolverError
+from headroom.solvers.errors import NoSteadyStateError, SolverError
 from headroom.solvers.forks import Slowness, slowness, walk_time_s
 from headroom.solvers.levels import WORK_LIMIT, Factor, Level, several_servers
 from headroom.solvers.network import SHARED, Network
 from headroom.solvers.open_network import open_waits
+from headroom.solvers.product_form import reasons_against
 from headroom.solvers.regions import (
     CLOSED,
     OPEN,
@@ -164,15 +166,28 @@ def _refuse_unstable(network: Network, state: _State) -> None:
     """Refuse where arrivals from outside ask for more than a pool with all its tokens out gives."""
     regions = regions_of(network, network.rate_per_s)
     for pool, rates in state.rates.items():
-        asked = sum(region.grants.get(pool, 0.0) for region in regions.values())
+        asked = math.fsum(region.grants.get(pool, 0.0) for region in regions.values())
         if asked >= rates[-1] * FULLEST:
-            raise SolverError(
-                f"model {network.name!r} has no steady state: pool {pool!r} lets "
+            is_sure = _is_sure(network, regions)
+            word = "has no" if is_sure else "seems to have no"
+            raise (NoSteadyStateError if is_sure else SolverError)(
+                f"model {network.name!r} {word} steady state: pool {pool!r} lets "
                 f"{rates[-1]:.4g} jobs/s through with all its tokens out, and {asked:.4g} come "
                 "from outside",
                 cure="add tokens where the stations inside have room, hold them for a shorter "
                 "time, or lower the arrivals",
             )
+
+
+def _is_sure(network: Network, regions: Mapping[Path, Region]) -> bool:
+    """Return whether the rate of a pool with all its tokens out is exact.
+
+    It is where a product form of one class is inside, at stations of its own: the last rate of
+    the level decides on stability, however its jobs come and go.
+    """
+    used = np.sum([(one.visits > 0).any(axis=1) for one in regions.values()], axis=0)
+    is_one = len(network.classes) == 1 and len(network.pools) == 1
+    return is_one and len(reasons_against(network)) == 1 and not (used > 1).any()
 
 
 def _spread_closed(network: Network, state: _State, throughput: FloatArray) -> None:

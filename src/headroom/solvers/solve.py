@@ -8,6 +8,7 @@ import numpy as np
 
 from headroom.simulation import Model
 from headroom.solvers.alone import exact_formula
+from headroom.solvers.bounds import Bounds
 from headroom.solvers.class_bounds import bounds_of
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.closed_network import (
@@ -18,7 +19,7 @@ from headroom.solvers.closed_network import (
     solve_exactly,
     too_costly,
 )
-from headroom.solvers.errors import SolverError
+from headroom.solvers.errors import NoSteadyStateError
 from headroom.solvers.fork_join import fork_join
 from headroom.solvers.forks import NOBODY, walk_time_s
 from headroom.solvers.needs import Needs, needs_of
@@ -61,6 +62,26 @@ def solve(model: Model) -> Solution:
     return solve_network(network, needs_of(model, network))
 
 
+def bounds(model: Model) -> tuple[Bounds, ...]:
+    """Return the bounds of each class of a model, which hold whether it can be solved or not.
+
+    Raises
+    ------
+    SimulationError
+        The model contradicts itself.
+    SolverError
+        A mean time cannot be computed.
+
+    Examples
+    --------
+    >>> from headroom.systems.model import library
+    >>> [one.throughput_per_s_high for one in bounds(library.mm1(utilization=0.5))]
+    [100.0]
+    """
+    network = network_of(model)
+    return bounds_of(network, needs_of(model, network))
+
+
 def solve_network(network: Network, needs: Needs | None = None) -> Solution:
     """Return the steady state of a network, with bounds where its needs are known; see `solve`."""
     solution = _steady_state(network)
@@ -84,7 +105,7 @@ def _steady_state(network: Network) -> Solution:
 def _refuse_saturated(network: Network) -> None:
     full = saturated(network)
     if full:
-        raise SolverError(
+        raise NoSteadyStateError(
             f"model {network.name!r} has no steady state: open classes offer a load of 1 or more "
             f"to {', '.join(full)}",
             cure="lower the arrivals or add servers",
