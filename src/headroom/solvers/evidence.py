@@ -284,6 +284,25 @@ def around(connections: int, *, rate: float = 0.0, users: int = 0) -> Model:
     return model
 
 
+def unequal(
+    speeds: Sequence[float],
+    *,
+    rate: float = 0.0,
+    users: int = 0,
+    think: float = 1.0,
+    law: Distribution | None = None,
+) -> Model:
+    """Return one station whose servers have these speeds; work of mean 1."""
+    model = Model("unequal", time_unit="s")
+    program = model.program("job")
+    program.use(model.station("cpu", servers=len(speeds), speeds=speeds), law or exponential(1))
+    if users:
+        model.closed_class("users", program, population=users, think=exponential(think))
+    else:
+        model.open_class("jobs", program, interarrival=exponential(1 / rate))
+    return model
+
+
 def pool_models() -> Iterator[tuple[str, Model]]:
     """Yield models with pools beyond one pool of one closed class."""
     for rate, connections in ((200, 3), (200, 5), (230, 20)):
@@ -313,6 +332,11 @@ def approximated() -> Iterator[tuple[str, Model]]:
         yield f"pool of {tokens}", pool(tokens, exponential(0.5))
     yield "pool of 3, constant CPU", pool(3, constant(0.5))
     yield from pool_models()
+    speeds = [8.0, 2.0, 1.0, 1.0]
+    yield "speeds 8, 2, 1, 1, open, rho 0.9", unequal(speeds, rate=10.8)
+    yield "speeds 8, 2, 1, 1, constant work, rho 0.6", unequal(speeds, rate=7.2, law=constant(1))
+    yield "speeds 4, 1, N 3, Z 1", unequal([4.0, 1.0], users=3)
+    yield "speeds 8, 2, 1, 1, N 12, constant work", unequal(speeds, users=12, law=constant(1))
     yield "fork of 4, rho 0.8", fork(4, 0.8)
     yield "fork of 8, rho 0.5", fork(8, 0.5)
     yield "tandem E4, c2 3", tandem(erlang(0.7, 4), h2(0.6, c2=3))

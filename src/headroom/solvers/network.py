@@ -41,6 +41,8 @@ class Centre:
     batch: bool
     speeds: tuple[float, ...]
     breaks: bool
+    work_rates: tuple[float, ...] = ()
+    """Work (s) that is done in a second with 1, 2, ... jobs where servers differ, else empty."""
 
     @property
     def is_delay(self) -> bool:
@@ -258,6 +260,39 @@ def _part_in_seconds(part: Part, unit_s: float, speeds: Mapping[str, float]) -> 
     work = {name: work * unit_s / speeds[name] for name, work in part.work.items()}
     variance = part.variance * unit_s**2
     return replace(part, work=work, delay=part.delay * unit_s, variance=variance)
+
+
+def scaled(network: Network, row: int, factor: float, station: Centre) -> Network:
+    """Return a network in which every service at a station takes `factor` times as long."""
+    service = network.service_s.copy()
+    service[row] *= factor
+    stations = (*network.stations[:row], station, *network.stations[row + 1 :])
+    classes = tuple(
+        replace(
+            one,
+            whole=_scaled_section(one.whole, station.name, factor),
+            parts={path: _scaled_part(part, station.name, factor) for path, part in
+                   one.parts.items()},
+        )
+        for one in network.classes
+    )  # fmt: skip
+    return replace(network, stations=stations, classes=classes, service_s=service)
+
+
+def _scaled_section(section: Section, name: str, factor: float) -> Section:
+    joins = [
+        replace(join, arms=[_scaled_section(arm, name, factor) for arm in join.arms])
+        for join in section.joins
+    ]
+    return replace(section, work=_scaled_work(section.work, name, factor), joins=joins)
+
+
+def _scaled_part(part: Part, name: str, factor: float) -> Part:
+    return replace(part, work=_scaled_work(part.work, name, factor))
+
+
+def _scaled_work(work: Mapping[str, float], name: str, factor: float) -> dict[str, float]:
+    return {one: value * factor if one == name else value for one, value in work.items()}
 
 
 def _tables(

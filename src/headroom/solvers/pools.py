@@ -33,10 +33,12 @@ from headroom.solvers.regions import (
     regions_of,
 )
 from headroom.solvers.solution import PoolSolution
+from headroom.solvers.unequal import at_speeds
 from headroom.solvers.variability import Flows, faded, service_c2, wait_factors
 from headroom.solvers.walk import Path
 
 METHOD = "flow-equivalent servers for pools"
+UNEQUAL = "flow-equivalent servers for servers of different speed"
 ROUNDS = 200
 """Rounds of the fixed point over the throughputs of closed classes."""
 SETTLED = 1e-7
@@ -92,8 +94,18 @@ class _State:
         return sum(region.grants.get(pool, 0.0) for region in self.regions.values())
 
 
-def solve_with_pools(network: Network) -> tuple[Answer, list[PoolSolution], dict[str, float]]:
-    """Return the approximate solution of a network whose pools may run out, and their waits (s).
+@dataclass(frozen=True, slots=True, eq=False)
+class ByLevels:
+    """An answer, the network with the speeds that its jobs found, pools, and their waits (s)."""
+
+    answer: Answer
+    network: Network
+    pools: list[PoolSolution]
+    waits: dict[str, float]
+
+
+def solve_by_levels(given: Network) -> ByLevels:
+    """Return the approximate solution of a network whose pools may run out, or servers differ.
 
     Raises
     ------
@@ -101,9 +113,10 @@ def solve_with_pools(network: Network) -> tuple[Answer, list[PoolSolution], dict
         Arrivals from outside ask a pool for more than it can give, pools are acquired in a circle
         of orders, or there are too many jobs.
     """
-    order = inner_first(network)
-    throughput = _start(network)
+    order = inner_first(given)
+    throughput = _start(given)
     for count in range(ROUNDS):
+        network = at_speeds(given, throughput)
         state = _solved(network, order, throughput)
         waits, pools = _station_waits(network, state, throughput), _pool_waits(network, state)
         following = _following(network, throughput, waits, pools)
@@ -114,13 +127,13 @@ def solve_with_pools(network: Network) -> tuple[Answer, list[PoolSolution], dict
     _refuse_unstable(network, state)
     rates = network.visits * throughput
     answer = Answer(
-        method=METHOD,
+        method=METHOD if given.pools else UNEQUAL,
         throughput_per_s=throughput,
         wait_s=waits,
         jobs=rates * (network.service_s + waits),
     )
     found = [_pool(network, state, pool, pools[pool]) for pool in pools]
-    return answer, found, pools
+    return ByLevels(answer, network, found, pools)
 
 
 def _start(network: Network) -> FloatArray:
@@ -265,7 +278,10 @@ def _shape(network: Network, state: _State, key: Path, *, most: int, passages: f
             kept.append(taken)
             demands.append(own[row] / passages / (1.0 - taken))
         else:
-            factors.append(several_servers(station.servers, own[row] / passages, taken))
+            servers = several_servers(station.servers, own[row] / passages, taken)
+            if station.work_rates:
+                servers = replace(servers, rates=np.array(station.work_rates))
+            factors.append(servers)
             rows.append(row)
     pools = [pool for pool in region.grants if pool in state.rates]
     for pool in pools:

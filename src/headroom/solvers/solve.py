@@ -26,9 +26,10 @@ from headroom.solvers.needs import Needs, needs_of
 from headroom.solvers.network import Network, network_of
 from headroom.solvers.open_network import open_waits
 from headroom.solvers.percentiles import response_percentiles, wait_percentiles
-from headroom.solvers.pools import solve_with_pools, station_slowness
+from headroom.solvers.pools import solve_by_levels, station_slowness
 from headroom.solvers.product_form import reasons_against
 from headroom.solvers.solution import ClassSolution, PoolSolution, Solution, StationSolution
+from headroom.solvers.unequal import at_speeds, is_unequal
 
 
 def solve(model: Model) -> Solution:
@@ -91,15 +92,30 @@ def solve_network(network: Network, needs: Needs | None = None) -> Solution:
 def _steady_state(network: Network) -> Solution:
     _refuse_saturated(network)
     reasons = reasons_against(network)
-    if network.pools:
-        answer, pools, waits = solve_with_pools(network)
-        responses = {
-            column: _open_response_s(network, answer, column, waits) for column in network.open
-        }
-        return _solution(network, answer, reasons, is_exact=False, pools=pools, responses=responses)
+    is_unequal_anywhere = any(map(is_unequal, network.stations))
+    if network.pools or (is_unequal_anywhere and network.closed):
+        return _by_levels(network, reasons)
+    if is_unequal_anywhere:
+        network = at_speeds(network, network.rate_per_s)
     if network.closed:
         return _closed_solution(network, reasons)
     return _open_solution(network, reasons)
+
+
+def _by_levels(given: Network, reasons: Sequence[str]) -> Solution:
+    found = solve_by_levels(given)
+    responses = {
+        column: _open_response_s(found.network, found.answer, column, found.waits)
+        for column in given.open
+    }
+    return _solution(
+        found.network,
+        found.answer,
+        reasons,
+        is_exact=False,
+        pools=found.pools,
+        responses=responses,
+    )
 
 
 def _refuse_saturated(network: Network) -> None:
