@@ -26,7 +26,7 @@ Lazowska et al., *Quantitative System Performance* (1984), chapter 5 (asymptotic
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headroom.analysis.culprits import (
     QUEUED,
@@ -38,12 +38,19 @@ from headroom.analysis.culprits import (
 )
 from headroom.analysis.results import Bottleneck, Estimate, Resource
 from headroom.experiment.run import ResourceTable
-from headroom.quantities import format_bounds, format_percent, format_plain
+from headroom.quantities import (
+    format_bounds,
+    format_given,
+    format_percent,
+    format_plain,
+)
 
 NOBODY = 0.05
 """Mean number waiting that prints as 0.0."""
 LOSSES_SHOWN = 3
-"""Stations that turn jobs away of which a verdict tells."""
+"""Stations that turn jobs away, and classes, of which a verdict tells."""
+UNEXPLAINED = 0.02
+"""Share of a station's work that its classes may leave unexplained."""
 
 
 def parts_of(resources: Iterable[Resource], estimates: Mapping[str, Estimate]) -> list[Part]:
@@ -73,15 +80,26 @@ class Load:
         True where some class arrives from outside.
     all_jobs_mean
         Mean number of jobs of all classes in the system, thinking ones not counted.
-    failures_mean
-        Lost jobs and failed tries per job that ended, over all classes; None where unknown.
+    lost, failed_tries
+        Class name to the share of its jobs that are lost, and to the failed tries of a job; empty
+        where unknown.
+    busy
+        Station name to the mean number of servers that work for each class; empty with one class.
     """
 
     population: float
     jobs_mean: float
     is_open: bool
     all_jobs_mean: float = 0.0
-    failures_mean: float | None = None
+    lost: Mapping[str, float] = field(default_factory=dict)
+    failed_tries: Mapping[str, float] = field(default_factory=dict)
+    busy: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def has_failures(self) -> bool | None:
+        """True where some job is lost or some try fails; None where that is unknown."""
+        known = [*self.lost.values(), *self.failed_tries.values()]
+        return any(known) if known else None
 
 
 def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Load:
@@ -93,19 +111,37 @@ def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Lo
         for name, capacity in zip(classes.names, classes.capacity, strict=True)
         if capacity != float("inf")
     ]
-    failures = [
-        estimates[metric]
-        for name in classes.names
-        for metric in (f"class.{name}.lost_ratio", f"class.{name}.failed_tries_mean")
-        if metric in estimates
-    ]
     return Load(
         population=sum(population for population, _ in closed),
         jobs_mean=sum(jobs for _, jobs in closed),
         is_open=len(closed) < len(classes.names),
         all_jobs_mean=sum(estimates.get(f"class.{name}.jobs_mean", 0.0) for name in classes.names),
-        failures_mean=sum(failures) if failures else None,
+        lost=_by_class(classes, estimates, "lost_ratio"),
+        failed_tries=_by_class(classes, estimates, "failed_tries_mean"),
+        busy=_busy_by_class(classes, estimates) if len(classes.names) > 1 else {},
     )
+
+
+def _by_class(
+    classes: ResourceTable, estimates: Mapping[str, float], metric: str
+) -> dict[str, float]:
+    named = {name: f"class.{name}.{metric}" for name in classes.names}
+    return {name: estimates[key] for name, key in named.items() if key in estimates}
+
+
+def _busy_by_class(
+    classes: ResourceTable, estimates: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Return how many servers of each station work for each class, by Little's law."""
+    found: dict[str, dict[str, float]] = {}
+    for name in classes.names:
+        start, end = f"class.{name}.station.", ".service_share"
+        jobs = estimates.get(f"class.{name}.jobs_mean", 0.0)
+        for metric, share in estimates.items():
+            if metric.startswith(start) and metric.endswith(end):
+                station = metric[len(start) : -len(end)]
+                found.setdefault(station, {})[name] = share * jobs
+    return found
 
 
 def find_bottleneck(
@@ -129,12 +165,13 @@ def find_bottleneck(
         return None
     overflows = _Overflows(behind, load, useless)
     harmless = [row for row in everything if row.is_saturated and overflows.why_harmless(row)]
+    losses = [*overflows.sentences(everything), *_failures(load)]
     culprits = find_culprits(everything, behind, harmless)
     ranked = [row for row in everything if not _is_among(row, harmless)] or everything
     if not culprits.causes:
-        evidence = [_why_nothing(ranked, load), *overflows.sentences(everything)]
+        evidence = [_why_nothing(ranked, load), *losses]
         return _verdict(ranked[0], "; ".join(evidence), limits=False)
-    evidence = [*_why(culprits, ranked, behind, load), *overflows.sentences(everything)]
+    evidence = [*_why(culprits, ranked, behind, load), *losses]
     cause = culprits.causes[0]
     share = wait_share(cause, load) if behind.is_awaited(cause) else None
     return _verdict(cause, "; ".join(evidence), limits=True, share=share)
@@ -145,6 +182,7 @@ def _why(culprits: Culprits, ranked: Sequence[Part], behind: Behind, load: Load)
     waits = _waits(cause, behind, load)
     return [
         *(_why_station(cause, waits) if cause.kind == "station" else _why_pool(cause, waits)),
+        *_for_whom(cause, load),
         *_ties(cause, culprits.causes[1:]),
         *_rest(cause, ranked, culprits.causes, behind),
         *(_symptom(row, cause, behind, load) for row in culprits.symptoms_of(cause)),
@@ -153,6 +191,21 @@ def _why(culprits: Culprits, ranked: Sequence[Part], behind: Behind, load: Load)
 
 def _is_among(row: Part, rows: Iterable[Part]) -> bool:
     return any(row is one for one in rows)
+
+
+def _failures(load: Load) -> Iterator[str]:
+    """Say which part of the jobs is lost, and how many tries fail, of the classes with most."""
+    of = {name: f" of class {name}" if len(load.lost) > 1 else "" for name in load.lost}
+    for name, share in _most(load.lost):
+        yield f"{format_percent(share)} of the jobs{of[name]} are lost"
+    for name, tries in _most(load.failed_tries):
+        number = format_given(float(f"{tries:.2g}"), "1")
+        yield f"each job{of.get(name, '')} makes {number} tries that fail"
+
+
+def _most(values: Mapping[str, float]) -> list[tuple[str, float]]:
+    ranked = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [(name, value) for name, value in ranked if value > 0.0][:LOSSES_SHOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +230,7 @@ class _Overflows:
             return ""
         if not self.behind.is_awaited(row):
             return "only work comes there that no job waits for"
-        if self.load.failures_mean == 0.0:
+        if self.load.has_failures is False:
             return "no job is lost by that and no try fails"
         if row.name in self.useless:
             return "doubling it gives nothing"
@@ -227,6 +280,18 @@ def _waits(cause: Part, behind: Behind, load: Load) -> str:
         f"{_jobs(cause.waiting)} pieces of work wait {where}, in no response time: no job waits "
         "for them"
     )
+
+
+def _for_whom(cause: Part, load: Load) -> list[str]:
+    """Say for which classes a station works, where the classes account for all of its work."""
+    busy = load.busy.get(cause.name, {}) if cause.kind == "station" else {}
+    total = sum(busy.values())
+    whole = cause.utilization.value * cause.capacity
+    if not whole > 0.0 or abs(total - whole) > UNEXPLAINED * whole:
+        return []
+    ranked = sorted(busy.items(), key=lambda pair: (-pair[1], pair[0]))[:LOSSES_SHOWN]
+    shares = [f"{format_percent(one / total)} for {name}" for name, one in ranked if one > 0.0]
+    return [f"its work is {' and '.join(shares)}"] if len(shares) > 1 else []
 
 
 def _besides(cause: Part) -> str:
@@ -351,6 +416,8 @@ def _why_nothing(ranked: Sequence[Part], load: Load) -> str:
         )
     elif any(row.rejected > 0.0 for row in ranked):
         second = "the arrival rate limits: all that is not turned away is served"
+    elif load.has_failures:
+        second = "the arrival rate limits, yet not all work comes to its end"
     else:
         second = "the arrival rate limits: all that arrives is served"
     return f"{first}; {second}"

@@ -277,8 +277,12 @@ def test_the_evidence_says_which_part_of_the_response_time_is_the_wait_at_the_li
     assert "75 % of the response time" in verdict.evidence
 
 
-LOSSLESS = Load(population=60.0, jobs_mean=4.0, is_open=False, failures_mean=0.0)
-LOSSY = Load(population=60.0, jobs_mean=4.0, is_open=False, failures_mean=0.3)
+LOSSLESS = Load(
+    population=60.0, jobs_mean=4.0, is_open=False, lost={"a": 0.0}, failed_tries={"a": 0.0}
+)
+LOSSY = Load(
+    population=60.0, jobs_mean=4.0, is_open=False, lost={"a": 0.0}, failed_tries={"a": 0.3}
+)
 FULL_LOG = resource("station", "log", 0.99, queue_len=1.9, reject=0.9)
 
 
@@ -344,5 +348,40 @@ def test_background_work_that_must_be_done_limits_but_is_in_no_response_time() -
 def test_the_load_counts_lost_jobs_and_failed_tries_of_all_classes() -> None:
     classes = ResourceTable(kind="class", names=("a", "b"), capacity=np.full(2, np.inf), columns={})
     values = {"class.a.lost_ratio": 0.25, "class.b.failed_tries_mean": 2.0}
-    assert load_of(classes, values).failures_mean == pytest.approx(2.25)
-    assert load_of(classes, {}).failures_mean is None
+    load = load_of(classes, values)
+    assert (load.lost, load.failed_tries, load.has_failures) == ({"a": 0.25}, {"b": 2.0}, True)
+    assert load_of(classes, {}).has_failures is None
+
+
+def test_the_evidence_says_what_is_lost_and_which_tries_fail() -> None:
+    load = Load(
+        population=0.0,
+        jobs_mean=0.0,
+        is_open=True,
+        lost={"a": 0.25, "b": 0.0},
+        failed_tries={"a": 0.0, "b": 2.04},
+    )
+    verdict = find_bottleneck([resource("station", "web", 0.4)], Behind(), load)
+    assert verdict is not None
+    assert "all that arrives is served" not in verdict.evidence
+    assert verdict.evidence.endswith(
+        "25.0 % of the jobs of class a are lost; each job of class b makes 2 tries that fail"
+    )
+
+
+def test_the_evidence_says_for_whom_a_shared_station_works() -> None:
+    classes = ResourceTable(kind="class", names=("users", "scrub"), capacity=np.full(2, 9.0),
+                            columns={})  # fmt: skip
+    values = {
+        "class.users.jobs_mean": 0.8,
+        "class.users.station.disk.service_share": 0.5,
+        "class.scrub.jobs_mean": 2.0,
+        "class.scrub.station.disk.service_share": 0.3,
+    }
+    load = load_of(classes, values)
+    verdict = find_bottleneck([resource("station", "disk", 1.0)], Behind(), load)
+    assert verdict is not None
+    assert "its work is 60.0 % for scrub and 40.0 % for users" in verdict.evidence
+    wide = find_bottleneck([resource("station", "disk", 1.0, capacity=2.0)], Behind(), load)
+    assert wide is not None
+    assert "its work is" not in wide.evidence, "half of its work is unexplained"
