@@ -191,7 +191,9 @@ class Model:
         repair: Distribution | float,
         unit: BreakdownUnit = "all",
     ) -> None:
-        """Let the servers of `station` fail; who was in service goes on at the next free server.
+        """Let the servers of `station` fail; who was in service goes on later where it stopped.
+
+        It waits for a server as the discipline says: with ``"fcfs"`` it is the next.
 
         Parameters
         ----------
