@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from headroom.simulation import Model
+from headroom.simulation.capacity import overloaded_station
 from headroom.solvers.alone import exact_formula
 from headroom.solvers.bounds import Bounds
 from headroom.solvers.class_bounds import bounds_of
@@ -19,7 +20,7 @@ from headroom.solvers.closed_network import (
     solve_exactly,
     too_costly,
 )
-from headroom.solvers.errors import NoSteadyStateError
+from headroom.solvers.errors import NoSteadyStateError, SolverError
 from headroom.solvers.fork_join import fork_join
 from headroom.solvers.forks import NOBODY, walk_time_s
 from headroom.solvers.needs import Needs, needs_of
@@ -60,6 +61,14 @@ def solve(model: Model) -> Solution:
     ('exact (convolution)', 16.822, 21.0)
     """
     network = network_of(model)
+    full = saturated(network)
+    if full and overloaded_station(model) is None:
+        raise SolverError(
+            f"model {model.name!r}: were nothing given up or left out, open classes would offer a "
+            f"load of 1 or more to {', '.join(full)}; what time-outs, rejections and conditions "
+            "leave of it only a run tells",
+            cure="simulate it",
+        )
     return solve_network(network, needs_of(model, network))
 
 

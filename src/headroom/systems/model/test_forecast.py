@@ -68,3 +68,16 @@ def test_where_no_formula_applies_the_bounds_are_still_there() -> None:
     assert not found.values
     assert "circle of orders" in found.reasons[0]
     assert [one.throughput_high for one in found.limits] == pytest.approx([2 / 11] * 2)
+
+
+def test_a_load_that_time_outs_shed_is_no_overload() -> None:
+    """Cause: waits that end in a time-out were counted as work, and sizing left such models out."""
+    model = Model("storm", time_unit="ms")
+    call = model.program("call")
+    with call.attempt(timeout=exponential(100)) as attempt, attempt.work():
+        call.use(model.station("back"), exponential(15))
+    model.open_class("calls", call, interarrival=exponential(10))
+    found = forecast_of(model)
+    assert not found.overload
+    assert not found.values
+    assert "only a run tells" in found.reasons[0]
