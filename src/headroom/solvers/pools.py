@@ -125,6 +125,7 @@ def solve_by_levels(given: Network) -> ByLevels:
             break
         throughput = following if count < DAMPED_FROM else np.sqrt(following * throughput)
     _refuse_unstable(network, state)
+    waits = _filled_up(network, throughput, waits, pools)
     rates = network.visits * throughput
     answer = Answer(
         method=METHOD if given.pools else UNEQUAL,
@@ -386,13 +387,44 @@ def _following(
     waits: FloatArray,
     pools: Mapping[str, float],
 ) -> FloatArray:
-    """Return the throughputs that follow from the waits: of open classes as they are."""
+    """Return the throughputs that follow from the waits: of open classes as they are.
+
+    Waits that are too short by a few per cent may ask more of the busiest station than it can do;
+    closed classes are then as fast as it lets them.
+    """
     found = throughput.copy()
     for column in network.closed:
-        one = network.classes[column]
-        stations = station_slowness(network, waits, column)
-        cycle = one.think_s + walk_time_s(one.whole, stations, pools)
-        found[column] = one.population / cycle
+        cycle = _cycle_s(network, waits, pools, column)
+        found[column] = network.classes[column].population / cycle
+    found[network.closed] /= max(float(_loads(network, found).max(initial=0.0)), 1.0)
+    return found
+
+
+def _cycle_s(network: Network, waits: FloatArray, pools: Mapping[str, float], column: int) -> float:
+    one, stations = network.classes[column], station_slowness(network, waits, column)
+    return one.think_s + walk_time_s(one.whole, stations, pools)
+
+
+def _loads(network: Network, throughput: FloatArray) -> FloatArray:
+    """Return what closed classes ask of each station, over what open ones leave of it."""
+    closed = network.closed
+    servers = np.array([station.servers for station in network.stations])
+    left = servers - network.demand_s @ network.rate_per_s
+    return np.asarray(network.demand_s[:, closed] @ throughput[closed] / left)
+
+
+def _filled_up(
+    network: Network, throughput: FloatArray, waits: FloatArray, pools: Mapping[str, float]
+) -> FloatArray:
+    """Return the waits with what is missing of each cycle added at the busiest station."""
+    found, loads = waits.copy(), _loads(network, throughput)
+    for column in network.closed:
+        cycle = network.classes[column].population / throughput[column]
+        missing = cycle - _cycle_s(network, waits, pools, column)
+        used = np.where(network.demand_s[:, column] > 0, loads, -1.0)
+        if missing > SETTLED * cycle and used.max(initial=-1.0) > FULLEST:
+            row = int(used.argmax())
+            found[row, column] += missing / network.visits[row, column]
     return found
 
 
