@@ -14,7 +14,7 @@ An interval that is called 95 % should contain the truth in 95 of 100 cases. Whe
 only be measured: with models whose answer is known on paper, and many independent experiments.
 Here each line stands for {EXPERIMENTS} of them or more, as its column *of* says, each put through
 the whole analysis as it is shipped, warm-up and all, with seeds on which nothing was chosen.
-`make bench PART=coverage` measures all anew, which takes about an hour of two cores;
+`make bench PART=coverage` measures all anew, which takes about half an hour of two cores;
 `python -m benches.coverage --print` prints the stored table.
 
 How the intervals are made is told in [Statistics](../background/statistics.md), what to do with a
