@@ -332,7 +332,7 @@ def _station_waits(network: Network, state: _State, throughput: FloatArray) -> F
         found = from_outside if key == OPEN else np.zeros(shape)
         if key in state.jobs:
             found = _region_waits(network, state, region, state.jobs[key])
-        total += region.visits * found
+        total += region.visits * np.where(region.visits > 0, found, 0.0)
         asked += region.visits
     return np.divide(total, asked, out=np.zeros(shape), where=asked > 0)
 

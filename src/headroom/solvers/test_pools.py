@@ -146,6 +146,23 @@ def test_pools_are_close_to_simulation(name: str, model: Model, tolerance: float
         assert station.busy == pytest.approx(float(busy[station.name]), rel=0.06), station.name
 
 
+def test_a_station_that_closed_classes_fill_inside_a_pool_does_not_hide_open_ones() -> None:
+    """Cause: a wait of infinity at a station times no visits outside the pool."""
+    model = Model("filled", time_unit="s")
+    disk, cpu = model.station("disk"), model.station("cpu")
+    tokens = model.pool("tokens", tokens=6)
+    for name in ("busy", "rare"):
+        program = model.program(name)
+        program.use(cpu, exponential(0.1))
+        with program.holding(tokens):
+            program.use(disk, exponential(1))
+    model.closed_class("busy", model.programs["busy"], population=15, think=exponential(2))
+    model.open_class("rare", model.programs["rare"], interarrival=exponential(45))
+    found = {one.name: one for one in solve(model).classes}
+    assert 5 < found["rare"].response_s < 20
+    assert found["busy"].throughput_per_s == pytest.approx(1 - 1 / 45, rel=1e-3)
+
+
 @st.composite
 def pooled_models(draw: st.DrawFn) -> Model:
     """Return one to three classes under one or two pools, one inside the other or not."""
