@@ -165,7 +165,7 @@ class Program:
 
     @block
     def loop(self, count: Operand) -> Iterator[None]:
-        """Repeat the steps of the block `count` times, drawn or computed on entry."""
+        """Repeat the steps of the block `count` times, drawn or computed on entry and rounded."""
         if isinstance(count, bool):
             raise self._error(f"repeats a loop {count} times", cure="give an int of 0 or more")
         amount = as_amount(count, "the count of a loop", self.model_id)
