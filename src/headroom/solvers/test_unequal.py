@@ -37,6 +37,12 @@ def test_speeds_that_hardly_differ_are_equal_servers() -> None:
     assert station.wait_s == pytest.approx(mmc_wait_s(3, 2.4, 1.0), rel=1e-6)
 
 
+def test_too_many_sets_of_busy_servers_are_no_exact_answer() -> None:
+    solution = solve(unequal([1 + place / 16 for place in range(16)], rate=15.0))
+    assert not solution.is_exact
+    assert "servers of different speeds" in solution.reasons[0]
+
+
 def test_one_user_finds_the_fastest_server_free() -> None:
     """Oracle: X = 1 / (think + service on the fastest)."""
     solution = solve(unequal([4.0, 1.0], users=1, think=1.0))

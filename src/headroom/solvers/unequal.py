@@ -7,10 +7,10 @@ speeds make the number of jobs a birth-death process with the same answer: exact
 Poisson, or come from a number of users who each think, and services are exponential.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from math import inf
 
 import numpy as np
 from scipy.optimize import brentq
@@ -36,6 +36,17 @@ def is_unequal(station: Centre) -> bool:
     return len(set(station.speeds)) > 1 and station.discipline not in SHARED
 
 
+def are_told_apart(speeds: Sequence[float]) -> bool:
+    """Return whether all sets of busy servers are counted, so that the speeds found are exact.
+
+    Examples
+    --------
+    >>> are_told_apart([2.0] * 8 + [1.0] * 8), are_told_apart(range(1, 17))
+    (True, False)
+    """
+    return math.prod(speeds.count(value) + 1 for value in set(speeds)) <= STATES_LIMIT
+
+
 def at_speeds(network: Network, throughput_per_s: FloatArray) -> Network:
     """Return the network with the speeds that jobs find when classes complete at these rates.
 
@@ -43,7 +54,7 @@ def at_speeds(network: Network, throughput_per_s: FloatArray) -> Network:
     jobs, as a multiple of the mean speed that they find.
     """
     found = network
-    jobs = inf if network.open else float(sum(one.population for one in network.classes))
+    jobs = math.inf if network.open else float(sum(one.population for one in network.classes))
     for row, station in enumerate(network.stations):
         offered = float(network.demand_s[row] @ throughput_per_s)
         if is_unequal(station) and offered > 0:
@@ -57,7 +68,7 @@ def at_speeds(network: Network, throughput_per_s: FloatArray) -> Network:
 
 def _found(speeds: Sequence[float], offered: float, jobs: float) -> tuple[FloatArray, float]:
     """Return the speed with 1, 2, ... jobs and the mean busy servers at an offered load."""
-    if jobs == inf:
+    if jobs == math.inf:
         arrivals = np.full(len(speeds), offered)
         rates = conditional_speeds(speeds, arrivals)
         shares = _shares(rates, arrivals)
@@ -117,7 +128,7 @@ def conditional_speeds(speeds: Sequence[float], arrivals: FloatArray) -> FloatAr
     values = sorted(set(speeds), reverse=True)
     counts = [speeds.count(value) for value in values]
     most = min(len(speeds), len(arrivals))
-    if np.prod([count + 1.0 for count in counts]) > STATES_LIMIT:
+    if not are_told_apart(speeds):
         return np.cumsum(speeds)[:most]
     states = [s for s in product(*(range(count + 1) for count in counts)) if sum(s) <= most]
     shares = _stationary(states, counts, values, arrivals)
