@@ -171,6 +171,9 @@ class SimulationResult:
         For each pool the other pools that jobs acquire while they hold its tokens.
     blockers
         For each station the stations with few places that may hold up its servers.
+    unawaited
+        The stations (``"station"``) and pools (``"pool"``) to which only work comes that no job
+        waits for: started programs, and what follows a reply.
     """
 
     snapshot_times_s: FloatArray
@@ -188,6 +191,7 @@ class SimulationResult:
     holds: Mapping[str, tuple[str, ...]]
     nested: Mapping[str, tuple[str, ...]]
     blockers: Mapping[str, tuple[str, ...]]
+    unawaited: Mapping[str, tuple[str, ...]]
 
 
 def from_kernel(
@@ -197,6 +201,7 @@ def from_kernel(
     holds: Mapping[str, tuple[str, ...]],
     nested: Mapping[str, tuple[str, ...]],
     blockers: Mapping[str, tuple[str, ...]],
+    unawaited: Mapping[str, tuple[str, ...]],
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
     snapshots = raw["snapshots"]
@@ -226,6 +231,7 @@ def from_kernel(
         holds=holds,
         nested=nested,
         blockers=blockers,
+        unawaited=unawaited,
     )
 
 
