@@ -30,7 +30,7 @@ def refuse_overload(model: "Model") -> None:
     enough.
     """
     classes = _endless(model)
-    if not classes and not _starts_jobs(model):
+    if not classes and _is_surely_bounded(model):
         return
     visits = expected_visits(model)
     _refuse_without_mean(model, visits)
@@ -119,9 +119,15 @@ def _endless(model: "Model") -> list[JobClass]:
     return [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
 
 
-def _starts_jobs(model: "Model") -> bool:
-    """Return whether jobs start others beside themselves, which may multiply without end."""
-    return any(step.op == "start" for one in model.programs.values() for step in one.steps)
+def _is_surely_bounded(model: "Model") -> bool:
+    """Return whether closed classes can ask for nothing without end: a look at each step tells."""
+    laws = [one.law for one in model.classes.values() if one.law is not None]
+    for breakdown in model.breakdowns_of.values():
+        laws += [breakdown.time_to_failure, breakdown.repair]
+    has_means = all(math.isfinite(law.mean) for law in laws)
+    steps = (step for one in model.programs.values() for step in one.steps)
+    is_alone = all(step.op != "start" for step in steps)
+    return has_means and is_alone and next(_steps_without_mean(model), None) is None
 
 
 def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:
