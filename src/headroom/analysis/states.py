@@ -33,10 +33,12 @@ _CLASS_COUNTS = {"lost_ratio": "lost_count", "failed_tries_mean": "failed_try_co
 _STATE = re.compile(
     r"class\..+\.(?:delay|join|outside|lost|(?:station|pool)\..+\.(?:wait|service|blocked))"
     r"_(?:share|ratio)|station\..+\.(?:blocked|down|reject)_ratio|class\..+\.failed_tries_mean"
-    r"|(?:station|pool)\..+\.class\..+\.(?:throughput|wait_s_mean|response_s_mean|jobs_mean)"
+    r"|(?:station|pool)\..+\.class\..+\.(?:throughput|queue_len_mean|wait_s_mean"
+    r"|response_s_mean|jobs_mean)"
 )
 _UNITS: dict[str, tuple[str, Direction]] = {
     "throughput": ("1/s", "none"),
+    "queue_len_mean": ("1", "low"),
     "wait_s_mean": ("s", "low"),
     "response_s_mean": ("s", "low"),
     "jobs_mean": ("1", "none"),
@@ -127,6 +129,7 @@ def _visit_means(window: Window) -> dict[str, float]:
             prefix = f"{owner}.{name}."
             found[f"{prefix}throughput"] = visits / window.length_s
             found[f"{prefix}wait_s_mean"] = gained["wait_s_sum"][place] / visits
+            found[f"{prefix}queue_len_mean"] = _waited_s(gained, place) / window.length_s
             if "response_s_sum" in gained:
                 found[f"{prefix}response_s_mean"] = gained["response_s_sum"][place] / visits
                 found[f"{prefix}jobs_mean"] = _present_s(gained, place) / window.length_s

@@ -84,6 +84,7 @@ def test_classes_are_told_apart_at_each_station_and_pool() -> None:
     assert values["station.cpu.class.web.wait_s_mean"] == pytest.approx(38 / 20)
     assert values["station.cpu.class.batch.response_s_mean"] == pytest.approx(4.0)
     assert values["station.cpu.class.web.jobs_mean"] == pytest.approx(0.8)
+    assert values["station.cpu.class.web.queue_len_mean"] == pytest.approx(0.4)
     assert values["pool.locks.class.web.wait_s_mean"] == pytest.approx(1.0)
     assert "pool.locks.class.batch.wait_s_mean" not in values
 

@@ -11,7 +11,7 @@ work, are a fixed point.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,8 +20,9 @@ from headroom.solvers.closed import FloatArray
 from headroom.solvers.closed_network import Answer
 from headroom.solvers.errors import NoSteadyStateError, SolverError
 from headroom.solvers.forks import Slowness, slowness, walk_time_s
+from headroom.solvers.formulas import mmc_wait_s
 from headroom.solvers.levels import WORK_LIMIT, Factor, Level, several_servers
-from headroom.solvers.network import SHARED, Network
+from headroom.solvers.network import SHARED, JobClass, Network
 from headroom.solvers.open_network import open_waits
 from headroom.solvers.product_form import reasons_against
 from headroom.solvers.regions import (
@@ -77,6 +78,8 @@ class _State:
     """What is known so far of levels, and of the jobs in them."""
 
     regions: dict[Path, Region]
+    alone: FloatArray
+    """Mean wait (s) of each visit if no pool held anybody back; empty beside closed classes."""
     rates: dict[str, FloatArray] = field(default_factory=dict)
     shapes: dict[Path, _Shape] = field(default_factory=dict)
     jobs: dict[Path, FloatArray] = field(default_factory=dict)
@@ -119,13 +122,13 @@ def solve_by_levels(given: Network) -> ByLevels:
         network = at_speeds(given, throughput)
         state = _solved(network, order, throughput)
         waits, pools = _station_waits(network, state, throughput), _pool_waits(network, state)
-        following = _following(network, throughput, waits, pools)
+        following = _following(network, state, throughput, waits, pools)
         change = np.abs(following - throughput) / throughput
         if not change[network.closed].max(initial=0.0) > SETTLED:
             break
         throughput = following if count < DAMPED_FROM else np.sqrt(following * throughput)
     _refuse_unstable(network, state)
-    waits = _filled_up(network, throughput, waits, pools)
+    _fill_up(network, state, throughput, waits, pools)
     rates = network.visits * throughput
     answer = Answer(
         method=METHOD if given.pools else UNEQUAL,
@@ -156,7 +159,8 @@ def _start(network: Network) -> FloatArray:
 
 def _solved(network: Network, order: list[str], throughput: FloatArray) -> _State:
     """Return levels from the inside to the outside, then jobs from the outside to the inside."""
-    state = _State(regions_of(network, throughput))
+    alone = np.zeros((0, 0)) if network.closed else open_waits(network).wait_s
+    state = _State(regions_of(network, throughput), alone)
     for pool in order:
         passages = state.asked(pool)
         if passages > 0:
@@ -274,7 +278,9 @@ def _shape(network: Network, state: _State, key: Path, *, most: int, passages: f
         taken = float(min(max(total[row] - own[row], 0.0), FULLEST * station.servers))
         if own[row] <= 0 or station.is_delay:
             delay += own[row]
-        elif station.servers == 1:
+            continue
+        delay += region.visits[row].sum() * _kept_longer_s(network, state, region, row)
+        if station.servers == 1:
             singles.append(row)
             kept.append(taken)
             demands.append(own[row] / passages / (1.0 - taken))
@@ -298,6 +304,25 @@ def _shape(network: Network, state: _State, key: Path, *, most: int, passages: f
     return _Shape(level, singles, kept, [*rows, *pools])
 
 
+def _kept_longer_s(network: Network, state: _State, region: Region, row: int) -> float:
+    """Return by how much (s) a visit waits longer than in proportion to its own service.
+
+    Jobs of a level wait for each other and for all others in that proportion. Where others ask for
+    longer services, first come first served is worse than that; known for arrivals from outside.
+    """
+    everything = _sum(state.regions)
+    visits, busy = float(everything.visits[row].sum()), float(everything.busy[row].sum())
+    own_visits, own_busy = float(region.visits[row].sum()), float(region.busy[row].sum())
+    station = network.stations[row]
+    is_alone = own_visits >= visits * FULLEST
+    if not state.alone.size or is_alone or station.discipline in SHARED or station.work_rates:
+        return 0.0
+    wait = mmc_wait_s(int(station.servers), visits, busy / visits)
+    in_proportion = wait * (own_busy / own_visits) / (busy / visits)
+    found = float(region.visits[row] @ state.alone[row]) / own_visits
+    return max(found - in_proportion, 0.0)
+
+
 def _station_waits(network: Network, state: _State, throughput: FloatArray) -> FloatArray:
     """Return the mean wait of a visit, shape (stations, classes), over all regions."""
     shape = network.visits.shape
@@ -306,13 +331,13 @@ def _station_waits(network: Network, state: _State, throughput: FloatArray) -> F
     for key, region in state.regions.items():
         found = from_outside if key == OPEN else np.zeros(shape)
         if key in state.jobs:
-            found = _region_waits(network, region, state.jobs[key])
+            found = _region_waits(network, state, region, state.jobs[key])
         total += region.visits * found
         asked += region.visits
     return np.divide(total, asked, out=np.zeros(shape), where=asked > 0)
 
 
-def _region_waits(network: Network, region: Region, jobs: FloatArray) -> FloatArray:
+def _region_waits(network: Network, state: _State, region: Region, jobs: FloatArray) -> FloatArray:
     """Return the mean wait of a visit of each class, from the mean jobs at each station."""
     busy = region.busy.sum(axis=1)
     waiting = np.maximum(jobs - busy, 0.0)
@@ -320,6 +345,7 @@ def _region_waits(network: Network, region: Region, jobs: FloatArray) -> FloatAr
     for row in network.queues:
         if busy[row] > 0:
             found[row] = _visit_waits(network, row, region.visits[row], float(waiting[row]))
+            found[row] += _kept_longer_s(network, state, region, row)
     return found
 
 
@@ -383,20 +409,22 @@ def _pool_waits(network: Network, state: _State) -> dict[str, float]:
 
 def _following(
     network: Network,
+    state: _State,
     throughput: FloatArray,
     waits: FloatArray,
     pools: Mapping[str, float],
 ) -> FloatArray:
     """Return the throughputs that follow from the waits: of open classes as they are.
 
-    Waits that are too short by a few per cent may ask more of the busiest station than it can do;
-    closed classes are then as fast as it lets them.
+    Waits that are too short by a few per cent may ask more of the busiest station or pool than it
+    can do; closed classes are then as fast as it lets them.
     """
     found = throughput.copy()
     for column in network.closed:
         cycle = _cycle_s(network, waits, pools, column)
         found[column] = network.classes[column].population / cycle
-    found[network.closed] /= max(float(_loads(network, found).max(initial=0.0)), 1.0)
+    _, over = _busiest(network, state, found, network.closed)
+    found[network.closed] /= max(over, 1.0)
     return found
 
 
@@ -405,27 +433,50 @@ def _cycle_s(network: Network, waits: FloatArray, pools: Mapping[str, float], co
     return one.think_s + walk_time_s(one.whole, stations, pools)
 
 
-def _loads(network: Network, throughput: FloatArray) -> FloatArray:
-    """Return what closed classes ask of each station, over what open ones leave of it."""
-    closed = network.closed
-    servers = np.array([station.servers for station in network.stations])
-    left = servers - network.demand_s @ network.rate_per_s
-    return np.asarray(network.demand_s[:, closed] @ throughput[closed] / left)
+def _busiest(
+    network: Network, state: _State, throughput: FloatArray, columns: Sequence[int]
+) -> tuple[int | str, float]:
+    """Return the row or the pool of which closed classes ask most, and how much of what is left.
+
+    Only what the classes of `columns` use is looked at.
+    """
+    closed, from_outside = network.closed, network.rate_per_s
+    found: list[tuple[float, int | str]] = [(0.0, 0)]
+    for row in network.queues:
+        demands = network.demand_s[row]
+        if (demands[columns] > 0).any():
+            left = network.stations[row].servers - float(demands @ from_outside)
+            found.append((float(demands[closed] @ throughput[closed]) / left, row))
+    for pool, rates in state.rates.items():
+        grants = np.array([_grants(one, pool) for one in network.classes])
+        if (grants[columns] > 0).any():
+            left = max(float(rates[-1]) - float(grants @ from_outside), 1e-9 * float(rates[-1]))
+            found.append((float(grants[closed] @ throughput[closed]) / left, pool))
+    load, name = max(found, key=lambda one: one[0])
+    return name, load
 
 
-def _filled_up(
-    network: Network, throughput: FloatArray, waits: FloatArray, pools: Mapping[str, float]
-) -> FloatArray:
-    """Return the waits with what is missing of each cycle added at the busiest station."""
-    found, loads = waits.copy(), _loads(network, throughput)
+def _grants(one: JobClass, pool: str) -> float:
+    return one.holds[pool].grants if pool in one.holds else 0.0
+
+
+def _fill_up(
+    network: Network,
+    state: _State,
+    throughput: FloatArray,
+    waits: FloatArray,
+    pools: dict[str, float],
+) -> None:
+    """Add what is missing of each cycle to the waits at the station or pool that holds it up."""
     for column in network.closed:
         cycle = network.classes[column].population / throughput[column]
         missing = cycle - _cycle_s(network, waits, pools, column)
-        used = np.where(network.demand_s[:, column] > 0, loads, -1.0)
-        if missing > SETTLED * cycle and used.max(initial=-1.0) > FULLEST:
-            row = int(used.argmax())
-            found[row, column] += missing / network.visits[row, column]
-    return found
+        name, load = _busiest(network, state, throughput, [column])
+        if missing > SETTLED * cycle and load > FULLEST:
+            if isinstance(name, int):
+                waits[name, column] += missing / network.visits[name, column]
+            else:
+                pools[name] += missing * throughput[column] / state.asked(name)
 
 
 def station_slowness(network: Network, waits: FloatArray, column: int) -> dict[str, Slowness]:
