@@ -21,7 +21,8 @@ mod _core {
         headroom._core,
         KernelError,
         PyException,
-        "A model that cannot be run, or a run that had to stop: message and cure."
+        "A model that cannot be run, or a run that had to stop: message, cure, and program and step, \
+         or None."
     );
 
     /// Export what the build was made of.
@@ -116,7 +117,8 @@ mod _core {
     }
 
     fn raise(error: &kernel::SimulationError) -> PyErr {
-        KernelError::new_err((error.to_string(), error.cure()))
+        let place = error.place().map(|one| (one.program.clone(), one.step));
+        KernelError::new_err((error.to_string(), error.cure(), place))
     }
 
     fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
@@ -252,24 +254,26 @@ mod _core {
     }
 
     fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_ne_bytes())
-            .collect();
-        array(py, &bytes, "f8")
+        array(py, values.iter().map(|value| value.to_ne_bytes()), "f8")
     }
 
     /// Counts are below 2^63, so they read the same as signed numbers.
     fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_ne_bytes())
-            .collect();
-        array(py, &bytes, "i8")
+        array(py, values.iter().map(|value| value.to_ne_bytes()), "i8")
     }
 
-    fn array<'py>(py: Python<'py>, bytes: &[u8], kind: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn array<'py>(
+        py: Python<'py>,
+        values: impl ExactSizeIterator<Item = [u8; 8]>,
+        kind: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
+            for (to, value) in bytes.chunks_exact_mut(8).zip(values) {
+                to.copy_from_slice(&value);
+            }
+            Ok(())
+        })?;
         py.import("numpy")?
-            .call_method1("frombuffer", (PyBytes::new(py, bytes), kind))
+            .call_method1("frombuffer", (bytes, kind))
     }
 }

@@ -34,6 +34,8 @@ def unawaited(model: "Model") -> dict[str, tuple[str, ...]]:
     >>> unawaited(model)
     {'station': ('disk',)}
     """
+    if _is_all_awaited(model):
+        return {}
     parsed = parse_model(model)
     awaited = {place for body in _awaited_bodies(parsed) for place in _places(body)}
     found = {place for tree in parsed.trees.values() for place in _places(tree)} - awaited
@@ -42,6 +44,13 @@ def unawaited(model: "Model") -> dict[str, tuple[str, ...]]:
         "pool": tuple(name for name in model.pools if ("pool", name) in found),
     }
     return {kind: names for kind, names in by_kind.items() if names}
+
+
+def _is_all_awaited(model: "Model") -> bool:
+    """Return whether jobs of the classes walk all programs to their end, each by itself."""
+    steps = (step for program in model.programs.values() for step in program.steps)
+    is_whole = all(step.op not in {"start", "reply"} for step in steps)
+    return is_whole and {one.program for one in model.classes.values()} == set(model.programs)
 
 
 def _awaited_bodies(parsed: Parsed) -> list[Body]:

@@ -29,6 +29,9 @@ def refuse_overload(model: "Model") -> None:
     and those of infinite servers neither. Refused is also what has no mean, for then no run is long
     enough.
     """
+    classes = _endless(model)
+    if not classes and _is_surely_bounded(model):
+        return
     visits = expected_visits(model)
     _refuse_without_mean(model, visits)
     full = overloaded_station(model, visits)
@@ -41,7 +44,6 @@ def refuse_overload(model: "Model") -> None:
             cure="lower the arrivals (an interarrival time is 1 / rate), add servers, or stop the "
             "run by time to watch it grow",
         )
-    classes = _endless(model)
     for name, share in _pool_shares(model, visits, classes).items():
         if sum(share.values()) >= 1:
             raise SimulationError(
@@ -115,6 +117,17 @@ def overloaded_station(
 def _endless(model: "Model") -> list[JobClass]:
     """Return the open classes whose arrivals never end."""
     return [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
+
+
+def _is_surely_bounded(model: "Model") -> bool:
+    """Return whether closed classes can ask for nothing without end: a look at each step tells."""
+    laws = [one.law for one in model.classes.values() if one.law is not None]
+    for breakdown in model.breakdowns_of.values():
+        laws += [breakdown.time_to_failure, breakdown.repair]
+    has_means = all(math.isfinite(law.mean) for law in laws)
+    steps = (step for one in model.programs.values() for step in one.steps)
+    is_alone = all(step.op != "start" for step in steps)
+    return has_means and is_alone and next(_steps_without_mean(model), None) is None
 
 
 def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:

@@ -6,6 +6,9 @@ use super::alias::AliasTable;
 use super::expression::Code;
 use super::stream::{self, Stream};
 
+/// Cases from which on the next one is drawn ahead.
+const MANY: usize = 256;
+
 /// A choice as compiled.
 #[derive(Clone, Debug)]
 pub struct ChoicePlan {
@@ -53,24 +56,46 @@ pub struct Choice {
     pub rule: Rule,
     stream: Stream,
     turn: usize,
+    /// The case that is drawn next, where there are so many that the way there is worth preparing.
+    ahead: Option<u32>,
 }
 
 impl Choice {
     /// Open the choice for a run with `seed`.
     pub fn new(plan: &ChoicePlan, seed: u64) -> Self {
+        let mut stream = stream::open(seed, plan.key);
+        let ahead = match &plan.rule {
+            Rule::Probability(table) if plan.targets.len() >= MANY => {
+                Some(plan.targets[table.draw(&mut stream) as usize])
+            }
+            _ => None,
+        };
         Self {
             targets: plan.targets.clone(),
             rule: plan.rule.clone(),
-            stream: stream::open(seed, plan.key),
+            stream,
             turn: 0,
+            ahead,
         }
+    }
+
+    /// Return the case that will be drawn next, if it is known.
+    #[inline]
+    pub const fn ahead(&self) -> Option<u32> {
+        self.ahead
     }
 
     /// Draw a case by probability; None where the choice follows another rule.
     #[inline]
     pub fn draw(&mut self) -> Option<u32> {
         match &self.rule {
-            Rule::Probability(table) => Some(self.targets[table.draw(&mut self.stream) as usize]),
+            Rule::Probability(table) => {
+                let drawn = self.targets[table.draw(&mut self.stream) as usize];
+                match &mut self.ahead {
+                    None => Some(drawn),
+                    Some(ahead) => Some(std::mem::replace(ahead, drawn)),
+                }
+            }
             _ => None,
         }
     }

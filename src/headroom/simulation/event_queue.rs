@@ -1,7 +1,7 @@
 //! The pending events, smallest time first; equal times leave in the order in which they entered.
 //!
-//! An implicit 4-ary heap of 16-byte entries, four of which fill a cache line. `take` leaves a
-//! hole at the top that the next `schedule` fills with one sift: in a queueing network nearly
+//! An implicit 4-ary heap of 16-byte entries; the four children of a node fill a cache line. `take`
+//! leaves a hole at the top that the next `schedule` fills with one sift: in a queueing network nearly
 //! every event schedules another one, and the fused "hold" costs half of pop and push.
 //!
 //! Invariant: an event is never scheduled before the time of the last one taken.
@@ -26,19 +26,44 @@ const COMPACT_FROM: usize = 64;
 /// Time (64 bits), sequence number (40 bits) and job (24 bits), most significant first.
 type Entry = u128;
 
+/// What stands where no event does: later than every event.
+const NOTHING: Entry = Entry::MAX;
+
+/// The children of one node, [`NOTHING`] behind the last.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Children([Entry; ARITY]);
+
 /// The pending set: at each time, which job goes on.
-#[derive(Debug, Default)]
+///
+/// The top is node 0, and the children of node n are nodes 4n + 1 to 4n + 4, in `below[n]`.
+#[derive(Debug)]
 pub struct EventQueue {
-    heap: Vec<Entry>,
+    top: Entry,
+    below: Vec<Children>,
+    node_count: usize,
     has_hole: bool,
     scheduled_count: u64,
     stale_count: usize,
 }
 
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            top: NOTHING,
+            below: Vec::new(),
+            node_count: 0,
+            has_hole: false,
+            scheduled_count: 0,
+            stale_count: 0,
+        }
+    }
+}
+
 impl EventQueue {
     /// Return the number of pending events.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.has_hole)
+        self.node_count - usize::from(self.has_hole)
     }
 
     /// Return whether no event is pending.
@@ -65,8 +90,7 @@ impl EventQueue {
             self.has_hole = false;
             self.sift_down(entry);
         } else {
-            self.heap.push(entry);
-            self.sift_up(entry);
+            self.append(entry);
         }
         self.scheduled_count - 1
     }
@@ -79,9 +103,26 @@ impl EventQueue {
         if self.has_hole {
             self.fill_hole();
         }
-        let entry = *self.heap.first()?;
+        if self.node_count == 0 {
+            return None;
+        }
         self.has_hole = true;
-        Some(unpack(entry))
+        Some(unpack(self.top))
+    }
+
+    /// Iterate over jobs that go on soon after the one taken, in no order.
+    #[inline]
+    pub fn soon(&self) -> impl Iterator<Item = u32> {
+        let first = self.below.first().map_or(&[][..], |children| &children.0);
+        let events = first.iter().filter(|&&entry| entry != NOTHING);
+        events.map(|&entry| unpack(entry).2)
+    }
+
+    /// Return the job that goes on after the one taken, unless another event is scheduled before.
+    #[inline]
+    pub fn next(&self) -> Option<u32> {
+        let (_, entry) = smallest_of(self.below.first()?);
+        (entry != NOTHING).then(|| unpack(entry).2)
     }
 
     /// One event more is not waited for any longer.
@@ -97,7 +138,7 @@ impl EventQueue {
     /// Return whether most events are cancelled ones, so that [`Self::compact`] pays.
     #[inline]
     pub fn is_mostly_stale(&self) -> bool {
-        self.stale_count > COMPACT_FROM && self.stale_count > self.heap.len() / 2
+        self.stale_count > COMPACT_FROM && self.stale_count > self.node_count / 2
     }
 
     /// Drop the events for which `is_live` (number, job) says no.
@@ -107,85 +148,92 @@ impl EventQueue {
         if self.has_hole {
             self.fill_hole();
         }
-        self.heap.retain(|&entry| {
-            let (_, number, job) = unpack(entry);
-            is_live(number, job)
-        });
-        self.heap.sort_unstable();
+        let below = std::mem::take(&mut self.below);
+        let entries = std::iter::once(self.top).chain(below.into_iter().flat_map(|four| four.0));
+        let mut live: Vec<Entry> = entries
+            .filter(|&entry| {
+                let (_, number, job) = unpack(entry);
+                entry != NOTHING && is_live(number, job)
+            })
+            .collect();
+        live.sort_unstable();
+        self.top = NOTHING;
+        self.node_count = 0;
+        for entry in live {
+            self.append(entry);
+        }
         self.stale_count = 0;
     }
 
     /// Close the hole at the top with the last entry.
     fn fill_hole(&mut self) {
         self.has_hole = false;
-        match self.heap.pop() {
-            Some(last) if !self.heap.is_empty() => self.sift_down(last),
-            _ => {}
+        self.node_count -= 1;
+        if self.node_count == 0 {
+            self.top = NOTHING;
+        } else {
+            let last = std::mem::replace(self.node(self.node_count), NOTHING);
+            self.sift_down(last);
         }
+    }
+
+    /// Return the place of the node `at`.
+    #[inline]
+    fn node(&mut self, at: usize) -> &mut Entry {
+        match at.checked_sub(1) {
+            None => &mut self.top,
+            Some(below) => &mut self.below[below / ARITY].0[below % ARITY],
+        }
+    }
+
+    /// Add a last node and put `entry` where it belongs.
+    #[inline]
+    fn append(&mut self, entry: Entry) {
+        let at = self.node_count;
+        self.node_count += 1;
+        if at > self.below.len() * ARITY {
+            self.below.push(Children([NOTHING; ARITY]));
+        }
+        self.sift_up(at, entry);
     }
 
     /// Put `entry` where it belongs, starting at the top, whose old entry is gone.
     #[inline]
     fn sift_down(&mut self, entry: Entry) {
-        let heap = self.heap.as_mut_slice();
         let mut at = 0;
-        loop {
-            let first = ARITY * at + 1;
-            let (child, smallest) = if let Some(&[a, b, c, d]) = heap
-                .get(first..first + ARITY)
-                .and_then(|four| four.first_chunk())
-            {
-                smallest_of_four(first, [a, b, c, d])
-            } else if let Some(found) = smallest_of_few(heap, first) {
-                found
-            } else {
-                break;
-            };
+        while let Some(children) = self.below.get(at) {
+            let (place, smallest) = smallest_of(children);
             if entry <= smallest {
                 break;
             }
-            heap[at] = smallest;
-            at = child;
+            *self.node(at) = smallest;
+            at = ARITY * at + 1 + place;
         }
-        heap[at] = entry;
+        *self.node(at) = entry;
     }
 
-    /// Put `entry`, which stands in the last place, where it belongs.
+    /// Put `entry` where it belongs, starting at the last node `at`.
     #[inline]
-    fn sift_up(&mut self, entry: Entry) {
-        let mut at = self.heap.len() - 1;
+    fn sift_up(&mut self, mut at: usize, entry: Entry) {
         while at > 0 {
             let parent = (at - 1) / ARITY;
-            if self.heap[parent] <= entry {
+            let above = *self.node(parent);
+            if above <= entry {
                 break;
             }
-            self.heap[at] = self.heap[parent];
+            *self.node(at) = above;
             at = parent;
         }
-        self.heap[at] = entry;
+        *self.node(at) = entry;
     }
 }
 
-/// Return place and value of the smallest of four neighbours, the first of which stands at `first`.
+/// Return place and value of the smallest of `children`.
 #[inline]
-fn smallest_of_four(first: usize, [a, b, c, d]: [Entry; ARITY]) -> (usize, Entry) {
-    let left = if b < a { (first + 1, b) } else { (first, a) };
-    let right = if d < c {
-        (first + 3, d)
-    } else {
-        (first + 2, c)
-    };
+fn smallest_of(&Children([a, b, c, d]): &Children) -> (usize, Entry) {
+    let left = if b < a { (1, b) } else { (0, a) };
+    let right = if d < c { (3, d) } else { (2, c) };
     if right.1 < left.1 { right } else { left }
-}
-
-/// Return place and value of the smallest entry from `first` on, where fewer than four are left.
-#[inline]
-fn smallest_of_few(heap: &[Entry], first: usize) -> Option<(usize, Entry)> {
-    let rest = heap.get(first..)?;
-    rest.iter()
-        .enumerate()
-        .map(|(offset, &entry)| (first + offset, entry))
-        .min_by_key(|pair| pair.1)
 }
 
 /// Split an entry into its time, its number and its job.

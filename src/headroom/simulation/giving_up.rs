@@ -283,7 +283,9 @@ impl Engine<'_> {
         let own = &mut stations[station as usize];
         own.advance(*now);
         own.present -= 1;
-        own.visits(jobs[job].class).abandon(*now, jobs[job].entered);
+        let (class, entered) = (jobs[job].class, jobs[job].entered);
+        own.visits(class).leave(entered);
+        own.rarer(class).abandon(*now, entered);
         self.changed.push(station);
     }
 

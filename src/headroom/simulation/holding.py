@@ -51,6 +51,8 @@ def moments(body: Body) -> list[Moment]:
 
 def holds(model: "Model") -> dict[str, tuple[str, ...]]:
     """Return for each pool the stations that jobs may use while they hold its tokens."""
+    if not model.pools:
+        return {}
     reached = _reached_while_held(parse_model(model), Use)
     return {
         pool: tuple(station for station in model.stations if station in stations)
@@ -60,6 +62,8 @@ def holds(model: "Model") -> dict[str, tuple[str, ...]]:
 
 def nested(model: "Model") -> dict[str, tuple[str, ...]]:
     """Return for each pool the other pools that jobs may acquire while they hold its tokens."""
+    if not model.pools:
+        return {}
     reached = _reached_while_held(parse_model(model), Acquire)
     return {
         pool: tuple(other for other in model.pools if other in inner and other != pool)

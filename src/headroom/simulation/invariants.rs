@@ -66,9 +66,8 @@ fn check_stations(state: &State, plan: &Plan) {
     }
     for (index, station) in plan.stations.iter().enumerate() {
         let name = &station.name;
-        let cells = state.stations[index].all_visits();
+        let cells = state.stations[index].all_visits_at(state.now);
         for ((cell, here), line) in cells.zip(present.of(index)).zip(waiting.of(index)) {
-            let cell = cell.totals_at(state.now);
             let counted = (cell.present, cell.age);
             assert_eq!(
                 counted,

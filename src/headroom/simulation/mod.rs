@@ -11,6 +11,7 @@ pub mod alias;
 mod amounts;
 pub mod arrivals;
 mod blocks;
+mod cache;
 pub mod choice;
 pub mod classes;
 pub mod compile;

@@ -196,8 +196,9 @@ pub struct SourcePlan {
     pub key: u64,
 }
 
-/// A source of randomness in a run.
+/// A source of randomness in a run, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Source {
     sampler: Sampler,
     stream: Stream,
@@ -255,6 +256,8 @@ pub struct AttemptPlan {
 pub struct Site {
     /// Program to which the position belongs; None in the frame around a class.
     pub program: Option<u32>,
+    /// Index of the step in that program.
+    pub step: u32,
     /// Stack slots in use since the program or arm was entered.
     pub slots: u32,
     /// Tokens held since then: pairs of pool and tokens, sorted by pool.

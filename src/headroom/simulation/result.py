@@ -33,12 +33,13 @@ class Table:
         (server-seconds at work), ``jobs_s`` (job-seconds in the station), ``queue_s`` (job-seconds
         waiting), ``abandon_count`` and ``abandon_s_sum`` (visits given up before their end, and
         their times), ``blocked_s`` (server-seconds held by jobs that wait for a place further on),
-        ``down_s`` (server-seconds broken), ``reject_count`` (arrivals that found no place and
-        failed). Pools: ``grant_count``, ``wait_s_sum``, ``held_s`` (token-seconds), ``queue_s``,
-        ``abandon_count``. Classes: ``arrival_count``, ``completion_count``, ``response_s_sum``,
-        ``jobs_s``, ``lost_count`` and ``lost_s_sum`` (jobs that failed outside of any attempt),
-        ``failed_try_count``, and the time spent in delays (``delay_s``), waiting for arms or
-        replies (``join_s``) and outside of full stations (``outside_s``).
+        ``down_s`` (server-seconds broken), ``reject_count`` (jobs that found no place and failed;
+        they are not in ``arrival_count``). Pools: ``grant_count``, ``wait_s_sum``, ``held_s``
+        (token-seconds), ``queue_s``, ``abandon_count``. Classes: ``arrival_count``,
+        ``completion_count``, ``response_s_sum``, ``jobs_s``, ``lost_count`` and ``lost_s_sum``
+        (jobs that failed outside of any attempt), ``failed_try_count``, and the time spent in
+        delays (``delay_s``), waiting for arms or replies (``join_s``) and outside of full stations
+        (``outside_s``).
         The columns ``age_s`` and ``queue_age_s`` are not cumulative but the state at the snapshot:
         how long the jobs present, or waiting, have been so far, all together. At every snapshot
         ``jobs_s`` is ``response_s_sum`` plus ``abandon_s_sum`` (of classes: ``lost_s_sum``) plus

@@ -8,8 +8,8 @@ use super::program::Plan;
 use super::recorder::Recorder;
 use super::snapshots::{Row, Samples, Snapshots};
 use super::stations::Station;
-use super::tally::{Requests, Visits};
-use super::time::{SimTime, TimeUnit};
+use super::tally::{Requests, VisitTotals};
+use super::time::{SimTime, TimeUnit, nearest};
 
 /// How an accumulator is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,13 @@ const REQUEST_COLUMNS: Columns = &[
 /// Return all accumulators as they stand: stations, pools, classes, and, where there are several
 /// classes, the share of each in each station and pool.
 pub fn row(state: &State) -> Row {
-    let mut row = Row::new();
+    let mut row = Row::default();
+    fill(&mut row, state);
+    row
+}
+
+/// Put all accumulators as they stand into the empty `row`.
+pub fn fill(row: &mut Row, state: &State) {
     for station in &state.stations {
         row.extend(station_cells(state, station));
     }
@@ -104,12 +110,12 @@ pub fn row(state: &State) -> Row {
         row.extend(class_cells(state, class));
     }
     if state.classes.len() > 1 {
-        let visits = state.stations.iter().flat_map(Station::all_visits);
-        row.extend(visits.flat_map(|cell| visit_cells(cell, state.now)));
+        let stations = state.stations.iter();
+        let visits = stations.flat_map(|station| station.all_visits_at(state.now));
+        visits.for_each(|totals| row.extend(visit_cells(&totals)));
         let requests = state.requests.cells().iter();
-        row.extend(requests.flat_map(|cell| request_cells(cell, state.now)));
+        requests.for_each(|cell| row.extend(request_cells(cell, state.now)));
     }
-    row
 }
 
 fn station_cells(state: &State, station: &Station) -> [u128; STATION_COLUMNS.len()] {
@@ -150,8 +156,7 @@ fn class_cells(state: &State, class: &ClassState) -> [u128; CLASS_COLUMNS.len()]
     ]
 }
 
-fn visit_cells(cell: &Visits, now: SimTime) -> [u128; VISIT_COLUMNS.len()] {
-    let cell = cell.totals_at(now);
+fn visit_cells(cell: &VisitTotals) -> [u128; VISIT_COLUMNS.len()] {
     [
         u128::from(cell.arrival_count),
         u128::from(cell.completion_count),
@@ -404,28 +409,29 @@ impl Tables<'_> {
         let (names, capacity): (Vec<String>, Vec<f64>) = capacities.unzip();
         let cells = self.first..self.first + names.len() * columns.len();
         self.first = cells.end;
-        let column = |index: usize, measure: Measure| -> Vec<f64> {
-            let rows = self.taken.iter().map(|snapshot| &snapshot.1[cells.clone()]);
-            rows.flat_map(|row| row.iter().skip(index).step_by(columns.len()))
-                .map(|&value| self.report(value, measure))
-                .collect()
-        };
-        let columns = columns
+        let mut reported: Vec<(&'static str, Vec<f64>)> = columns
             .iter()
-            .enumerate()
-            .map(|(index, &(name, measure))| (name, column(index, measure)))
+            .map(|column| (column.0, Vec::with_capacity(self.taken.len() * names.len())))
             .collect();
+        for (_, row) in self.taken {
+            let mut values = row.cells(cells.clone());
+            for _ in &names {
+                for ((to, column), value) in reported.iter_mut().zip(columns).zip(&mut values) {
+                    to.1.push(self.report(value, column.1));
+                }
+            }
+        }
         Table {
             names,
             capacity,
-            columns,
+            columns: reported,
             maxima,
         }
     }
 
     fn report(&self, value: u128, measure: Measure) -> f64 {
         match measure {
-            Measure::Count => value as f64,
+            Measure::Count => nearest(value),
             Measure::Time => self.unit.seconds(value),
         }
     }

@@ -125,8 +125,9 @@ def run_model(
             sampling=sampling,
         )
     except _core.KernelError as error:
-        message, cure = error.args
-        raise SimulationError(f"model {model.name!r}: {message}", cure=cure) from error
+        message, cure, place = error.args
+        where = _line(model, place)
+        raise SimulationError(f"{where}model {model.name!r}: {message}", cure=cure) from error
     processor_s = clocks.thread_time() - before_s
     return from_kernel(
         raw,
@@ -136,6 +137,14 @@ def run_model(
         blockers=model.blockers(),
         unawaited=model.unawaited(),
     )
+
+
+def _line(model: Model, place: tuple[str, int] | None) -> str:
+    """Return the line of Python that wrote a step, given as program and index, as a beginning."""
+    if place is None or place[0] not in model.programs:
+        return ""
+    program, step = place
+    return f"{model.programs[program].steps[step].location}: "
 
 
 def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:

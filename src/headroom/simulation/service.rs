@@ -444,8 +444,8 @@ impl Engine<'_> {
             ..
         } = &mut self.state;
         let held = now.since(jobs[job].since);
-        let visits = stations[station as usize].visits(jobs[job].class);
-        visits.blocked_sum += u128::from(held);
+        let rarer = stations[station as usize].rarer(jobs[job].class);
+        rarer.blocked_sum += u128::from(held);
     }
 
     /// Let `job`, which was blocked, leave the server that it held, if any.

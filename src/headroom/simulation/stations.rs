@@ -9,18 +9,22 @@
 
 use std::collections::BTreeMap;
 
+use super::cache;
 use super::jobs::{Fifo, Jobs, Phase};
 use super::line::Line;
 use super::occupancy::{EXACT, Times, bin_of};
 use super::program::{Order, StationPlan};
 use super::sharing::Sharing;
 use super::stream;
-use super::tally::{VisitTotals, Visits};
+use super::tally::{RarerVisits, VisitTotals, Visits};
 use super::time::SimTime;
 
-/// Servers with one line; the first two cache lines are all that a plain visit touches.
+/// Numbers of jobs present whose times lie in the station itself.
+const NEAR: usize = 8;
+
+/// Servers with one line, in three cache lines: all that a plain visit touches.
 #[derive(Clone, Debug)]
-#[repr(C, align(128))]
+#[repr(C, align(64))]
 pub struct Station {
     /// Number of servers.
     pub servers: u32,
@@ -30,17 +34,26 @@ pub struct Station {
     pub present: u32,
     /// Largest number of jobs that waited at the same time.
     pub queue_len_max: u32,
+    /// Largest number of jobs present at the same time.
+    pub jobs_max: u32,
     /// Jobs that wait for a server.
     pub line: Line,
     changed: SimTime,
-    /// Time (ticks) for each number of jobs present, in the current segment.
-    occupancy: Box<[u64]>,
     /// What makes the station other than plain.
     pub special: Option<Box<Special>>,
+    rest: Box<Rest>,
     first_class: Visits,
+    /// Time (ticks) for each number of jobs present below [`NEAR`], in the current segment.
+    near: [u64; NEAR],
+}
+
+/// What most plain visits do not touch.
+#[derive(Clone, Debug)]
+struct Rest {
+    /// Time (ticks) by bin of the numbers of jobs present from [`NEAR`] on.
+    far: Vec<u64>,
     other_classes: Box<[Visits]>,
-    /// Largest number of jobs present at the same time.
-    pub jobs_max: u32,
+    rarer: Box<[RarerVisits]>,
     totals: StationTotals,
 }
 
@@ -57,6 +70,30 @@ pub struct StationTotals {
     pub blocked_area: u128,
     /// Integral of the number of servers that are broken.
     pub down_area: u128,
+}
+
+/// The numbers of which [`StationTotals`] has the integrals.
+#[derive(Clone, Copy)]
+struct Counts {
+    busy: u32,
+    present: u32,
+    waiting: u32,
+    held: u32,
+    down: u32,
+}
+
+impl StationTotals {
+    /// Let `counts` last for `ticks`.
+    #[inline]
+    fn add(&mut self, counts: Counts, ticks: u64) {
+        self.busy_area += area(counts.busy, ticks);
+        self.jobs_area += area(counts.present, ticks);
+        self.queue_area += area(counts.waiting, ticks);
+        self.blocked_area += area(counts.held, ticks);
+        if counts.down > 0 {
+            self.down_area += area(counts.down, ticks);
+        }
+    }
 }
 
 /// What a station that is not plain has besides.
@@ -110,14 +147,26 @@ impl Station {
             present: 0,
             line,
             changed: SimTime::ZERO,
-            totals: StationTotals::default(),
-            occupancy: Box::new([0]),
             queue_len_max: 0,
-            first_class: Visits::default(),
-            other_classes: vec![Visits::default(); class_count - 1].into(),
             jobs_max: 0,
             special: plan.is_special().then(|| Box::new(Special::new(plan))),
+            rest: Box::new(Rest {
+                far: Vec::new(),
+                other_classes: vec![Visits::default(); class_count - 1].into(),
+                rarer: vec![RarerVisits::default(); class_count].into(),
+                totals: StationTotals::default(),
+            }),
+            first_class: Visits::default(),
+            near: [0; NEAR],
         }
+    }
+
+    /// Let the cache fetch what a plain visit touches.
+    #[inline]
+    pub fn fetch(&self) {
+        cache::fetch(self);
+        cache::fetch(&self.first_class);
+        cache::fetch(&self.near);
     }
 
     /// Return the visits of `class`.
@@ -125,20 +174,27 @@ impl Station {
     pub fn visits(&mut self, class: u32) -> &mut Visits {
         match class {
             0 => &mut self.first_class,
-            _ => &mut self.other_classes[class as usize - 1],
+            _ => &mut self.rest.other_classes[class as usize - 1],
         }
     }
 
-    /// Iterate over the visits of all classes, in order.
-    pub fn all_visits(&self) -> impl Iterator<Item = &Visits> {
-        std::iter::once(&self.first_class).chain(&self.other_classes)
+    /// Return what is rarer about the visits of `class`.
+    pub fn rarer(&mut self, class: u32) -> &mut RarerVisits {
+        &mut self.rest.rarer[class as usize]
+    }
+
+    /// Iterate over what is known at `now` of the visits of each class, in order.
+    pub fn all_visits_at(&self, now: SimTime) -> impl Iterator<Item = VisitTotals> {
+        std::iter::once(&self.first_class)
+            .chain(&self.rest.other_classes)
+            .zip(&self.rest.rarer)
+            .map(move |(visits, rarer)| visits.totals_at(rarer, now))
     }
 
     /// Return what is known at `now` of the visits of all classes together.
     pub fn visits_at(&self, now: SimTime) -> VisitTotals {
-        self.all_visits().fold(VisitTotals::default(), |sum, one| {
-            sum.plus(&one.totals_at(now))
-        })
+        self.all_visits_at(now)
+            .fold(VisitTotals::default(), |sum, one| sum.plus(&one))
     }
 
     /// Let `job` arrive at a plain station; return whether its service begins at once.
@@ -162,7 +218,7 @@ impl Station {
         self.present += 1;
         self.visits(jobs[job].class).enter(now);
         jobs[job].entered = now;
-        if self.present as usize >= self.occupancy.len() {
+        if self.present > self.jobs_max {
             self.grow();
         }
     }
@@ -230,9 +286,9 @@ impl Station {
 
     /// Return the totals as they stand at `now`.
     pub fn totals_at(&self, now: SimTime) -> StationTotals {
-        let mut totals = self.totals;
+        let mut totals = self.rest.totals;
         self.settle(&mut totals);
-        self.add_areas(&mut totals, now.since(self.changed));
+        totals.add(self.counts(), now.since(self.changed));
         totals
     }
 
@@ -245,27 +301,35 @@ impl Station {
         let ticks = now.since(self.changed);
         self.changed = now;
         if self.present < EXACT && self.special.is_none() {
-            self.occupancy[self.present as usize] += ticks;
+            *self.bin(self.present as usize) += ticks;
         } else {
             self.advance_rarer(ticks);
         }
     }
 
     fn advance_rarer(&mut self, ticks: u64) {
-        self.occupancy[bin_of(self.present)] += ticks;
-        let mut totals = self.totals;
-        self.add_areas(&mut totals, ticks);
-        self.totals = totals;
+        *self.bin(bin_of(self.present)) += ticks;
+        let counts = self.counts();
+        self.rest.totals.add(counts, ticks);
     }
 
-    /// Add to `totals` what the present numbers give in `ticks`.
-    fn add_areas(&self, totals: &mut StationTotals, ticks: u64) {
-        totals.busy_area += area(self.busy, ticks);
-        totals.jobs_area += area(self.present, ticks);
-        totals.queue_area += area(self.line.len(), ticks);
-        if let Some(special) = &self.special {
-            totals.blocked_area += area(special.held, ticks);
-            totals.down_area += area(special.down, ticks);
+    #[inline]
+    fn bin(&mut self, index: usize) -> &mut u64 {
+        match self.near.get_mut(index) {
+            Some(bin) => bin,
+            None => &mut self.rest.far[index - NEAR],
+        }
+    }
+
+    #[inline]
+    fn counts(&self) -> Counts {
+        let (held, down) = self.special.as_ref().map_or((0, 0), |s| (s.held, s.down));
+        Counts {
+            busy: self.busy,
+            present: self.present,
+            waiting: self.line.len(),
+            held,
+            down,
         }
     }
 
@@ -274,35 +338,35 @@ impl Station {
         if self.special.is_some() {
             return;
         }
-        for (present, &ticks) in (0..EXACT).zip(&self.occupancy) {
-            let busy = present.min(self.servers);
-            totals.busy_area += area(busy, ticks);
-            totals.jobs_area += area(present, ticks);
-            totals.queue_area += area(present - busy, ticks);
+        let (mut busy_area, mut jobs_area) = (0, 0);
+        for (present, &ticks) in (0..EXACT).zip(self.near.iter().chain(&self.rest.far)) {
+            busy_area += area(present.min(self.servers), ticks);
+            jobs_area += area(present, ticks);
         }
+        totals.busy_area += busy_area;
+        totals.jobs_area += jobs_area;
+        totals.queue_area += jobs_area - busy_area;
     }
 
     /// Return the time for each number of jobs present in the segment that ends at `now`.
     pub fn take_occupancy(&mut self, now: SimTime) -> Times {
         self.advance(now);
-        let mut totals = self.totals;
+        let mut totals = self.rest.totals;
         self.settle(&mut totals);
-        self.totals = totals;
-        let empty = vec![0; self.occupancy.len()].into();
-        std::mem::replace(&mut self.occupancy, empty).into()
+        self.rest.totals = totals;
+        let times = [self.near.as_slice(), &self.rest.far].concat();
+        self.near.fill(0);
+        self.rest.far.fill(0);
+        times
     }
 
-    /// More jobs are present than ever, or so many that they share bins.
-    ///
-    /// While each number has its own bin, the bins in use tell the largest number.
+    /// More jobs are present than ever.
     #[cold]
     fn grow(&mut self) {
-        self.jobs_max = self.jobs_max.max(self.present);
-        let bin_count = bin_of(self.present) + 1;
-        if self.occupancy.len() < bin_count {
-            let mut grown = std::mem::take(&mut self.occupancy).into_vec();
-            grown.resize(bin_count, 0);
-            self.occupancy = grown.into();
+        self.jobs_max = self.present;
+        let far_count = (bin_of(self.present) + 1).saturating_sub(NEAR);
+        if self.rest.far.len() < far_count {
+            self.rest.far.resize(far_count, 0);
         }
     }
 }

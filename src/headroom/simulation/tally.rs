@@ -45,7 +45,7 @@ impl Sums {
     }
 }
 
-/// Visits of one class to one station; the first cache line is all that a plain visit touches.
+/// Visits of one class to one station, in one cache line: all that a plain visit touches.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Visits {
@@ -53,6 +53,11 @@ pub struct Visits {
     present: u32,
     waiting: u32,
     sums: Sums,
+}
+
+/// What is rarer about the visits of one class to one station.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RarerVisits {
     abandon_count: u64,
     abandon_sum: u128,
     /// Times (ticks) that jobs held a server after their service, or before it, being blocked.
@@ -117,34 +122,37 @@ impl Visits {
         self.leave(entered);
     }
 
-    /// A job that entered at `entered` leaves, not served to the end.
-    pub fn abandon(&mut self, now: SimTime, entered: SimTime) {
-        self.abandon_count += 1;
-        self.abandon_sum += u128::from(now.since(entered));
-        self.leave(entered);
-    }
-
+    /// A job that entered at `entered` leaves.
     #[inline]
-    fn leave(&mut self, entered: SimTime) {
+    pub fn leave(&mut self, entered: SimTime) {
         self.present -= 1;
         self.sums.subtract(Sum::Entered, entered.ticks());
     }
 
-    /// Return what is known at `now`.
-    pub fn totals_at(&self, now: SimTime) -> VisitTotals {
+    /// Return what is known at `now`, with what is `rarer`.
+    #[inline]
+    pub fn totals_at(&self, rarer: &RarerVisits, now: SimTime) -> VisitTotals {
         VisitTotals {
             arrival_count: self.arrival_count,
-            completion_count: self.arrival_count - self.abandon_count - u64::from(self.present),
-            abandon_count: self.abandon_count,
+            completion_count: self.arrival_count - rarer.abandon_count - u64::from(self.present),
+            abandon_count: rarer.abandon_count,
             wait_sum: self.sums.of(Sum::Wait),
             response_sum: self.sums.of(Sum::Response),
-            abandon_sum: self.abandon_sum,
-            blocked_sum: self.blocked_sum,
+            abandon_sum: rarer.abandon_sum,
+            blocked_sum: rarer.blocked_sum,
             present: self.present,
             waiting: self.waiting,
             age: age(self.present, self.sums.of(Sum::Entered), now),
             queue_age: age(self.waiting, self.sums.of(Sum::Since), now),
         }
+    }
+}
+
+impl RarerVisits {
+    /// A job that entered at `entered` leaves, not served to the end.
+    pub fn abandon(&mut self, now: SimTime, entered: SimTime) {
+        self.abandon_count += 1;
+        self.abandon_sum += u128::from(now.since(entered));
     }
 }
 

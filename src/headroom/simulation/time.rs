@@ -101,8 +101,14 @@ impl TimeUnit {
             Self::Minute => (60.0, 1e9),
             Self::Hour => (3600.0, 1e9),
         };
-        ticks as f64 * factor / ticks_per_factor
+        nearest(ticks) * factor / ticks_per_factor
     }
+}
+
+/// Return `value` as a float; most values fit in 64 bits, which convert in a fraction of the time.
+#[inline]
+pub fn nearest(value: u128) -> f64 {
+    u64::try_from(value).map_or_else(|_| value as f64, |small| small as f64)
 }
 
 /// Return `ticks` as whole ticks, rounded half up; a value beyond the range saturates.

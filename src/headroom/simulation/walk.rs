@@ -22,8 +22,14 @@ impl Engine<'_> {
                     return self.enter_plain(job, station, amount);
                 }
                 Instruction::Choose { choice } => {
-                    at = match self.choices[choice as usize].draw() {
-                        Some(target) => target,
+                    let chosen = &mut self.choices[choice as usize];
+                    at = match chosen.draw() {
+                        Some(target) => {
+                            if let Some(ahead) = chosen.ahead() {
+                                self.fetch(ahead);
+                            }
+                            target
+                        }
                         None => self.choose(job, choice),
                     };
                 }
