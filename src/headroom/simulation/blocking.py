@@ -8,8 +8,8 @@ import heapq
 import math
 from typing import TYPE_CHECKING
 
-from headroom.simulation.deadlocks import ALLOWED, may_multiply
 from headroom.simulation.classes import shared_populations
+from headroom.simulation.deadlocks import ALLOWED, may_multiply
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import Parsed, parse_model
 from headroom.simulation.routes import direct_routes

@@ -163,6 +163,21 @@ def _member_data(one: JobClass) -> dict[str, object]:
     return data | ({"priority": one.priority} if one.priority else {})
 
 
+def check_members(name: str, members: object) -> None:
+    """Refuse `members` that are no classes of a mix, each with a pair of program and weight."""
+    if not isinstance(members, Mapping) or not members:
+        raise refused(
+            f"mix {name!r} has the classes {members!r}",
+            cure="give a dictionary of one or more: class -> (program, weight)",
+        )
+    for member, pair in members.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004 - program and weight
+            raise refused(
+                f"class {member!r} of mix {name!r} is {pair!r}",
+                cure="give a pair: (program, weight)",
+            )
+
+
 def mixed(
     name: str,
     members: Mapping[str, tuple[str, int]],
@@ -177,14 +192,13 @@ def mixed(
     check_count(f"mix {name!r}", "jobs (population)", population)
     choose(f"mix {name!r}", "start", start, get_args(Start))
     choose(f"mix {name!r}", "draw", draw, get_args(Draw))
-    if not members:
-        raise refused(f"mix {name!r} has no classes", cure="give one or more, each with a program")
     for member, (_, weight) in members.items():
         check_count(f"class {member!r} of mix {name!r}", "weight", weight)
         _check_priority(member, priorities.get(member, 0))
-    for unknown in set(priorities) - set(members):
+    unknown = [one for one in priorities if one not in members]
+    if unknown:
         raise refused(
-            f"mix {name!r} gives a priority to {unknown!r}, which is none of its classes",
+            f"mix {name!r} gives a priority to {unknown[0]!r}, which is none of its classes",
             cure=f"choose among {', '.join(map(repr, members))}",
         )
     if draw == "deck" and sum(weight for _, weight in members.values()) > LARGEST_DECK:

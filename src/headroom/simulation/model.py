@@ -359,7 +359,7 @@ class Model:
     def closed_mix(
         self,
         name: str,
-        classes_: Mapping[str, tuple[Program, int]],
+        members: Mapping[str, tuple[Program, int]],
         *,
         population: int,
         think: Distribution | float | None = None,
@@ -376,7 +376,7 @@ class Model:
         ----------
         name
             Name of the mix.
-        classes_
+        members
             Name of each class -> the program that it walks, and its weight: a whole number (>= 1)
             that says how often it is drawn, compared with the others.
         population
@@ -400,27 +400,26 @@ class Model:
         >>> look, buy = model.program("look"), model.program("buy")
         >>> look.use(cpu, exponential(1))
         >>> buy.use(cpu, exponential(5))
-        >>> model.closed_mix("users", {"look": (look, 9), "buy": (buy, 1)}, population=4, draw="deck")
+        >>> members = {"look": (look, 9), "buy": (buy, 1)}
+        >>> model.closed_mix("users", members, population=4, draw="deck")
         >>> result = simulate(model, seed=1, completions=1000)
         >>> result.classes.names, result.classes.columns["completion_count"][-1].tolist()
         (('look', 'buy'), [900.0, 100.0])
         """
-        if name in self.mixes:
-            raise refused(f"a mix named {name!r} stands already", cure="give it another name")
-        for member, (program, _) in classes_.items():
+        full = self._name("mix", name, self.mixes)
+        classes.check_members(full, members)
+        for member, (program, _) in members.items():
             self._add_class(member, program)
-        full = self._prefix + name
-        mix, members = classes.mixed(
+        self.mixes[full], made = classes.mixed(
             full,
-            {self._prefix + one: (program.name, w) for one, (program, w) in classes_.items()},
+            {self._prefix + one: (program.name, w) for one, (program, w) in members.items()},
             population=population,
             think=think,
             start=start,
             draw=draw,
             priorities={self._prefix + one: value for one, value in (priorities or {}).items()},
         )
-        self.mixes[full] = mix
-        self.classes |= members
+        self.classes |= made
 
     def stop(self, *, completions: int | None = None, time: float | None = None) -> None:
         """End runs after `completions` (all classes together) or at `time`, whichever is first."""

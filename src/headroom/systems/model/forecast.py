@@ -37,6 +37,9 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
+    if model.mixes:
+        mix = next(iter(model.mixes.values()))
+        return Forecast(reasons=(f"{mix.location}: {_CHANGING.format(mix.name)}",))
     from headroom.solvers import solve  # noqa: PLC0415 - few commands need the solvers
 
     try:
