@@ -1,14 +1,16 @@
 """Random programs for property tests: written with the builder, and told again as an outline."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from headroom.simulation.blocks import Policy
 from headroom.simulation.distribution import exponential
 from headroom.simulation.model import Model
 from headroom.simulation.program import Program
+
+if TYPE_CHECKING:
+    from headroom.simulation.blocks import Policy
 
 Outline = list[Any]
 """What was written: the name of each step, and for each block its name with what is inside."""
@@ -119,7 +121,8 @@ def _write_branch(parts: Parts, kind: str, one: Outline, two: Outline) -> None:
                 write(parts, two)
         return
     is_queue = kind == "queue"
-    policy: Policy = {"queue": "shortest_queue", "number": "index"}.get(kind, "round_robin")
+    policies: dict[str, Policy] = {"queue": "shortest_queue", "number": "index"}
+    policy = policies.get(kind, "round_robin")
     by = model.jobs(model.stations["s0"]) % 2 if kind == "number" else None
     with program.branch(policy, by=by) as branch:
         for name, body in (("s0", one), ("s1", two)):

@@ -103,7 +103,9 @@ fn branch(
         };
         let choice = match kind {
             3 => json!({"kind": "hash", "by": [{"jobs": "s1"}, "now", {"apply": "add"}]}),
-            4 => json!({"kind": "index", "by": [{"jobs": "s1"}, {"number": 2}, {"apply": "modulo"}]}),
+            4 => {
+                json!({"kind": "index", "by": [{"jobs": "s1"}, {"number": 2}, {"apply": "modulo"}]})
+            }
             _ => json!({"kind": choice}),
         };
         let parts: Vec<Vec<Value>> = cases

@@ -401,3 +401,22 @@ def test_equal_choices_by_chance_and_by_number_are_equal_on_average() -> None:
     by_number = visits(numbered(floor(uniform(0, 3))), completions=9000)
     off = [abs(count - 3000) / math.sqrt(9000 * 2 / 9) for count in by_number]
     assert max(off) < 4
+
+
+def test_a_job_that_keeps_its_old_server_is_still_of_its_old_class_there() -> None:
+    """Who is drawn to a full station without thinking blocks the one where the last walk ended."""
+    model = Model("blocked", time_unit="s", may_deadlock=True)
+    narrow, wide = model.station("narrow", buffer=0), model.station("wide")
+    stay, pass_by = model.program("stay"), model.program("pass by")
+    stay.use(narrow, constant(10))
+    pass_by.use(wide, constant(1))
+    members = {"stay": (stay, 1), "pass": (pass_by, 1)}
+    model.closed_mix("users", members, population=3)
+    visits = simulate(model, seed=1, completions=1000).visits
+    rows = {name: place for place, name in enumerate(visits.names)}
+    last = {name: values[-1] for name, values in visits.columns.items()}
+    kept, none = rows["wide.class.pass"], rows["wide.class.stay"]
+    assert last["blocked_s_sum"][kept] > 1000
+    assert last["arrival_count"][none] == last["blocked_s_sum"][none] == 0
+    spent = last["response_s_sum"][kept] - last["wait_s_sum"][kept] - last["blocked_s_sum"][kept]
+    assert spent == pytest.approx(last["completion_count"][kept], rel=1e-9)

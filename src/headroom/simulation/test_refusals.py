@@ -214,9 +214,9 @@ def number_by_chance(_model: Model, program: Program) -> None:
 
 
 def probability_by_number(model: Model, program: Program) -> None:
-    with program.branch("index", by=model.attributes["size"]) as branch:
-        with branch.case(0.5):  # wrong
-            program.delay(1)
+    size = model.attributes["size"]
+    with program.branch("index", by=size) as branch, branch.case(0.5):  # wrong
+        program.delay(1)
 
 
 def empty_mix(model: Model, _program: Program) -> None:

@@ -15,6 +15,8 @@ from headroom.simulation.capacity import overloaded_station
 if TYPE_CHECKING:
     from headroom.solvers import Bounds, Solution
 
+_CHANGING = "formulas know only jobs that keep their class; simulate the model"
+
 
 def forecast_of(model: Model) -> Forecast:
     """Return what formulas say of `model`.
@@ -37,9 +39,8 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
-    if model.mixes:
-        mix = next(iter(model.mixes.values()))
-        return Forecast(reasons=(f"{mix.location}: {_CHANGING.format(mix.name)}",))
+    for mix in model.mixes.values():
+        return Forecast(reasons=(f"{mix.location}: mix {mix.name!r}: {_CHANGING}",))
     from headroom.solvers import solve  # noqa: PLC0415 - few commands need the solvers
 
     try:

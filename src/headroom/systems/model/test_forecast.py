@@ -38,3 +38,15 @@ def test_a_recording_ends_and_its_queues_with_it() -> None:
     program.use(model.station("server"), exponential(5))
     model.open_class("jobs", program, interarrival=trace([0.0, 1.0, 2.0]))
     assert not forecast_of(model).overload
+
+
+def test_a_mix_gets_its_line_and_no_figures() -> None:
+    model = Model("mix", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server"), exponential(1))
+    model.closed_mix("users", {"one": (program, 1), "two": (program, 2)}, population=3)
+    found = forecast_of(model)
+    assert not found.values
+    (reason,) = found.reasons
+    assert "test_forecast.py:" in reason
+    assert "mix 'users'" in reason
