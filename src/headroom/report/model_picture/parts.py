@@ -5,7 +5,8 @@ from typing import Any
 
 from headroom.quantities import format_level
 from headroom.report.model_picture.graph import Node
-from headroom.report.model_picture.words import chance_words, (
+from headroom.report.model_picture.words import (
+    chance_words,
     discipline_words,
     law_words,
     listed,
