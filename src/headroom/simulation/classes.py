@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from headroom.simulation.amounts import as_law
-from headroom.simulation.arguments import check_count, choose
+from headroom.simulation.arguments import check_count, choose, is_whole
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.stations import Station
@@ -254,16 +254,15 @@ def closed(
     model_id: int,
 ) -> JobClass:
     """Return a closed class, after checking it."""
-    check_count(f"class {name!r}", "jobs (population)", population)
+    jobs = check_count(f"class {name!r}", "jobs (population)", population)
     choose(f"class {name!r}", "start", start, get_args(Start))
-    _check_priority(name, priority)
-    places = _places(name, placed or {}, population, model_id)
+    places = _places(name, placed or {}, jobs, model_id)
     return JobClass(
         name=name,
         program=program,
-        population=population,
+        population=jobs,
         law=None if think is None else as_law(think, f"the think time of class {name!r}"),
-        priority=priority,
+        priority=_priority(name, priority),
         start=start,
         placed=places,
         location=caller_location(),
@@ -280,9 +279,7 @@ def opened(
     initial: int,
 ) -> JobClass:
     """Return an open class, after checking it."""
-    _check_priority(name, priority)
-    if initial != 0:
-        check_count(f"class {name!r}", "jobs at time 0 (initial)", initial)
+    present = check_count(f"class {name!r}", "jobs at time 0 (initial)", initial, least=0)
     is_process = hasattr(interarrival, "mean_rate") and hasattr(interarrival, "to_data")
     law = None if is_process else _interarrival(name, interarrival)
     return JobClass(
@@ -290,9 +287,9 @@ def opened(
         program=program,
         law=law,
         process=cast("ArrivalProcess", interarrival) if is_process else None,
-        priority=priority,
+        priority=_priority(name, priority),
         batch=None if batch is None else _batch(name, batch),
-        initial=initial,
+        initial=present,
         location=caller_location(),
     )
 
@@ -317,29 +314,32 @@ def _batch(name: str, value: object) -> Distribution:
     return law
 
 
-def _check_priority(name: str, priority: object) -> None:
-    is_whole = isinstance(priority, int) and not isinstance(priority, bool)
-    if not is_whole or abs(priority) > PRIORITY_LIMIT:  # type: ignore[arg-type]  # it is an int
+def _priority(name: str, priority: object) -> int:
+    """Return a priority as an int."""
+    if not is_whole(priority) or abs(int(priority)) > PRIORITY_LIMIT:
         raise refused(
             f"class {name!r} has the priority {priority!r}",
             cure="give a whole number; the larger, the more urgent",
         )
+    return int(priority)
 
 
 def _places(
     name: str, placed: Mapping[Station, int], population: int, model_id: int
 ) -> tuple[tuple[str, int], ...]:
+    places: dict[str, int] = {}
     for station, jobs in placed.items():
         if not isinstance(station, Station) or station.model_id != model_id:
             raise refused(
                 f"class {name!r} places jobs at {station!r}, which is no station of this model",
                 cure="write placed={station: jobs} with what model.station() gave",
             )
-        check_count(f"class {name!r}", f"jobs placed at station {station.name!r}", jobs)
-    total = sum(placed.values())
+        word = f"jobs placed at station {station.name!r}"
+        places[station.name] = check_count(f"class {name!r}", word, jobs)
+    total = sum(places.values())
     if total > population:
         raise refused(
             f"class {name!r} places {total} jobs at stations, but has {population}",
             cure="place at most the population",
         )
-    return tuple((station.name, jobs) for station, jobs in placed.items())
+    return tuple(places.items())

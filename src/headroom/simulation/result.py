@@ -172,6 +172,9 @@ class SimulationResult:
         For each pool the other pools that jobs acquire while they hold its tokens.
     blockers
         For each station the stations with few places that may hold up its servers.
+    unawaited
+        The stations (``"station"``) and pools (``"pool"``) to which only work comes that no job
+        waits for: started programs, and what follows a reply.
     """
 
     snapshot_times_s: FloatArray
@@ -189,6 +192,7 @@ class SimulationResult:
     holds: Mapping[str, tuple[str, ...]]
     nested: Mapping[str, tuple[str, ...]]
     blockers: Mapping[str, tuple[str, ...]]
+    unawaited: Mapping[str, tuple[str, ...]]
 
 
 def from_kernel(
@@ -198,6 +202,7 @@ def from_kernel(
     holds: Mapping[str, tuple[str, ...]],
     nested: Mapping[str, tuple[str, ...]],
     blockers: Mapping[str, tuple[str, ...]],
+    unawaited: Mapping[str, tuple[str, ...]],
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
     snapshots = raw["snapshots"]
@@ -227,6 +232,7 @@ def from_kernel(
         holds=holds,
         nested=nested,
         blockers=blockers,
+        unawaited=unawaited,
     )
 
 

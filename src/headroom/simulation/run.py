@@ -4,9 +4,11 @@ import time as clocks
 from typing import Literal, TypeAlias, get_args
 
 from headroom import _core
+from headroom.simulation.arguments import is_number, is_whole
 from headroom.simulation.check import refuse_overload
-from headroom.simulation.errors import SimulationError
+from headroom.simulation.errors import SimulationError, refused
 from headroom.simulation.model import Model, check_stop
+from headroom.simulation.remarks import warn_of
 from headroom.simulation.result import SimulationResult, from_kernel
 
 Sampling: TypeAlias = Literal["fast", "inversion", "antithetic"]
@@ -49,11 +51,17 @@ def simulate(
         runs of one seed stay in step where a law changes its shape, or ``"antithetic"``, the same
         with 1 - U, for pairs of runs whose mean varies less.
 
+    Warns
+    -----
+    ModelWarning
+        Where a part of the model has no effect: a station that no program uses, a priority that
+        nothing goes by.
+
     Raises
     ------
     SimulationError
-        Where the model contradicts itself, is overloaded (unless it stops by time), deadlocks, or
-        runs out of the range of its clock.
+        Where the model contradicts itself, is overloaded or draws times without a mean (unless it
+        stops by time), deadlocks, or runs out of the range of its clock.
 
     Examples
     --------
@@ -66,17 +74,43 @@ def simulate(
     >>> int(result.classes.columns["completion_count"][-1, 0])
     1000
     """
+    return run_model(
+        model,
+        seed=seed,
+        completions=completions,
+        time=time,
+        sample_every=sample_every,
+        trace=trace,
+        sampling=sampling,
+        is_quiet=False,
+    )
+
+
+def run_model(
+    model: Model,
+    *,
+    seed: int,
+    completions: int | None = None,
+    time: float | None = None,
+    sample_every: float | None = None,
+    trace: int = 0,
+    sampling: Sampling = "fast",
+    is_quiet: bool = True,
+) -> SimulationResult:
+    """Run `model` once, as `simulate` does; a study says by itself what is idle in its models."""
     if not isinstance(model, Model):
-        raise SimulationError(
+        raise refused(
             f"{model!r} is no model, so it cannot be simulated",
             cure="pass a Model; `headroom run` simulates model files of a study",
         )
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEED_LIMIT:
-        raise SimulationError(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
+    if not is_whole(seed) or not 0 <= seed < SEED_LIMIT:
+        raise refused(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
     if completions is not None or time is not None:
         check_stop(completions, time)
     _check_wishes(sample_every, trace, sampling)
     data = model.to_json()
+    if not is_quiet:
+        warn_of(model)
     if time is None and (completions is not None or model.stop_time is None):
         refuse_overload(model)
     before_s = clocks.thread_time()
@@ -100,20 +134,21 @@ def simulate(
         holds=model.holds(),
         nested=model.nested(),
         blockers=model.blockers(),
+        unawaited=model.unawaited(),
     )
 
 
 def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:
-    if sample_every is not None and not 0 < sample_every < float("inf"):
-        raise SimulationError(
+    if sample_every is not None and (not is_number(sample_every) or sample_every <= 0):
+        raise refused(
             f"the samples lie {sample_every!r} apart", cure="give a time above 0 as sample_every"
         )
-    if isinstance(trace, bool) or not isinstance(trace, int) or not 0 <= trace <= TRACE_LIMIT:
-        raise SimulationError(
+    if not is_whole(trace) or not 0 <= trace <= TRACE_LIMIT:
+        raise refused(
             f"the trace is to keep {trace!r} events",
             cure=f"give a whole number from 0 to {TRACE_LIMIT}",
         )
     if sampling not in get_args(Sampling):
-        raise SimulationError(
+        raise refused(
             f"the sampling is {sampling!r}", cure=f"choose one of {', '.join(get_args(Sampling))}"
         )

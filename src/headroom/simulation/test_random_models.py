@@ -25,6 +25,9 @@ from headroom.simulation import (
 from headroom.simulation.fake_models import Ring, models, rings
 from headroom.simulation.trace_file import Kind
 
+pytestmark = pytest.mark.filterwarnings("ignore::headroom.simulation.ModelWarning")
+"""Models drawn at random have idle parts."""
+
 seeds = st.integers(0, 2**64 - 1)
 TIME = 200.0
 """Simulated time (ms) of a run."""

@@ -35,6 +35,8 @@ def _formula(network: Network, row: int, structure: list[str], laws: list[str]) 
     if structure:
         is_loss = station.rejects and math.isfinite(station.places) and len(structure) == 1
         has_one_law = not laws and len(network.queues) == 1
+        if station.work_rates and len(structure) == 1 and not laws:
+            return "M/M/c with servers of different speed"
         return "M/M/c/K" if is_loss and has_one_law and station.discipline in INDIFFERENT else ""
     only_priority = all("different priority" in law for law in laws)
     if station.discipline in PRIORITY and station.servers == 1:
