@@ -189,19 +189,20 @@ def mixed(
     priorities: Mapping[str, int],
 ) -> tuple[Mix, dict[str, JobClass]]:
     """Return a mix and its classes, after checking it; `members` has program and weight of each."""
-    check_count(f"mix {name!r}", "jobs (population)", population)
+    jobs = check_count(f"mix {name!r}", "jobs (population)", population)
     choose(f"mix {name!r}", "start", start, get_args(Start))
     choose(f"mix {name!r}", "draw", draw, get_args(Draw))
-    for member, (_, weight) in members.items():
-        check_count(f"class {member!r} of mix {name!r}", "weight", weight)
-        _check_priority(member, priorities.get(member, 0))
+    weights = {
+        member: check_count(f"class {member!r} of mix {name!r}", "weight", weight)
+        for member, (_, weight) in members.items()
+    }
     unknown = [one for one in priorities if one not in members]
     if unknown:
         raise refused(
             f"mix {name!r} gives a priority to {unknown[0]!r}, which is none of its classes",
             cure=f"choose among {', '.join(map(repr, members))}",
         )
-    if draw == "deck" and sum(weight for _, weight in members.values()) > LARGEST_DECK:
+    if draw == "deck" and sum(weights.values()) > LARGEST_DECK:
         raise refused(
             f"the deck of mix {name!r} has more than {LARGEST_DECK} cards",
             cure="give smaller weights with the same ratios",
@@ -212,17 +213,17 @@ def mixed(
         member: JobClass(
             name=member,
             program=program,
-            population=population,
+            population=jobs,
             law=law,
-            priority=priorities.get(member, 0),
+            priority=_priority(member, priorities.get(member, 0)),
             start=start,
             mix=name,
-            weight=weight,
+            weight=weights[member],
             location=location,
         )
-        for member, (program, weight) in members.items()
+        for member, (program, _) in members.items()
     }
-    mix = Mix(name=name, population=population, law=law, start=start, draw=draw, location=location)
+    mix = Mix(name=name, population=jobs, law=law, start=start, draw=draw, location=location)
     return mix, made
 
 

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 from headroom.simulation import background, blocking, capacity, check, classes, holding
 from headroom.simulation.amounts import as_law
-<<<<<<< HEAD
-from headroom.simulation.arguments import check_count, check_name, choose, is_number
-from headroom.simulation.classes import Draw, JobClass, Mix, Start
-=======
 from headroom.simulation.arguments import check_count, check_name, choose, is_number, is_whole
-from headroom.simulation.classes import JobClass, Start
->>>>>>> d4ec4bc35cd332f3b61a0b384481cd2e9784848d
+from headroom.simulation.classes import Draw, JobClass, Mix, Start
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.expression import Attribute, Expression, Token

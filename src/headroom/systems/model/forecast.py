@@ -42,8 +42,13 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
-    for mix in model.mixes.values():
-        return Forecast(reasons=(f"{mix.location}: mix {mix.name!r}: {_CHANGING}",))
+    if model.mixes:
+        told = [f"{one.location}: mix {one.name!r}: {_CHANGING}" for one in model.mixes.values()]
+        return Forecast(reasons=tuple(told))
+    return _solved(model)
+
+
+def _solved(model: Model) -> Forecast:
     from headroom.solvers import NoSteadyStateError, solve  # noqa: PLC0415 - few need them
 
     try:
