@@ -269,7 +269,7 @@ fn mixes() -> impl Strategy<Value = Vec<Value>> {
     let draws = prop::sample::select(vec!["independent", "deck"]);
     let starts = prop::sample::select(vec!["thinking", "ready"]);
     let sizes = (1_u32..8, prop::collection::vec(1_u32..5, 1..4));
-    (draws, starts, sizes, any::<[bool; 2]>(), any::<[u64; 2]>()).prop_map(
+    (draws, starts, sizes, any::<bool>(), any::<[u64; 2]>()).prop_map(
         |(draw, start, (people, weights), has, keys)| {
             let think = json!({"kind": "exponential", "mean": 2});
             let member = |(index, weight): (usize, u32)| {
@@ -278,9 +278,9 @@ fn mixes() -> impl Strategy<Value = Vec<Value>> {
             };
             let classes: Vec<Value> = weights.into_iter().enumerate().map(member).collect();
             let mix = json!({"name": "mix", "population": people, "draw": draw, "start": start,
-                             "think": if has[1] { think } else { Value::Null },
+                             "think": think,
                              "stream": keys[0], "draw_stream": keys[1], "classes": classes});
-            if has[0] { vec![mix] } else { vec![] }
+            if has { vec![mix] } else { vec![] }
         },
     )
 }
