@@ -39,8 +39,8 @@ for one model and setting, on seeds of its own. The figures below are from there
 
 - **Short runs.** What counts is the length in *correlation times*. For the number of jobs of M/M/1
   at load u one is 2 (1 + u) / (1 - u)² service times: 90 at a load of 0.8, 380 at 0.9. So 50,000
-  completions are about 700 of them at 0.8 and only 150 at 0.9. There a single run covers one point
-  less than it says. Bias is not the cause (a twentieth of the standard deviation), nor the size of
+  completions are about 700 of them at 0.8 and only 150 at 0.9. There a single run covers up to one
+  point less than it says. Bias is not the cause (a twentieth of the standard deviation), nor the size of
   the error (the stated variance is 0.95 of the true one): both move together, so a run without a
   long burst says too little and seems sure, and nothing in it tells. Of the misses, three quarters
   lie below the truth. Five times the run is enough. Below 100 correlation times the report says

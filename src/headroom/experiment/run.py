@@ -83,7 +83,8 @@ class ResourceTable:
         One name per resource.
     capacity
         Shape (resources,). Servers of a station, tokens of a pool; for a class its population
-        when closed and infinity when open.
+        when closed and infinity when open. A class of a mix has its share of the population by
+        weight, so that the classes sum up to it; more jobs than that may be of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
         ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``,

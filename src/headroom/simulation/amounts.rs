@@ -77,12 +77,13 @@ impl Engine<'_> {
     }
 
     /// Return where `job` goes on by a choice that is not by probability.
-    pub(super) fn choose(&mut self, job: u32, choice: u32) -> u32 {
+    pub(super) fn choose(&mut self, job: u32, at: u32, choice: u32) -> Result<u32, Failure> {
         let plan = self.plan;
         let leaving = self.station_left();
         let chosen = &mut self.choices[choice as usize];
-        match &plan.choices[choice as usize].rule {
+        Ok(match &plan.choices[choice as usize].rule {
             Rule::Probability(_) | Rule::RoundRobin => chosen.next_turn(),
+            Rule::Deck(_) => chosen.next_card(),
             Rule::ShortestQueue(_) | Rule::SampledQueue(..) => {
                 let (state, leaving) = (&self.state, leaving);
                 chosen.shortest(|target| load(state, target, leaving))
@@ -91,19 +92,27 @@ impl Engine<'_> {
                 let value = self.evaluate(job, code);
                 self.choices[choice as usize].by_hash(value)
             }
+            Rule::Index(code) => {
+                let value = self.evaluate(job, code);
+                let target = self.choices[choice as usize].numbered(value);
+                if target.is_none() {
+                    self.culprit = Culprit { at, value };
+                }
+                target.ok_or(Failure::Amount)?
+            }
             Rule::Condition(conditions) => {
                 let targets = &plan.choices[choice as usize].targets;
                 for (condition, &target) in conditions.iter().zip(targets) {
                     let Some(code) = condition else {
-                        return target;
+                        return Ok(target);
                     };
                     if self.evaluate(job, code) != 0.0 {
-                        return target;
+                        return Ok(target);
                     }
                 }
                 unreachable!("the last case has no condition")
             }
-        }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ import heapq
 import math
 from typing import TYPE_CHECKING
 
+from headroom.simulation.classes import shared_populations
 from headroom.simulation.deadlocks import ALLOWED, may_multiply
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import Parsed, parse_model
@@ -83,13 +84,13 @@ def _refuse(circle: list[str], routes: dict[tuple[str, str], str], room: float) 
 def _jobs_at(parsed: Parsed, stations: set[str]) -> float:
     """Return how many jobs may be at `stations` together."""
     jobs = 0.0
-    for one in parsed.model.classes.values():
-        programs = parsed.reached_from(one.program)
+    for population, classes in shared_populations(parsed.model.classes.values()):
+        programs = frozenset().union(*(parsed.reached_from(one.program) for one in classes))
         nodes = (node for name in programs for node in walk(parsed.trees[name]))
         if any(isinstance(node, Use) and node.station in stations for node in nodes):
-            if one.population is None or may_multiply(parsed, programs):
+            if not population or may_multiply(parsed, programs):
                 return math.inf
-            jobs += one.population
+            jobs += population
     return jobs
 
 

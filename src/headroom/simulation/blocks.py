@@ -15,7 +15,11 @@ from headroom.simulation.with_block import block
 if TYPE_CHECKING:
     from headroom.simulation.program import Program
 
-Policy: TypeAlias = Literal["probability", "round_robin", "shortest_queue", "two_choices", "hash"]
+Policy: TypeAlias = Literal[
+    "probability", "round_robin", "shortest_queue", "two_choices", "hash", "index"
+]
+BY_VALUE = frozenset({"hash", "index"})
+"""Policies that look at the value of an expression."""
 
 PROBABILITY_TOLERANCE = 1e-9
 SAMPLE = 2
@@ -31,7 +35,7 @@ class Branch:
         self._program = program
         self._location = caller_location()
         self._policy: str = policy
-        self._by = hashed(program, policy, by)
+        self._by = chosen_by(program, policy, by)
         self._probabilities: list[float] = []
         self._case_count = 0
         self._has_otherwise = False
@@ -274,8 +278,8 @@ def choice_data(policy: str, by: Expression | None, case_count: int) -> dict[str
     """Return how the kernel chooses among `case_count` cases."""
     if policy == "two_choices":
         return {"kind": "sampled_queue", "sample": min(SAMPLE, case_count)}
-    if policy == "hash" and by is not None:
-        return {"kind": "hash", "by": by.to_code("hash")}
+    if by is not None:
+        return {"kind": policy, "by": by.to_code(policy)}
     return {"kind": policy}
 
 
@@ -286,20 +290,20 @@ def queue_data(program: "Program", of: Station | Pool) -> dict[str, str]:
     return {word: of.name}
 
 
-def hashed(program: "Program", policy: str, by: Operand | None) -> Expression | None:
-    """Return what a choice by hash is taken from; other choices have no such thing."""
-    if (policy == "hash") != (by is not None):
+def chosen_by(program: "Program", policy: str, by: Operand | None) -> Expression | None:
+    """Return the value by which a choice is made; most policies have no such thing."""
+    if (policy in BY_VALUE) != (by is not None):
         raise program._error(
-            f"chooses by {policy} {'without' if by is None else 'with'} an expression to hash",
-            cure='give by=, an expression, with "hash" and with nothing else',
+            f"chooses by {policy} {'without' if by is None else 'with'} an expression to look at",
+            cure='give by=, an expression, with "hash" and "index" and with nothing else',
         )
     if by is None:
         return None
-    amount = as_amount(by, "what is hashed", program.model_id)
+    amount = as_amount(by, "what a case is chosen by", program.model_id)
     expression = as_expression(amount)
     if next(expression.laws(), None) is not None:
         raise program._error(
-            f"hashes the draw {expression}",
-            cure="set an attribute to the draw and hash the attribute, or choose by probability",
+            f"chooses by the draw {expression}",
+            cure="set an attribute to the draw and choose by the attribute, or by probability",
         )
     return expression

@@ -380,6 +380,7 @@ impl Compiler {
             }
             Choice::SampledQueue { sample } => Rule::SampledQueue(targets(self)?, *sample as usize),
             Choice::Hash { by } => Rule::Hash(self.code(by)?),
+            Choice::Index { by } => Rule::Index(self.code(by)?),
         })
     }
 

@@ -1,4 +1,4 @@
-//! Where a job goes on: by chance, by condition, in turn, by the shortest queue, or by hash.
+//! Where a job goes on: by chance, by condition, in turn, by the shortest queue, by a value.
 
 use rand::RngExt;
 
@@ -36,6 +36,10 @@ pub enum Rule {
     SampledQueue(Vec<Target>, usize),
     /// By the value of an expression: equal values go the same way.
     Hash(Code),
+    /// The case whose number is the value of an expression.
+    Index(Code),
+    /// From a deck of case numbers, shuffled whenever it is used up.
+    Deck(Vec<u32>),
 }
 
 /// Whose queue counts.
@@ -105,6 +109,32 @@ impl Choice {
         let target = self.targets[self.turn];
         self.turn = (self.turn + 1) % self.targets.len();
         target
+    }
+
+    /// Draw the next card of the deck and return its case.
+    pub fn next_card(&mut self) -> u32 {
+        let Rule::Deck(cards) = &mut self.rule else {
+            unreachable!("there are no cards");
+        };
+        if self.turn == 0 {
+            for place in (1..cards.len()).rev() {
+                cards.swap(place, self.stream.random_range(0..=place));
+            }
+        }
+        let target = self.targets[cards[self.turn] as usize];
+        self.turn = (self.turn + 1) % cards.len();
+        target
+    }
+
+    /// Return the case whose number is `value`; None where there is no such case.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the value was found to be a whole number below the number of cases"
+    )]
+    pub fn numbered(&self, value: f64) -> Option<u32> {
+        let is_a_case = value >= 0.0 && value < self.targets.len() as f64 && value.fract() == 0.0;
+        is_a_case.then(|| self.targets[value as usize])
     }
 
     /// Return the case that belongs to `value`.
@@ -220,5 +250,63 @@ mod tests {
             (0..100).all(|value| one.by_hash(f64::from(value)) == one.by_hash(f64::from(value)))
         );
         assert_eq!(one.by_hash(0.0), one.by_hash(-0.0));
+    }
+
+    fn deck(key: u64, seed: u64, cards: &[u32]) -> Choice {
+        let plan = ChoicePlan {
+            targets: vec![10, 11, 12],
+            rule: Rule::Deck(cards.to_vec()),
+            key,
+        };
+        Choice::new(&plan, seed)
+    }
+
+    fn pass(deck: &mut Choice, cards: usize) -> Vec<u32> {
+        (0..cards).map(|_| deck.next_card()).collect()
+    }
+
+    #[test]
+    fn a_deck_gives_every_card_once_a_pass_and_in_another_order_each_time() {
+        let mut one = deck(3, 1, &[0, 0, 0, 0, 1, 1, 2]);
+        let passes: Vec<Vec<u32>> = (0..50).map(|_| pass(&mut one, 7)).collect();
+        for cards in &passes {
+            let mut sorted = cards.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [10, 10, 10, 10, 11, 11, 12]);
+        }
+        let different: std::collections::BTreeSet<_> = passes.iter().collect();
+        assert!(different.len() > 25, "{} orders", different.len());
+    }
+
+    #[test]
+    fn a_deck_is_shuffled_by_its_seed_and_its_key() {
+        let cards: Vec<u32> = (0..3).cycle().take(60).collect();
+        let first = pass(&mut deck(3, 1, &cards), 60);
+        assert_eq!(first, pass(&mut deck(3, 1, &cards), 60));
+        assert_ne!(first, pass(&mut deck(3, 2, &cards), 60));
+        assert_ne!(first, pass(&mut deck(4, 1, &cards), 60));
+    }
+
+    #[test]
+    fn every_card_is_equally_often_the_first_of_a_deck() {
+        let mut one = deck(3, 1, &[0, 1, 2]);
+        let mut counts = [0; 3];
+        for _ in 0..3000 {
+            counts[pass(&mut one, 3)[0] as usize - 10] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (900..1100).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn only_whole_numbers_below_the_number_of_cases_are_cases() {
+        let one = choice(Rule::Index(Code::default()));
+        let found = [0.0, -0.0, 1.0, 2.0].map(|value| one.numbered(value));
+        assert_eq!(found, [Some(10), Some(10), Some(11), Some(12)]);
+        for value in [3.0, -1.0, 0.5, 1e300, f64::NAN, f64::INFINITY] {
+            assert_eq!(one.numbered(value), None, "{value}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 """Classes of jobs: who walks which program, and how often."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from headroom.simulation.arrivals import ArrivalProcess
 
 Start: TypeAlias = Literal["thinking", "ready"]
+Draw: TypeAlias = Literal["independent", "deck"]
+LARGEST_DECK = 100_000
+"""Cards of a deck at most."""
 PRIORITY_LIMIT = 2**31 - 1
 
 
@@ -39,6 +42,9 @@ class JobClass:
         Where the jobs of a closed class are at time 0.
     batch, initial
         How many jobs of an open class arrive at once, and how many are there at time 0.
+    mix, weight
+        For a class of a mix, the name of the mix, whose jobs it shares with the other classes of
+        the mix, and how often it is drawn; its population and think time are those of the mix.
     location
         Line of Python that made it.
     """
@@ -53,6 +59,8 @@ class JobClass:
     placed: tuple[tuple[str, int], ...] = ()
     batch: Distribution | None = None
     initial: int = 0
+    mix: str = ""
+    weight: int = 1
     location: str = field(default="", repr=False)
 
     @property
@@ -105,6 +113,134 @@ class JobClass:
         if self.initial:
             data["initial"] = self.initial
         return data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """Jobs that belong to one class after another.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    population
+        Number of jobs.
+    law
+        Think time before each walk; None for none.
+    start
+        Where the jobs are at time 0.
+    draw
+        How the class of the next walk is drawn.
+    location
+        Line of Python that made it.
+    """
+
+    name: str
+    population: int
+    law: Distribution | None
+    start: Start
+    draw: Draw
+    location: str = field(default="", repr=False)
+
+    def to_data(self, members: Iterable[JobClass]) -> dict[str, object]:
+        """Return the mix of the classes `members` as the kernel reads it."""
+        data: dict[str, object] = {
+            "name": self.name,
+            "population": self.population,
+            "think": None if self.law is None else self.law.to_data(),
+            "stream": stream_key(f"mix {self.name}: think"),
+            "draw": self.draw,
+            "draw_stream": stream_key(f"mix {self.name}: draw"),
+            "classes": [_member_data(one) for one in members],
+        }
+        if self.start != "thinking":
+            data["start"] = self.start
+        return data
+
+
+def _member_data(one: JobClass) -> dict[str, object]:
+    data: dict[str, object] = {"name": one.name, "program": one.program, "weight": one.weight}
+    return data | ({"priority": one.priority} if one.priority else {})
+
+
+def check_members(name: str, members: object) -> None:
+    """Refuse `members` that are no classes of a mix, each with a pair of program and weight."""
+    if not isinstance(members, Mapping) or not members:
+        raise refused(
+            f"mix {name!r} has the classes {members!r}",
+            cure="give a dictionary of one or more: class -> (program, weight)",
+        )
+    for member, pair in members.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004 - program and weight
+            raise refused(
+                f"class {member!r} of mix {name!r} is {pair!r}",
+                cure="give a pair: (program, weight)",
+            )
+
+
+def mixed(
+    name: str,
+    members: Mapping[str, tuple[str, int]],
+    *,
+    population: int,
+    think: Distribution | float | None,
+    start: Start,
+    draw: Draw,
+    priorities: Mapping[str, int],
+) -> tuple[Mix, dict[str, JobClass]]:
+    """Return a mix and its classes, after checking it; `members` has program and weight of each."""
+    jobs = check_count(f"mix {name!r}", "jobs (population)", population)
+    choose(f"mix {name!r}", "start", start, get_args(Start))
+    choose(f"mix {name!r}", "draw", draw, get_args(Draw))
+    weights = {
+        member: check_count(f"class {member!r} of mix {name!r}", "weight", weight)
+        for member, (_, weight) in members.items()
+    }
+    unknown = [one for one in priorities if one not in members]
+    if unknown:
+        raise refused(
+            f"mix {name!r} gives a priority to {unknown[0]!r}, which is none of its classes",
+            cure=f"choose among {', '.join(map(repr, members))}",
+        )
+    if draw == "deck" and sum(weights.values()) > LARGEST_DECK:
+        raise refused(
+            f"the deck of mix {name!r} has more than {LARGEST_DECK} cards",
+            cure="give smaller weights with the same ratios",
+        )
+    law = None if think is None else as_law(think, f"the think time of mix {name!r}")
+    location = caller_location()
+    made = {
+        member: JobClass(
+            name=member,
+            program=program,
+            population=jobs,
+            law=law,
+            priority=_priority(member, priorities.get(member, 0)),
+            start=start,
+            mix=name,
+            weight=weights[member],
+            location=location,
+        )
+        for member, (program, _) in members.items()
+    }
+    mix = Mix(name=name, population=jobs, law=law, start=start, draw=draw, location=location)
+    return mix, made
+
+
+def shared_populations(found: Iterable[JobClass]) -> Iterator[tuple[int, tuple[JobClass, ...]]]:
+    """Yield jobs of closed classes and who they may be: one class, or those of a mix.
+
+    Examples
+    --------
+    >>> users = JobClass(name="users", program="page", population=4)
+    >>> [(jobs, len(classes)) for jobs, classes in shared_populations([users])]
+    [(4, 1)]
+    """
+    groups: dict[str, list[JobClass]] = {}
+    for one in found:
+        groups.setdefault(f"mix {one.mix}" if one.mix else f"class {one.name}", []).append(one)
+    for group in groups.values():
+        yield group[0].population or 0, tuple(group)
 
 
 def closed(

@@ -34,7 +34,7 @@ pub fn compile(model: &Model, stop: Stop, sampling: Sampling) -> Result<Plan, Si
             model.format
         ));
     }
-    if model.classes.is_empty() {
+    if model.classes.is_empty() && model.mixes.is_empty() {
         return refuse("no class brings jobs into it".to_owned());
     }
     let mut compiler = Compiler::new(model, sampling)?;
@@ -86,7 +86,9 @@ impl Compiler {
     fn new(model: &Model, sampling: Sampling) -> Result<Self, SimulationError> {
         let stations = station_plans::compile(model)?;
         let programs: Vec<String> = model.programs.iter().map(|p| p.name.clone()).collect();
-        unique(model.classes.iter().map(Class::name))?;
+        let mixed = model.mixes.iter().flat_map(|mix| &mix.classes);
+        let classes = model.classes.iter().map(Class::name);
+        unique(classes.chain(mixed.map(|one| one.name.as_str())))?;
         let has_reply = |steps: &[Step]| steps.iter().any(|step| matches!(step, Step::Reply));
         Ok(Self {
             sampling,

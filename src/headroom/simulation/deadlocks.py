@@ -14,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TypeAlias
 
+from headroom.simulation.classes import shared_populations
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.holding import Hold, Moment, moments
 from headroom.simulation.parsed import Parsed, until_reply
@@ -104,14 +105,14 @@ class _Jobs:
 def _jobs_of(parsed: Parsed, steps: Steps, pool: str) -> _Jobs:
     count = demand = 0.0
     peaks = _peaks(steps, pool)
-    for one in parsed.model.classes.values():
-        programs = parsed.reached_from(one.program)
+    for population, classes in shared_populations(parsed.model.classes.values()):
+        programs = frozenset().union(*(parsed.reached_from(one.program) for one in classes))
         if not any(_touches(parsed.trees[name], pool) for name in programs):
             continue
-        if one.population is None or may_multiply(parsed, programs):
+        if not population or may_multiply(parsed, programs):
             return _Jobs(math.inf, math.inf)
-        count += one.population
-        demand += one.population * peaks[one.program]
+        count += population
+        demand += population * max(peaks[one.program] for one in classes)
     return _Jobs(count, demand)
 
 

@@ -656,6 +656,10 @@ fn describe(plan: &Plan, at: u32) -> String {
         Instruction::Attempt { .. } | Instruction::TryAgain { .. } => "a time-out".to_owned(),
         Instruction::Set { .. } => "an attribute".to_owned(),
         Instruction::Prioritize { .. } => "a priority".to_owned(),
+        Instruction::Choose { choice } => {
+            let count = plan.choices[choice as usize].targets.len();
+            format!("the number of one of {count} cases, counted from 0,")
+        }
         _ => "a step".to_owned(),
     }
 }

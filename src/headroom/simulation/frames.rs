@@ -1,11 +1,16 @@
 //! What surrounds the programs: where jobs of a class come from and go to, clocks, breakdowns.
 
+use super::alias::AliasTable;
+use super::choice::{ChoicePlan, Rule};
 use super::compile::{Compiler, position, refuse};
 use super::distribution::Distribution;
 use super::error::SimulationError;
-use super::model::{Breakdown, BreakdownUnit, Class, Model, Placed, Start};
+use super::model::{Breakdown, BreakdownUnit, Class, Draw, Mix, Model, Placed, Start};
 use super::program::{BreakdownPlan, ClassPlan, Instruction, NO_AMOUNT, Order, ProcessPlan, Site};
 use super::time::TICKS_PER_UNIT;
+
+/// Cards of a deck at most.
+const LARGEST_DECK: u64 = 100_000;
 
 /// Add the frames of all classes, stations and breakdowns of `model`.
 ///
@@ -19,6 +24,9 @@ pub fn add(compiler: &mut Compiler, model: &Model) -> Result<(), SimulationError
     for (index, class) in model.classes.iter().enumerate() {
         let plan = add_class(compiler, position(index), class)?;
         compiler.plan.classes.push(plan);
+    }
+    for mix in &model.mixes {
+        add_mix(compiler, mix)?;
     }
     for station in 0..position(model.stations.len()) {
         if compiler.plan.stations[station as usize].order == Order::Sharing {
@@ -84,7 +92,8 @@ fn add_closed(
         entry: if *start == Start::Ready { begin } else { entry },
         home: entry,
         begin,
-        population: Some(*population),
+        population: Some(f64::from(*population)),
+        starting: population - placed.iter().map(|one| one.1).sum::<u32>(),
         initial: 0,
         placed,
         priority: *priority,
@@ -153,10 +162,83 @@ fn add_open(
         home: entry,
         begin,
         population: None,
+        starting: 1,
         initial: *initial,
         placed: Vec::new(),
         priority: *priority,
     })
+}
+
+/// Add the classes of a mix, whose jobs start with the first of them.
+fn add_mix(compiler: &mut Compiler, mix: &Mix) -> Result<(), SimulationError> {
+    let total: u64 = mix.classes.iter().map(|one| u64::from(one.weight)).sum();
+    if mix.population == 0 || total == 0 || mix.classes.iter().any(|one| one.weight == 0) {
+        return refuse(format!(
+            "mix '{}' has no jobs, no classes, or a class that is never drawn",
+            mix.name
+        ));
+    }
+    if mix.draw == Draw::Deck && total > LARGEST_DECK {
+        return refuse(format!(
+            "the deck of mix '{}' has {total} cards, more than {LARGEST_DECK}",
+            mix.name
+        ));
+    }
+    let home = compiler.next_position();
+    if let Some(think) = &mix.think {
+        let source = compiler.source(think, mix.stream)?;
+        compiler.emit(Instruction::Think { source });
+    }
+    let choice = position(compiler.plan.choices.len());
+    let draw = compiler.emit(Instruction::Choose { choice });
+    let entry = if mix.start == Start::Ready {
+        draw
+    } else {
+        home
+    };
+    let first = position(compiler.plan.classes.len());
+    let mut targets = Vec::with_capacity(mix.classes.len());
+    for (place, class) in mix.classes.iter().enumerate() {
+        let index = first + position(place);
+        targets.push(compiler.emit(Instruction::Become { class: index }));
+        let begin = walk(compiler, index, &class.program)?;
+        compiler.emit(Instruction::Jump { to: home });
+        compiler.plan.classes.push(ClassPlan {
+            name: class.name.clone(),
+            entry,
+            home,
+            begin,
+            population: Some(f64::from(mix.population) * f64::from(class.weight) / total as f64),
+            starting: if place == 0 { mix.population } else { 0 },
+            initial: 0,
+            placed: Vec::new(),
+            priority: class.priority,
+        });
+    }
+    compiler.plan.choices.push(ChoicePlan {
+        targets,
+        rule: rule_of(mix),
+        key: mix.draw_stream,
+    });
+    Ok(())
+}
+
+/// Return how the class of the next walk is drawn.
+fn rule_of(mix: &Mix) -> Rule {
+    let weights = mix.classes.iter().map(|one| one.weight);
+    match mix.draw {
+        Draw::Independent => {
+            let total: f64 = weights.clone().map(f64::from).sum();
+            let shares: Vec<f64> = weights.map(|one| f64::from(one) / total).collect();
+            Rule::Probability(AliasTable::new(&shares))
+        }
+        Draw::Deck => Rule::Deck(
+            (0_u32..)
+                .zip(weights)
+                .flat_map(|(place, count)| std::iter::repeat_n(place, count as usize))
+                .collect(),
+        ),
+    }
 }
 
 /// Emit the walk of a class through its program; return where it begins.

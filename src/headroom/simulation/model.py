@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 from headroom.simulation import background, blocking, capacity, check, classes, holding
 from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, check_name, choose, is_number, is_whole
-from headroom.simulation.classes import JobClass, Start
+from headroom.simulation.classes import Draw, JobClass, Mix, Start
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.expression import Attribute, Expression, Token
@@ -98,6 +98,7 @@ class Model:
         self.breakdowns_of: dict[str, Breakdown] = {}
         self.programs: dict[str, Program] = {}
         self.classes: dict[str, JobClass] = {}
+        self.mixes: dict[str, Mix] = {}
         self.stop_completions: int | None = DEFAULT_COMPLETIONS
         self.stop_time: float | None = None
         self._prefix = ""
@@ -358,6 +359,71 @@ class Model:
             initial=initial,
         )
 
+    def closed_mix(
+        self,
+        name: str,
+        members: Mapping[str, tuple[Program, int]],
+        *,
+        population: int,
+        think: Distribution | float | None = None,
+        draw: Draw = "independent",
+        start: Start = "thinking",
+        priorities: Mapping[str, int] | None = None,
+    ) -> None:
+        """Add `population` (>= 1) jobs that think, draw a class, walk its program, and think again.
+
+        Users who do now one thing and now another: each kind of walk is a class with throughput,
+        response and times in each state of its own, and all share the population.
+
+        Parameters
+        ----------
+        name
+            Name of the mix.
+        members
+            Name of each class -> the program that it walks, and its weight: a whole number (>= 1)
+            that says how often it is drawn, compared with the others.
+        population
+            Number of jobs.
+        think
+            Time between the end of a walk and the next; None is none.
+        draw
+            ``"independent"``: each class is drawn by chance. ``"deck"``: from a shuffled deck
+            with as many cards of each class as its weight says, shuffled again when it is used
+            up; the shares are then exact (TPC-C, clause 5.2.4.2).
+        start
+            Where the jobs are at time 0: ``"thinking"``, or ``"ready"`` to walk at once.
+        priorities
+            Priority of classes that have one; the larger, the more urgent.
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model, exponential, simulate
+        >>> model = Model("shop", time_unit="ms")
+        >>> cpu = model.station("cpu")
+        >>> look, buy = model.program("look"), model.program("buy")
+        >>> look.use(cpu, exponential(1))
+        >>> buy.use(cpu, exponential(5))
+        >>> members = {"look": (look, 9), "buy": (buy, 1)}
+        >>> model.closed_mix("users", members, population=4, draw="deck")
+        >>> result = simulate(model, seed=1, completions=1000)
+        >>> result.classes.names, result.classes.columns["completion_count"][-1].tolist()
+        (('look', 'buy'), [900.0, 100.0])
+        """
+        full = self._name("mix", name, self.mixes)
+        classes.check_members(full, members)
+        for member, (program, _) in members.items():
+            self._add_class(member, program)
+        self.mixes[full], made = classes.mixed(
+            full,
+            {self._prefix + one: (program.name, w) for one, (program, w) in members.items()},
+            population=population,
+            think=think,
+            start=start,
+            draw=draw,
+            priorities={self._prefix + one: value for one, value in (priorities or {}).items()},
+        )
+        self.classes |= made
+
     def stop(self, *, completions: int | None = None, time: float | None = None) -> None:
         """End runs after `completions` (all classes together) or at `time`, whichever is first."""
         check_stop(completions, time)
@@ -377,6 +443,7 @@ class Model:
         twin.breakdowns_of = dict(self.breakdowns_of)
         twin.programs = {name: program.copy() for name, program in self.programs.items()}
         twin.classes = dict(self.classes)
+        twin.mixes = dict(self.mixes)
         return twin
 
     def with_servers(self, station: str, servers: int) -> "Model":
@@ -412,7 +479,7 @@ class Model:
         check.check_model(self)
         stop = {"completions": self.stop_completions, "time": self.stop_time}
         attributes = self.attributes.values()
-        return {
+        data: dict[str, object] = {
             "format": FORMAT,
             "name": self.name,
             "time_unit": self.time_unit,
@@ -424,9 +491,12 @@ class Model:
                 {"name": p.name, "steps": [step.data for step in p.steps]}
                 for p in self.programs.values()
             ],
-            "classes": [c.to_data() for c in self.classes.values()],
+            "classes": [one.to_data() for one in self.classes.values() if not one.mix],
             "stop": stop,
         }
+        if self.mixes:
+            data["mixes"] = [mix.to_data(self._members(mix)) for mix in self.mixes.values()]
+        return data
 
     def to_json(self) -> bytes:
         """Return the model as canonical JSON: the same bytes for the same model.
@@ -480,6 +550,10 @@ class Model:
         {'server': 0.8}
         """
         return capacity.loads(self)
+
+    def _members(self, mix: Mix) -> Iterator[JobClass]:
+        """Yield the classes of `mix`."""
+        return (one for one in self.classes.values() if one.mix == mix.name)
 
     def _name(self, kind: str, name: str, taken: Mapping[str, object]) -> str:
         """Return the full name of a new part."""

@@ -38,6 +38,9 @@ pub struct Model {
     pub programs: Vec<Program>,
     /// Where jobs come from.
     pub classes: Vec<Class>,
+    /// Populations whose jobs belong to one class after another.
+    #[serde(default)]
+    pub mixes: Vec<Mix>,
     /// When the run ends; the caller may override it.
     pub stop: Stop,
 }
@@ -221,6 +224,11 @@ pub enum Choice {
     },
     /// By the value of an expression.
     Hash {
+        /// The expression.
+        by: Vec<Term>,
+    },
+    /// The case whose number, counted from 0, is the value of an expression.
+    Index {
         /// The expression.
         by: Vec<Term>,
     },
@@ -494,6 +502,57 @@ impl Class {
             Self::Closed { program, .. } | Self::Open { program, .. } => program,
         }
     }
+}
+
+/// A fixed population that thinks, draws the class of its next walk, walks, and thinks again.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mix {
+    /// Name, for messages.
+    pub name: String,
+    /// Number of jobs, at least 1.
+    pub population: u32,
+    /// Think time (time units) before each walk; absent for none.
+    pub think: Option<Distribution>,
+    /// Stream key of the think time.
+    pub stream: u64,
+    /// Where the jobs are at time zero.
+    #[serde(default)]
+    pub start: Start,
+    /// How the class is drawn.
+    #[serde(default)]
+    pub draw: Draw,
+    /// Stream key of the draws.
+    pub draw_stream: u64,
+    /// Its classes.
+    pub classes: Vec<MixedClass>,
+}
+
+/// How the class of the next walk is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// Independently, by weight.
+    #[default]
+    Independent,
+    /// From a shuffled deck with as many cards of a class as its weight says, shuffled again
+    /// when it is used up.
+    Deck,
+}
+
+/// One class of a mix.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MixedClass {
+    /// Unique name among all classes.
+    pub name: String,
+    /// Name of the program.
+    pub program: String,
+    /// How often it is drawn, compared with the others; at least 1.
+    pub weight: u32,
+    /// The largest goes first.
+    #[serde(default)]
+    pub priority: f64,
 }
 
 /// When a run ends: at whichever comes first.

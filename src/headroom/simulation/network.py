@@ -10,7 +10,7 @@ from headroom.simulation.blocks import (
     PROBABILITY_TOLERANCE,
     Policy,
     choice_data,
-    hashed,
+    chosen_by,
     queue_data,
 )
 from headroom.simulation.errors import SimulationError, caller_location
@@ -79,13 +79,13 @@ class Network:
             being taken and None standing last for otherwise (``{"big": size > 9, "small":
             None}``); or with the station or pool whose jobs are counted, for the policies
             ``"shortest_queue"`` and ``"two_choices"``; or a list, for ``"round_robin"``,
-            ``"hash"`` and equal probabilities.
+            ``"hash"``, ``"index"`` and equal probabilities.
         policy, by
             How a route is chosen, as in `Program.branch`.
         """
         self._check_name(name)
         choose(f"node {name!r}", "policy", policy, get_args(Policy))
-        expression = hashed(self._program, policy, by)
+        expression = chosen_by(self._program, policy, by)
         weights = self._weights(name, to, policy)
         source = f"program {self._program.name}: network #{self._number} node {name}"
         kind, routes = self._routes(name, weights, policy, source)

@@ -191,9 +191,10 @@ class Program:
             condition of the job. ``"round_robin"``: one after the other. ``"shortest_queue"``:
             the one whose station or pool (`Branch.case` with `of`) has the fewest jobs.
             ``"two_choices"``: the shorter of two drawn at random (Mitzenmacher 2001).
-            ``"hash"``: equal values of `by` take the same case.
+            ``"hash"``: equal values of `by` take the same case. ``"index"``: the case whose number,
+            counted from 0, is the value of `by`; another value ends the run with an error.
         by
-            Expression that is hashed.
+            Expression that is looked at by ``"hash"`` and ``"index"``.
         """
         builder = Branch(self, policy, by)
         self._add("branch", {}, builder.source)

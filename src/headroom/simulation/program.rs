@@ -140,6 +140,11 @@ pub enum Instruction {
     },
     /// The work of the attempt is done.
     AttemptEnd,
+    /// The job belongs to the class from now on.
+    Become {
+        /// Class.
+        class: u32,
+    },
     /// A job of the class enters the system.
     Begin {
         /// Class.
@@ -363,8 +368,11 @@ pub struct ClassPlan {
     pub home: u32,
     /// Position of the begin of a job.
     pub begin: u32,
-    /// Number of jobs of a closed class; None for an open one.
-    pub population: Option<u32>,
+    /// Number of jobs of a closed class; None for an open one. A class of a mix has its share of
+    /// the jobs by weight.
+    pub population: Option<f64>,
+    /// Jobs that start at the entry.
+    pub starting: u32,
     /// Jobs that are in the system at time zero, at its beginning.
     pub initial: u32,
     /// Jobs that are in the system at time zero: position of a station's use, and how many.

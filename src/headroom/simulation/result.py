@@ -26,7 +26,9 @@ class Table:
         One name per resource; a pair of a station (or pool) and a class is ``cpu.class.users``.
     capacity
         Shape (resources,). Servers of a station (infinity where there is one for everybody), tokens
-        of a pool; for a class its population, infinity when open.
+        of a pool; for a class its population, infinity when open. A class of a mix has its share
+        of the population by weight, so that the classes sum up to it; more jobs than that may be
+        of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
         ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``, ``busy_s``

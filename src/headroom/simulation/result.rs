@@ -339,7 +339,7 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
     let pools = pools.map(|p| (p.name.clone(), f64::from(p.tokens)));
     let pools = tables.next(pools, POOL_COLUMNS, pool_maxima(&state.pools));
     let classes = plan.classes.iter().map(|c| {
-        let population = c.population.map_or(f64::INFINITY, f64::from);
+        let population = c.population.unwrap_or(f64::INFINITY);
         (c.name.clone(), population)
     });
     let classes = tables.next(classes, CLASS_COLUMNS, class_maxima(&state.classes));

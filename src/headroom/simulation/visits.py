@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 Attributes = Mapping[str, Known]
 _BY_QUEUE = frozenset({"shortest_queue", "sampled_queue"})
-_UNKNOWN = frozenset({"condition", "hash"})
+_UNKNOWN = frozenset({"condition", "hash", "index"})
 TOGETHER = ""
 """Name of stations that are counted as one; no station has an empty name."""
 

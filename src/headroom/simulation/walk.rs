@@ -30,7 +30,7 @@ impl Engine<'_> {
                             }
                             target
                         }
-                        None => self.choose(job, choice),
+                        None => self.choose(job, at, choice)?,
                     };
                 }
                 Instruction::Jump { to } => at = to,
@@ -125,6 +125,12 @@ impl Engine<'_> {
             }
             Instruction::Node => {
                 self.count_step()?;
+                true
+            }
+            Instruction::Become { class } => {
+                self.state.jobs[job].class = class;
+                self.state.jobs.extra_mut(job).priority =
+                    self.plan.classes[class as usize].priority;
                 true
             }
             Instruction::LoopEnter { amount, exit } => {
@@ -409,9 +415,7 @@ impl Engine<'_> {
 
     /// Bring the jobs of a class to where they are at time zero.
     pub(super) fn start_class(&mut self, index: u32, class: &ClassPlan) -> Result<(), Failure> {
-        let mut left = class.population.unwrap_or(1);
         for &(at, count) in &class.placed {
-            left -= count;
             for _ in 0..count {
                 let job = self.start_job(at, index, Role::Root)?;
                 self.begin(job, index);
@@ -426,7 +430,7 @@ impl Engine<'_> {
         } else {
             Role::Clock
         };
-        for _ in 0..left {
+        for _ in 0..class.starting {
             self.start_job(class.entry, index, role)?;
         }
         Ok(())

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from headroom.solvers import Bounds, Solution
 
+_CHANGING = "formulas know only jobs that keep their class; simulate the model"
+
 
 def forecast_of(model: Model) -> Forecast:
     """Return what formulas say of `model`.
@@ -40,6 +42,13 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
+    if model.mixes:
+        told = [f"{one.location}: mix {one.name!r}: {_CHANGING}" for one in model.mixes.values()]
+        return Forecast(reasons=tuple(told))
+    return _solved(model)
+
+
+def _solved(model: Model) -> Forecast:
     from headroom.solvers import NoSteadyStateError, solve  # noqa: PLC0415 - few need them
 
     try:

@@ -42,6 +42,18 @@ def test_a_recording_ends_and_its_queues_with_it() -> None:
     assert not forecast_of(model).overload
 
 
+def test_a_mix_gets_its_line_and_no_figures() -> None:
+    model = Model("mix", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server"), exponential(1))
+    model.closed_mix("users", {"one": (program, 1), "two": (program, 2)}, population=3)
+    found = forecast_of(model)
+    assert not found.values
+    (reason,) = found.reasons
+    assert "test_forecast.py:" in reason
+    assert "mix 'users'" in reason
+
+
 def test_a_pool_that_lets_too_few_through_is_an_overload_with_its_bounds() -> None:
     """One token at a CPU and a disk of 1 s each: 0.5 /s, not the 1 that each of them could do."""
     model = Model("narrow", time_unit="s")
