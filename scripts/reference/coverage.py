@@ -40,11 +40,11 @@ for one model and setting, on seeds of its own. The figures below are from there
 - **Short runs.** What counts is the length in *correlation times*. For the number of jobs of M/M/1
   at load u one is 2 (1 + u) / (1 - u)² service times: 90 at a load of 0.8, 380 at 0.9. So 50,000
   completions are about 700 of them at 0.8 and only 150 at 0.9. There a single run covers up to one
-  point less than it says. Bias is not the cause (a twentieth of the standard deviation), nor the size of
-  the error (the stated variance is 0.95 of the true one): both move together, so a run without a
-  long burst says too little and seems sure, and nothing in it tells. Of the misses, three quarters
-  lie below the truth. Five times the run is enough. Below 100 correlation times the report says
-  that a run is short, and how many completions would do; since the correlation time is itself
+  point less than it says. Bias is not the cause (a twentieth of the standard deviation), nor the
+  size of the error (the stated variance is 0.95 of the true one): both move together, so a run
+  without a long burst says too little and seems sure, and nothing in it tells. Of the misses, three
+  quarters lie below the truth. Five times the run is enough. Below 100 correlation times the report
+  says that a run is short, and how many completions would do; since the correlation time is itself
   estimated, one run in four is told so at 150.
 - **p99 of a busy queue.** It hangs on a handful of long bursts, and their number is what a run must
   have, not that of the completions. At load 0.9 and 50,000 completions in all it covers 90 to 94 %,
