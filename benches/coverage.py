@@ -1,12 +1,14 @@
 """How often the 95 % interval covers the truth: `python -m benches.coverage`.
 
-For each model and setting 400 experiments with seeds of their own go through the analysis as it
-is shipped, warm-up and all. Coverage is the share of experiments whose interval contains the
+For each model and setting 400 experiments or more, with seeds of their own, go through the analysis
+as it is shipped, warm-up and all. Coverage is the share of experiments whose interval contains the
 truth. An experiment without figures counts as not covered.
 
 Writes `benches/results/coverage.json`; `--print` prints the table of the stored results instead.
+Words choose models by their names, `--setting` chooses settings; the other lines stay as stored.
 """
 
+import argparse
 import json
 import math
 import os
@@ -33,6 +35,8 @@ from headroom.systems.model.conversion import run_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "coverage.json"
 EXPERIMENTS = 400
+MANY_EXPERIMENTS = 2_000
+"""For one long run, the hardest promise: the standard error is then half a point, not one."""
 FIRST_SEED, SEEDS_APART = 10_000_000, 1_000
 """First seed, and distance of the first seeds of two experiments: more than any replications.
 
@@ -49,6 +53,7 @@ class Setting:
     replications: int = 0
     half_width: float = 0.0
     """Relative half-width at which replications stop; 0 where their number is fixed."""
+    experiments: int = EXPERIMENTS
 
     @property
     def name(self) -> str:
@@ -59,7 +64,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(replications=1, completions=50_000),
+    Setting(replications=1, completions=50_000, experiments=MANY_EXPERIMENTS),
     Setting(replications=5, completions=10_000),
     Setting(replications=10, completions=5_000),
     Setting(replications=20, completions=2_500),
@@ -192,8 +197,8 @@ def measured(
     """Return the intervals of all experiments of one model and setting."""
     print(f"   {known.name}, {setting.name} ...", file=sys.stderr, flush=True)
     tasks = [
-        (known.name, setting, start, min(start + CHUNK, EXPERIMENTS))
-        for start in range(0, EXPERIMENTS, CHUNK)
+        (known.name, setting, start, min(start + CHUNK, setting.experiments))
+        for start in range(0, setting.experiments, CHUNK)
     ]
     return [outcome for part in pool.map(_chunk, tasks) for outcome in part]
 
@@ -238,15 +243,17 @@ def row(
     )
 
 
-def rows_of(pool: ProcessPoolExecutor, known: Known) -> list[Row]:
-    """Return all lines of one model."""
-    stopping = STOPPING if known.name in STOPPED else ()
-    found = {setting: measured(pool, known, setting) for setting in (*SETTINGS, *stopping)}
+def rows_of(
+    pool: ProcessPoolExecutor, known: Known, settings: Sequence[Setting], kept: Sequence[Row]
+) -> list[Row]:
+    """Return the lines of one model in some settings; `kept` has truths that only runs tell."""
+    found = {setting: measured(pool, known, setting) for setting in settings}
+    told = {one.metric: one.truth for one in kept if one.model == known.name}
     lines = []
     for setting, outcome in found.items():
         metrics = list(known.truths)[: 1 if setting.half_width else None]
         for metric in metrics:
-            truth, source = _truth(known, metric, found[POOLED])
+            truth, source = _truth(known, metric, found.get(POOLED, []), told)
             lines.append(
                 row(model=known.name, setting=setting.name, metric=metric, truth=truth,
                     source=source, found=outcome)
@@ -255,14 +262,17 @@ def rows_of(pool: ProcessPoolExecutor, known: Known) -> list[Row]:
 
 
 def _truth(
-    known: Known, metric: str, long_runs: Sequence[tuple[Outcome, bool]]
+    known: Known,
+    metric: str,
+    long_runs: Sequence[tuple[Outcome, bool]],
+    told: Mapping[str, float],
 ) -> tuple[float, str]:
     """Return the exact value, or what all long runs say together, and which of both it is."""
     exact = known.truths[metric]
     if exact is not None:
         return exact, "exact"
     values = [interval[0] for outcome, _ in long_runs if (interval := outcome[metric])]
-    return float(np.mean(values)), "long run"
+    return float(np.mean(values)) if values else told[metric], "long run"
 
 
 def binomial(covered: int, experiments: int) -> tuple[float, float]:
@@ -278,30 +288,47 @@ def binomial(covered: int, experiments: int) -> tuple[float, float]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure all models, or those whose name holds one of the words given."""
-    if list(arguments) == ["--print"]:
+    """Measure all models and settings, or those that the arguments name."""
+    asked = _arguments().parse_args(arguments)
+    if asked.print:
         print(table(load()))
         return 0
-    chosen = [
-        known
-        for known in models()
-        if not arguments or any(word in known.name for word in arguments)
-    ]
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
-        for known in chosen:
-            lines = rows_of(pool, known)
-            kept = load() if RESULTS.exists() else []
-            store([*(one for one in kept if one.model != known.name), *lines])
+    with ProcessPoolExecutor(max_workers=asked.processes) as pool:
+        for known in models():
+            if asked.words and not any(word in known.name for word in asked.words):
+                continue
+            settings = [one for one in settings_of(known) if asked.setting in {None, one.name}]
+            lines = rows_of(pool, known, settings, load())
+            anew = {(one.model, one.setting) for one in lines}
+            kept = load()
+            store([*(one for one in kept if (one.model, one.setting) not in anew), *lines])
             print(table(lines), flush=True)
     return 0
 
 
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benches.coverage")
+    parser.add_argument("words", nargs="*", help="parts of the names of models")
+    parser.add_argument("--setting", help='one setting, for instance "1 x 50,000"')
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--print", action="store_true", help="print the stored table")
+    return parser
+
+
+def settings_of(known: Known) -> tuple[Setting, ...]:
+    """Return the settings in which a model is measured."""
+    return (*SETTINGS, *(STOPPING if known.name in STOPPED else ()))
+
+
 def load(path: Path = RESULTS) -> list[Row]:
-    """Return the stored lines, in the order of the models."""
-    order = [known.name for known in models()]
+    """Return the stored lines, in the order of models and settings; none without a file."""
+    if not path.exists():
+        return []
+    order = [(known.name, one.name) for known in models() for one in settings_of(known)]
     data: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return sorted((Row(**one) for one in data), key=lambda one: order.index(one.model))
+    return sorted((Row(**one) for one in data),
+                  key=lambda one: order.index((one.model, one.setting)))  # fmt: skip
 
 
 def store(lines: Sequence[Row], path: Path = RESULTS) -> None:
@@ -315,9 +342,9 @@ def store(lines: Sequence[Row], path: Path = RESULTS) -> None:
 
 def table(lines: Sequence[Row]) -> str:
     """Return the lines as a Markdown table."""
-    names = "model, runs x completions, metric, coverage, 95 % of it, half-width, bias, short"
+    names = "model, runs x completions, metric, coverage, of, 95 % of it, half-width, bias, short"
     head = f"| {names.replace(', ', ' | ')} |"
-    rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     return "\n".join([head, rule, *(_cells(line) for line in lines)])
 
 
@@ -326,8 +353,9 @@ def _cells(line: Row) -> str:
     mark = "" if line.truth_source == "exact" else " *"
     return (
         f"| {line.model} | {line.setting} | `{line.metric}`{mark} | {100 * line.coverage:.1f} % | "
-        f"{100 * low:.0f}-{100 * high:.0f} % | {100 * line.half_width:.2g} % | "
-        f"{100 * line.bias:+.2f} % | {100 * line.short / line.experiments:.0f} % |"
+        f"{line.experiments:,} | {100 * low:.0f}-{100 * high:.0f} % | "
+        f"{100 * line.half_width:.2g} % | {100 * line.bias:+.2f} % | "
+        f"{100 * line.short / line.experiments:.0f} % |"
     )
 
 

@@ -9,6 +9,7 @@ a closed form are read from the runs of all experiments together, and the table 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from headroom.simulation import Model, exponential, hyperexponential
 
@@ -43,6 +44,9 @@ def models() -> tuple[Known, ...]:
         central_server(),
         interactive(),
         nested(),
+        priorities("priority"),
+        priorities("priority_preempt"),
+        fork_join(),
     )
 
 
@@ -201,6 +205,69 @@ def nested() -> Known:
             "throughput": 1.249365,
             "station.cpu.utilization": 1.249365 * 0.5,
             "pool.threads.queue_len_mean": None,
+            "response_s_p95": None,
+            "response_s_p99": None,
+        },
+    )
+
+
+def priorities(discipline: Literal["priority", "priority_preempt"]) -> Known:
+    """Return two classes of 0.4 jobs/s each at one server, one of them more urgent.
+
+    Without preemption they wait W0 / ((1 - s) (1 - s')) with W0 = 0.8: 4/3 and 20/3 s (Cobham
+    1954). With preemption the urgent class does not see the other, 1 / (1 - 0.4) s, and all jobs
+    together are those of M/M/1, which leaves 25/3 s.
+    """
+    preempts = discipline == "priority_preempt"
+    urgent_s, patient_s = (5.0 / 3.0, 25.0 / 3.0) if preempts else (7.0 / 3.0, 23.0 / 3.0)
+
+    def build() -> Model:
+        model = Model("priorities", time_unit="s")
+        server = model.station("server", discipline=discipline)
+        for name, priority in (("urgent", 1), ("patient", 0)):
+            program = model.program(name)
+            program.use(server, exponential(1.0))
+            model.open_class(name, program, interarrival=exponential(2.5), priority=priority)
+        return model
+
+    return Known(
+        name=f"priorities{', preemptive' if preempts else ''}, load 0.8",
+        build=build,
+        truths={
+            "class.urgent.response_s_mean": urgent_s,
+            "class.patient.response_s_mean": patient_s,
+            "class.patient.throughput": 0.4,
+            "station.server.utilization": 0.8,
+            "class.patient.response_s_p95": None,
+            "class.patient.response_s_p99": None,
+        },
+    )
+
+
+def fork_join() -> Known:
+    """Return jobs that fork into two stations and join: (12 - 0.8) / 8 of M/M/1's 5 s.
+
+    Exact for two (Nelson and Tantawi 1988); each station by itself is M/M/1 at a load of 0.8.
+    """
+
+    def build() -> Model:
+        model = Model("fork and join", time_unit="s")
+        job = model.program("job")
+        with job.fork() as fork:
+            for name in ("left", "right"):
+                with fork.arm():
+                    job.use(model.station(name), exponential(1.0))
+        model.open_class("jobs", job, interarrival=exponential(1.25))
+        return model
+
+    return Known(
+        name="fork and join of 2, load 0.8",
+        build=build,
+        truths={
+            "response_s_mean": 7.0,
+            "throughput": 0.8,
+            "station.left.utilization": 0.8,
+            "station.left.queue_len_mean": 3.2,
             "response_s_p95": None,
             "response_s_p99": None,
         },

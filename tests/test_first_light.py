@@ -3,6 +3,7 @@
 Every test starts the real command in a process of its own, on a copy of a starter study.
 """
 
+import csv
 import json
 import os
 import re
@@ -315,6 +316,21 @@ def test_exports_are_tidy_rows(tmp_path: Path, what: str, form: str) -> None:
     lines = export.stdout.splitlines()
     assert len(lines) > 9
     assert "factor.users" in lines[0]
+
+
+def test_what_was_tried_is_exported_beside_the_results(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "tiny")
+    headroom("run", study)
+    export = headroom("export", study, "--what", "what-ifs", "--format", "csv")
+    assert export.returncode == 0, export.stderr
+    rows = list(csv.DictReader(export.stdout.splitlines()))
+    assert {row["change"] for row in rows} == {
+        "station.server.servers=x2",
+        "station.server.speed=x2",
+    }
+    for row in rows:
+        assert float(row["low"]) <= float(row["ratio"]) <= float(row["high"])
+        assert float(row["after"]) / float(row["before"]) == pytest.approx(float(row["ratio"]))
 
 
 def test_the_first_replication_of_each_point_tells_how_it_went(tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from headroom.simulation import (
     Attribute,
     Model,
+    ModelWarning,
     Program,
     discrete,
     draw,
@@ -43,7 +46,7 @@ class Recorded:
 
 def every_feature() -> Model:
     """Return a model that uses each part of the language at least once."""
-    model = Model("every feature", time_unit="ms")
+    model = Model("every feature", time_unit="ms", may_deadlock=True)
     size = model.attribute("size", initial=1.5)
     for part in (_stations, _pools):
         part(model)
@@ -188,7 +191,8 @@ def test_the_data_of_every_feature_is_that_of_the_snapshot() -> None:
 
 
 def test_every_feature_runs_together() -> None:
-    result = simulate(every_feature(), seed=1, completions=1000)
+    with pytest.warns(ModelWarning, match="class 'groups' has the priority -1"):
+        result = simulate(every_feature(), seed=1, completions=1000)
     assert result.classes.columns["completion_count"][-1].sum() == 1000
 
 

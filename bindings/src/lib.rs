@@ -21,7 +21,8 @@ mod _core {
         headroom._core,
         KernelError,
         PyException,
-        "A model that cannot be run, or a run that had to stop: message and cure."
+        "A model that cannot be run, or a run that had to stop: message, cure, and program and step, \
+         or None."
     );
 
     /// Export what the build was made of.
@@ -116,7 +117,8 @@ mod _core {
     }
 
     fn raise(error: &kernel::SimulationError) -> PyErr {
-        KernelError::new_err((error.to_string(), error.cure()))
+        let place = error.place().map(|one| (one.program.clone(), one.step));
+        KernelError::new_err((error.to_string(), error.cure(), place))
     }
 
     fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {

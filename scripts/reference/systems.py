@@ -10,7 +10,7 @@ import msgspec
 
 from headroom.experiment.registry import find_system, system_names
 from headroom.experiment.system import Parameter
-from headroom.systems.model.metrics import failure_metrics, resource_metrics
+from headroom.systems.model.metrics import failure_metrics, resource_metrics, visit_metrics
 from headroom.systems.model.share_metrics import share_metrics_of_all
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
@@ -77,6 +77,15 @@ def _resource_metrics() -> str:
             [
                 (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
                 for item in resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"])
+            ],
+        )
+        + "\nWhere there are several classes, for each class `C` (up to 400 pairs of class and "
+        "place)\n\n"
+        + table(
+            ("metric", "unit", "better", "meaning"),
+            [
+                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
+                for item in visit_metrics()
             ],
         )
         + "\nWhere a station can be full or break, or an attempt can fail, there are also\n\n"

@@ -20,7 +20,10 @@ LAUNCHER: bytes
 __version__: str
 
 class KernelError(Exception):
-    """A model that cannot be run, or a run that had to stop: message and cure."""
+    """A model that cannot be run, or a run that had to stop.
+
+    Its arguments: message, cure, and the program and the index of the step, or None.
+    """
 
 def simulate(
     *,

@@ -33,6 +33,7 @@ from headroom.analysis.results import (
 from headroom.analysis.results_file import FORMAT
 from headroom.analysis.solver_answers import SOLVED_AT_MOST, with_solver_answer
 from headroom.analysis.stopping import in_words, is_precise
+from headroom.analysis.tried import with_tried_verdict
 from headroom.analysis.what_if import StoredWhatIfs, compared_metrics
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.limit_checks import load_factor
@@ -141,7 +142,8 @@ def _add_what_ifs(
     result = analysed.points[-1]
     found = stored.of(point, rows, result, compared_metrics(analysed.responses))
     if found:
-        analysed.points[-1] = msgspec.structs.replace(result, what_ifs=found)
+        tried = msgspec.structs.replace(result, what_ifs=found)
+        analysed.points[-1] = with_tried_verdict(analysed.experiment, rows, tried)
 
 
 def _add_point(

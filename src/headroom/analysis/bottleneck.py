@@ -14,7 +14,8 @@ A station is taken while it works, is broken, or holds a job that finds no place
 that is taken all the time because of the last is a symptom, and so is a pool whose tokens such
 jobs hold: what limits is the end of the chain, the station that blocks and is not blocked itself,
 however busy it is. Where a station is taken because it is broken, the time that it is down limits.
-A station that turns jobs away never fills up, so that is said beside any verdict.
+A station that turns jobs away never fills up, so that is said beside any verdict. It is full
+because more comes than it takes; it limits only where that harms (see `culprits`).
 
 Resources whose utilizations cannot be told apart are a tie, and all of them are named.
 
@@ -24,16 +25,32 @@ Sources: Denning and Buzen, *The Operational Analysis of Queueing Network Models
 Lazowska et al., *Quantitative System Performance* (1984), chapter 5 (asymptotic bounds).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from headroom.analysis.culprits import QUEUED, SATURATED, Behind, Part, find_culprits
+from headroom.analysis.culprits import (
+    QUEUED,
+    SATURATED,
+    Behind,
+    Culprits,
+    Part,
+    find_culprits,
+)
 from headroom.analysis.results import Bottleneck, Estimate, Resource
 from headroom.experiment.run import ResourceTable
-from headroom.quantities import format_bounds, format_percent, format_plain
+from headroom.quantities import (
+    format_bounds,
+    format_given,
+    format_percent,
+    format_plain,
+)
 
+NOBODY = 0.05
+"""Mean number waiting that prints as 0.0."""
 LOSSES_SHOWN = 3
-"""Stations that turn jobs away of which a verdict tells."""
+"""Stations that turn jobs away, and classes, of which a verdict tells."""
+UNEXPLAINED = 0.02
+"""Share of a station's work that its classes may leave unexplained."""
 
 
 def parts_of(resources: Iterable[Resource], estimates: Mapping[str, Estimate]) -> list[Part]:
@@ -63,12 +80,26 @@ class Load:
         True where some class arrives from outside.
     all_jobs_mean
         Mean number of jobs of all classes in the system, thinking ones not counted.
+    lost, failed_tries
+        Class name to the share of its jobs that are lost, and to the failed tries of a job; empty
+        where unknown.
+    busy
+        Station name to the mean number of servers that work for each class; empty with one class.
     """
 
     population: float
     jobs_mean: float
     is_open: bool
     all_jobs_mean: float = 0.0
+    lost: Mapping[str, float] = field(default_factory=dict)
+    failed_tries: Mapping[str, float] = field(default_factory=dict)
+    busy: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def has_failures(self) -> bool | None:
+        """True where some job is lost or some try fails; None where that is unknown."""
+        known = [*self.lost.values(), *self.failed_tries.values()]
+        return any(known) if known else None
 
 
 def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Load:
@@ -85,10 +116,37 @@ def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Lo
         jobs_mean=sum(jobs for _, jobs in closed),
         is_open=len(closed) < len(classes.names),
         all_jobs_mean=sum(estimates.get(f"class.{name}.jobs_mean", 0.0) for name in classes.names),
+        lost=_by_class(classes, estimates, "lost_ratio"),
+        failed_tries=_by_class(classes, estimates, "failed_tries_mean"),
+        busy=_busy_by_class(classes, estimates) if len(classes.names) > 1 else {},
     )
 
 
-def find_bottleneck(parts: Sequence[Part], behind: Behind, load: Load) -> Bottleneck | None:
+def _by_class(
+    classes: ResourceTable, estimates: Mapping[str, float], metric: str
+) -> dict[str, float]:
+    named = {name: f"class.{name}.{metric}" for name in classes.names}
+    return {name: estimates[key] for name, key in named.items() if key in estimates}
+
+
+def _busy_by_class(
+    classes: ResourceTable, estimates: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Return how many servers of each station work for each class, by Little's law."""
+    found: dict[str, dict[str, float]] = {}
+    for name in classes.names:
+        start, end = f"class.{name}.station.", ".service_share"
+        jobs = estimates.get(f"class.{name}.jobs_mean", 0.0)
+        for metric, share in estimates.items():
+            if metric.startswith(start) and metric.endswith(end):
+                station = metric[len(start) : -len(end)]
+                found.setdefault(station, {})[name] = share * jobs
+    return found
+
+
+def find_bottleneck(
+    parts: Sequence[Part], behind: Behind, load: Load, useless: Collection[str] = ()
+) -> Bottleneck | None:
     """Return the verdict for a point, None where no resource has a utilization.
 
     Parameters
@@ -99,35 +157,84 @@ def find_bottleneck(parts: Sequence[Part], behind: Behind, load: Load) -> Bottle
         What lies behind each pool.
     load
         Who asks for the resources.
+    useless
+        Stations that turn work away and whose doubling was tried: it gives nothing.
     """
-    ranked = sorted((row for row in parts if row.has_utilization), key=_rank)
-    if not ranked:
+    everything = sorted((row for row in parts if row.has_utilization), key=_rank)
+    if not everything:
         return None
-    culprits = find_culprits(ranked, behind)
+    overflows = _Overflows(behind, load, useless)
+    harmless = [row for row in everything if row.is_saturated and overflows.why_harmless(row)]
+    losses = [*overflows.sentences(everything), *_failures(load)]
+    culprits = find_culprits(everything, behind, harmless)
+    ranked = [row for row in everything if not _is_among(row, harmless)] or everything
     if not culprits.causes:
-        return _verdict(ranked[0], _joined(_why_nothing(ranked, load), ranked), load, limits=False)
+        evidence = [_why_nothing(ranked, load), *losses]
+        return _verdict(ranked[0], "; ".join(evidence), limits=False)
+    evidence = [*_why(culprits, ranked, behind, load), *losses]
     cause = culprits.causes[0]
-    evidence = [
-        *(_why_station(cause, load) if cause.kind == "station" else _why_pool(cause, load)),
+    share = wait_share(cause, load) if behind.is_awaited(cause) else None
+    return _verdict(cause, "; ".join(evidence), limits=True, share=share)
+
+
+def _why(culprits: Culprits, ranked: Sequence[Part], behind: Behind, load: Load) -> list[str]:
+    cause = culprits.causes[0]
+    waits = _waits(cause, behind, load)
+    return [
+        *(_why_station(cause, waits) if cause.kind == "station" else _why_pool(cause, waits)),
+        *_for_whom(cause, load),
         *_ties(cause, culprits.causes[1:]),
         *_rest(cause, ranked, culprits.causes, behind),
         *(_symptom(row, cause, behind, load) for row in culprits.symptoms_of(cause)),
     ]
-    return _verdict(cause, _joined("; ".join(evidence), ranked), load, limits=True)
 
 
-def _joined(evidence: str, ranked: Sequence[Part]) -> str:
-    """Add what is turned away, most first: such load is lost, and fills no queue."""
-    lossy = sorted((row for row in ranked if row.rejected > 0.0), key=lambda row: -row.rejected)
-    return "; ".join(
-        [
-            evidence,
-            *(
-                f"{row.name} turns away {format_percent(row.rejected)} of those who come"
-                for row in lossy[:LOSSES_SHOWN]
-            ),
-        ]
-    )
+def _is_among(row: Part, rows: Iterable[Part]) -> bool:
+    return any(row is one for one in rows)
+
+
+def _failures(load: Load) -> Iterator[str]:
+    """Say which part of the jobs is lost, and how many tries fail, of the classes with most."""
+    of = {name: f" of class {name}" if len(load.lost) > 1 else "" for name in load.lost}
+    for name, share in _most(load.lost):
+        yield f"{format_percent(share)} of the jobs{of[name]} are lost"
+    for name, tries in _most(load.failed_tries):
+        number = format_given(float(f"{tries:.2g}"), "1")
+        yield f"each job{of.get(name, '')} makes {number} tries that fail"
+
+
+def _most(values: Mapping[str, float]) -> list[tuple[str, float]]:
+    ranked = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [(name, value) for name, value in ranked if value > 0.0][:LOSSES_SHOWN]
+
+
+@dataclass(frozen=True, slots=True)
+class _Overflows:
+    """What stations turn away, and whether that harms."""
+
+    behind: Behind
+    load: Load
+    useless: Collection[str]
+
+    def sentences(self, rows: Sequence[Part]) -> Iterator[str]:
+        """Say what is turned away, most first: such load is lost, and fills no queue."""
+        lossy = sorted((row for row in rows if row.rejected > 0.0), key=lambda row: -row.rejected)
+        for row in lossy[:LOSSES_SHOWN]:
+            words = f"{row.name} turns away {format_percent(row.rejected)} of those who come"
+            why = self.why_harmless(row) if row.is_saturated else ""
+            yield f"{words} and is busy {_percent(row)}, but {why}" if why else words
+
+    def why_harmless(self, row: Part) -> str:
+        """Return why it harms nobody that a station turns work away, nothing where it may."""
+        if row.rejected <= 0.0:
+            return ""
+        if not self.behind.is_awaited(row):
+            return "only work comes there that no job waits for"
+        if self.load.has_failures is False:
+            return "no job is lost by that and no try fails"
+        if row.name in self.useless:
+            return "doubling it gives nothing"
+        return ""
 
 
 def _rank(row: Part) -> tuple[float, float, str]:
@@ -144,7 +251,7 @@ def wait_share(row: Part, load: Load) -> float | None:
     return row.waiting / load.all_jobs_mean if load.all_jobs_mean > 0.0 else None
 
 
-def _verdict(row: Part, evidence: str, load: Load, *, limits: bool) -> Bottleneck:
+def _verdict(row: Part, evidence: str, *, limits: bool, share: float | None = None) -> Bottleneck:
     utilization = row.utilization
     return Bottleneck(
         limits=limits,
@@ -154,15 +261,37 @@ def _verdict(row: Part, evidence: str, load: Load, *, limits: bool) -> Bottlenec
         utilization=utilization.value,
         utilization_low=utilization.low,
         utilization_high=utilization.high,
-        wait_share=wait_share(row, load) if limits else None,
+        wait_share=share,
     )
 
 
-def _why_station(cause: Part, load: Load) -> list[str]:
-    return [
-        f"{cause.name} is busy {_shown(cause)}{_besides(cause)}",
-        f"{_of_all(cause.waiting, load)} wait there{_of_response(cause, load)}",
-    ]
+def _why_station(cause: Part, waits: str) -> list[str]:
+    return [f"{cause.name} is busy {_shown(cause)}{_besides(cause)}", waits]
+
+
+def _waits(cause: Part, behind: Behind, load: Load) -> str:
+    """Say how many wait at a cause, and how much of the response time that is."""
+    where = "there" if cause.kind == "station" else "for one"
+    if cause.waiting < NOBODY:
+        return f"nobody waits {where}"
+    if behind.is_awaited(cause):
+        return f"{_of_all(cause.waiting, load)} wait {where}{_of_response(cause, load)}"
+    return (
+        f"{_jobs(cause.waiting)} pieces of work wait {where}, in no response time: no job waits "
+        "for them"
+    )
+
+
+def _for_whom(cause: Part, load: Load) -> list[str]:
+    """Say for which classes a station works, where the classes account for all of its work."""
+    busy = load.busy.get(cause.name, {}) if cause.kind == "station" else {}
+    total = sum(busy.values())
+    whole = cause.utilization.value * cause.capacity
+    if not whole > 0.0 or abs(total - whole) > UNEXPLAINED * whole:
+        return []
+    ranked = sorted(busy.items(), key=lambda pair: (-pair[1], pair[0]))[:LOSSES_SHOWN]
+    shares = [f"{format_percent(one / total)} for {name}" for name, one in ranked if one > 0.0]
+    return [f"its work is {' and '.join(shares)}"] if len(shares) > 1 else []
 
 
 def _besides(cause: Part) -> str:
@@ -176,10 +305,10 @@ def _besides(cause: Part) -> str:
     return ", but its places are full, and jobs that wait for one hold up others"
 
 
-def _why_pool(cause: Part, load: Load) -> list[str]:
+def _why_pool(cause: Part, waits: str) -> list[str]:
     return [
         f"{_shown(cause)} of the tokens of pool {cause.name} ({cause.capacity:g}) are held",
-        f"{_of_all(cause.waiting, load)} wait for one{_of_response(cause, load)}",
+        waits,
     ]
 
 
@@ -243,9 +372,10 @@ def _symptom(row: Part, cause: Part, behind: Behind, load: Load) -> str:
             f"{row.name} has no time left ({_percent(row)} busy, {format_percent(row.blocked)} "
             f"held up) only because jobs that it has served find no place at {cause.name}"
         )
+    of_response = _of_response(row, load) if behind.is_awaited(row) else ""
     return (
         f"pool {row.name} is used up ({_percent(row)} held, {_jobs(row.waiting)} wait for it"
-        f"{_of_response(row, load)}) only because its holders {_delayed(row, cause, behind)}"
+        f"{of_response}) only because its holders {_delayed(row, cause, behind)}"
     )
 
 
@@ -267,7 +397,9 @@ def _percent(row: Part) -> str:
 
 def _why_nothing(ranked: Sequence[Part], load: Load) -> str:
     busiest = ranked[0]
-    if busiest.kind == "station":
+    if busiest.is_saturated:
+        first = "nothing limits: what is full only turns away work without harm"
+    elif busiest.kind == "station":
         first = f"nothing is saturated: the busiest, {busiest.name}, is busy {_shown(busiest)}"
     else:
         first = f"nothing is used up: the fullest, pool {busiest.name}, is held {_shown(busiest)}"
@@ -284,6 +416,8 @@ def _why_nothing(ranked: Sequence[Part], load: Load) -> str:
         )
     elif any(row.rejected > 0.0 for row in ranked):
         second = "the arrival rate limits: all that is not turned away is served"
+    elif load.has_failures:
+        second = "the arrival rate limits, yet not all work comes to its end"
     else:
         second = "the arrival rate limits: all that arrives is served"
     return f"{first}; {second}"

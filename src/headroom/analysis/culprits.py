@@ -4,6 +4,12 @@ A pool may be used up only because its holders wait at a station, or for another
 may be taken only because the jobs that it has served find no place at the next one. Each such
 link is looked for in what was measured, not taken for granted from the programs.
 
+The utilization law bounds the throughput because each job brings so much work to a station. Where a
+station turns work away it does not: the more comes, the more is turned away, and being full proves
+nothing. Such a station is to blame only where turning away harms: where jobs are lost or tries
+fail, or where it is the end of a chain. Its overflow is harmless where no job waits for the work,
+where no job was lost and no try failed, or where doubling the station was tried and gives nothing.
+
 Sources: Perros, *Queueing Networks with Blocking* (1994), blocking after service; Denning and
 Buzen (1978) for utilizations.
 """
@@ -90,11 +96,18 @@ class Behind:
         Pool name to the stations used, and to the other pools acquired.
     blockers
         Station name to the stations with few places that may hold up its servers.
+    unawaited
+        ``"station"`` and ``"pool"`` to those to which only work comes that no job waits for.
     """
 
     stations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
     blockers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unawaited: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def is_awaited(self, part: Part) -> bool:
+        """Return whether any job waits for what happens at `part`."""
+        return part.name not in self.unawaited.get(part.kind, ())
 
     def is_behind(self, part: Part, pool: Part) -> bool:
         """Return whether `part` lies behind `pool`, and not the other way round as well."""
@@ -126,7 +139,9 @@ class Culprits:
         return [row for row, ends in self.blames if any(end is cause for end in ends)]
 
 
-def find_culprits(ranked: Sequence[Part], behind: Behind) -> Culprits:
+def find_culprits(
+    ranked: Sequence[Part], behind: Behind, harmless: Sequence[Part] = ()
+) -> Culprits:
     """Return where the chains from all saturated resources end.
 
     Parameters
@@ -135,11 +150,14 @@ def find_culprits(ranked: Sequence[Part], behind: Behind) -> Culprits:
         All resources with a utilization, the fullest first.
     behind
         Who may hold up whom.
+    harmless
+        Those of `ranked` that are full because the overflow is turned away, which harms nobody:
+        no chain begins there.
     """
     causes: list[Part] = []
     blames = []
     for row in ranked:
-        if not row.is_saturated:
+        if not row.is_saturated or any(row is one for one in harmless):
             continue
         ends = _ends(row, ranked, behind)
         causes += [end for end in ends if all(end is not one for one in causes)]

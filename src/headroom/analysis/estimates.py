@@ -33,6 +33,7 @@ _UNITS_BY_ENDING: dict[str, tuple[str, Direction]] = {
     "throughput": ("1/s", "high"),
     "utilization": ("1", "none"),
     "queue_len_mean": ("1", "low"),
+    "queue_len_max": ("1", "low"),
     "jobs_mean": ("1", "none"),
     "wait_s_mean": ("s", "low"),
     "response_s_mean": ("s", "low"),
@@ -40,7 +41,7 @@ _UNITS_BY_ENDING: dict[str, tuple[str, Direction]] = {
 _RESOURCE_KINDS: tuple[Literal["station", "pool"], ...] = ("station", "pool")
 _SHARE = ".utilization"
 _STATION_METRICS = tuple(_UNITS_BY_ENDING)
-_POOL_METRICS = ("utilization", "queue_len_mean", "wait_s_mean", "throughput")
+_POOL_METRICS = ("utilization", "queue_len_mean", "queue_len_max", "wait_s_mean", "throughput")
 
 
 def samples_of(

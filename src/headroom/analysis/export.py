@@ -4,12 +4,12 @@ Every row names its experiment, its point and the level of each factor, so that 
 joined or filtered without the study file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, TypeAlias
 
 from headroom.analysis.point import summarise
-from headroom.analysis.results import PointResult, StudyResult
+from headroom.analysis.results import Effect, PointResult, StudyResult, WhatIfResult
 from headroom.analysis.time_series import part_series
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
@@ -101,6 +101,39 @@ def series_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
                         "end_time_s": end_s,
                         "value": float(value) if isfinite(value) else None,
                     }
+
+
+def what_if_rows(result: StudyResult) -> Iterator[Row]:
+    """Yield one row per change that was tried at a point, and metric: before, after, the ratio.
+
+    A change without effects yields one row without a metric; `note` says why.
+    """
+    for experiment in result.experiments:
+        for point in experiment.points:
+            for tried in point.what_ifs:
+                head = _head(experiment.name, point.key, point) | _about_change(tried)
+                effects: Sequence[Effect | None] = tried.effects or [None]
+                for effect in effects:
+                    yield head | _effect_columns(effect) | {"note": _note(tried, effect)}
+
+
+def _about_change(tried: WhatIfResult) -> Row:
+    then = tried.bottleneck
+    return {
+        "change": tried.change,
+        "done": tried.done,
+        "failed": tried.failed,
+        "limits_then": then.name if then is not None and then.limits else "",
+    }
+
+
+def _effect_columns(effect: Effect | None) -> Row:
+    names = ("metric", "unit", "better", "before", "after", "ratio", "low", "high", "pairs")
+    return {name: getattr(effect, name, None) for name in (*names, "variance_reduction")}
+
+
+def _note(tried: WhatIfResult, effect: Effect | None) -> str:
+    return tried.note if effect is None else effect.note
 
 
 def _points(

@@ -140,6 +140,8 @@ def _between(side: _Side, place: int) -> Crossing:
     note = f"between {before} and {after}"
     if again:
         note += "; it is kept again at a higher level"
+    if max(level, *highs) >= side.levels[-1]:
+        note += "; the interval ends with the levels"
     if any(one.interval().low is None for one in side.samples[place - 1 : place + 1]):
         note += "; without an interval, for want of replications"
         return Crossing(state="breaks", level=level, note=note)

@@ -6,7 +6,7 @@ reported; yet what limits is plain from the whole runs, and it is the answer tha
 Invariant: a verdict from whole runs says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 
 import msgspec
@@ -33,6 +33,7 @@ def bottleneck_of(
     windows: Sequence[Window],
     values: Sequence[Mapping[str, float]],
     samples: Mapping[str, Sample],
+    useless: Collection[str] = (),
 ) -> Bottleneck | None:
     """Return what limits a point, None without runs or resources.
 
@@ -42,6 +43,8 @@ def bottleneck_of(
         The kept parts of the sound runs and the metrics of each.
     samples
         The metrics over all of them.
+    useless
+        Stations that turn work away and whose doubling was tried: it gives nothing.
     """
     if not windows:
         return None
@@ -50,8 +53,14 @@ def bottleneck_of(
     metrics = [*resource_metrics(resources), *state_metrics(samples)]
     return find_bottleneck(
         parts_of(resources, estimates_of(metrics, samples)),
-        Behind(stations=run.holds, pools=run.nested, blockers=run.blockers),
+        Behind(
+            stations=run.holds,
+            pools=run.nested,
+            blockers=run.blockers,
+            unawaited=run.unawaited,
+        ),
         load_of(windows[0].table("class"), _means(values)),
+        useless,
     )
 
 

@@ -5,7 +5,7 @@ is named and left out; a point without a steady state reports no numbers, only w
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
@@ -68,8 +68,18 @@ class PointSummary:
     run_length: RunLength | None = None
 
 
-def summarise(experiment: PlannedExperiment, runs: Sequence[Run]) -> PointSummary:
-    """Return the summary of the runs of one point, unsound ones named and left out."""
+def summarise(
+    experiment: PlannedExperiment, runs: Sequence[Run], useless: Collection[str] = ()
+) -> PointSummary:
+    """Return the summary of the runs of one point, unsound ones named and left out.
+
+    Parameters
+    ----------
+    experiment, runs
+        The experiment of the point, and its runs.
+    useless
+        Stations that turn work away and whose doubling was tried: it gives nothing.
+    """
     sound = [run for run in runs if run.is_sound]
     faults = [fault for run in runs for fault in run.faults]
     cut = choose_cut(experiment.spec.warm_up, sound)
@@ -85,7 +95,7 @@ def summarise(experiment: PlannedExperiment, runs: Sequence[Run]) -> PointSummar
     spreads, length = _errors_of(windows, merged, cut)
     samples = samples_of(values, merged, experiment.system.column, spreads)
     samples = without_classes(samples, left_out)
-    verdict = bottleneck_of(windows, values, samples)
+    verdict = bottleneck_of(windows, values, samples, useless)
     return PointSummary(
         cut, faults + broken, verdict, laws, windows, values, samples, merged, length
     )

@@ -50,9 +50,9 @@ class Resource(_Result, frozen=True, kw_only=True):
     """A station or a pool at one point.
 
     Its estimates are those of the point whose metric starts with ``KIND.NAME.``. Stations:
-    ``utilization``, ``queue_len_mean``, ``jobs_mean``, ``wait_s_mean``, ``response_s_mean``,
-    ``throughput``. Pools: ``utilization``, ``queue_len_mean``, ``wait_s_mean``, ``throughput``
-    (grants).
+    ``utilization``, ``queue_len_mean``, ``queue_len_max`` (of whole runs, warm-up included),
+    ``jobs_mean``, ``wait_s_mean``, ``response_s_mean``, ``throughput``. Pools: ``utilization``,
+    ``queue_len_mean``, ``queue_len_max``, ``wait_s_mean``, ``throughput`` (grants).
     """
 
     kind: Literal["station", "pool"]

@@ -8,6 +8,9 @@ jobs of a class spend in the system are metrics like ``class.users.station.cpu.w
 With one class its figures at a station are those of the station; a table by class and station is
 read only where a run recorded one.
 
+The share of a place to which only work comes that no job waits for (started programs) is left out:
+it is no part of the time of a job.
+
 Invariant: a figure that a run cannot give is absent; a run that recorded none of this gives none.
 What did not happen is a zero, so that a mean over replications counts those without it too; what
 never happens at a point is left out of it (`state_metrics`), unless its model declares it.
@@ -16,7 +19,7 @@ Source: Denning and Buzen, *The Operational Analysis of Queueing Network Models*
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from headroom.analysis.intervals import Sample
 from headroom.analysis.windows import Window
@@ -30,10 +33,12 @@ _CLASS_COUNTS = {"lost_ratio": "lost_count", "failed_tries_mean": "failed_try_co
 _STATE = re.compile(
     r"class\..+\.(?:delay|join|outside|lost|(?:station|pool)\..+\.(?:wait|service|blocked))"
     r"_(?:share|ratio)|station\..+\.(?:blocked|down|reject)_ratio|class\..+\.failed_tries_mean"
-    r"|(?:station|pool)\..+\.class\..+\.(?:throughput|wait_s_mean|response_s_mean|jobs_mean)"
+    r"|(?:station|pool)\..+\.class\..+\.(?:throughput|queue_len_mean|wait_s_mean"
+    r"|response_s_mean|jobs_mean)"
 )
 _UNITS: dict[str, tuple[str, Direction]] = {
     "throughput": ("1/s", "none"),
+    "queue_len_mean": ("1", "low"),
     "wait_s_mean": ("s", "low"),
     "response_s_mean": ("s", "low"),
     "jobs_mean": ("1", "none"),
@@ -124,6 +129,7 @@ def _visit_means(window: Window) -> dict[str, float]:
             prefix = f"{owner}.{name}."
             found[f"{prefix}throughput"] = visits / window.length_s
             found[f"{prefix}wait_s_mean"] = gained["wait_s_sum"][place] / visits
+            found[f"{prefix}queue_len_mean"] = _waited_s(gained, place) / window.length_s
             if "response_s_sum" in gained:
                 found[f"{prefix}response_s_mean"] = gained["response_s_sum"][place] / visits
                 found[f"{prefix}jobs_mean"] = _present_s(gained, place) / window.length_s
@@ -153,25 +159,26 @@ def _place_times_s(window: Window, name: str, *, is_only: bool) -> Iterator[tupl
     stations = window.table("station" if is_only else "visit")
     pools = window.table("pool" if is_only else "pool_visit")
     suffix = "" if is_only else f".class.{name}"
-    for station, gained, place in _rows(stations, window, suffix):
+    unawaited = window.run.unawaited
+    for station, gained, place in _rows(stations, window, suffix, unawaited.get("station", ())):
         waited_s = _waited_s(gained, place)
         blocked_s = _at(gained, "blocked_s" if is_only else "blocked_s_sum", place)
         present_s = _present_s(gained, place)
         yield f"station.{station}.wait_share", waited_s
         yield f"station.{station}.service_share", max(present_s - waited_s - blocked_s, 0.0)
         yield f"station.{station}.blocked_share", blocked_s
-    for pool, gained, place in _rows(pools, window, suffix):
+    for pool, gained, place in _rows(pools, window, suffix, unawaited.get("pool", ())):
         yield f"pool.{pool}.wait_share", _waited_s(gained, place)
 
 
 def _rows(
-    table: ResourceTable | None, window: Window, suffix: str
+    table: ResourceTable | None, window: Window, suffix: str, left_out: Collection[str]
 ) -> Iterator[tuple[str, Gains, int]]:
     if table is None or len(table.names) > MOST_PLACES:
         return
     gained = window.increments(table)
     for place, name in enumerate(table.names):
-        if name.endswith(suffix):
+        if name.endswith(suffix) and name.removesuffix(suffix) not in left_out:
             yield name.removesuffix(suffix), gained, place
 
 

@@ -42,6 +42,10 @@ def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
     classes = window.table("class")
     if classes is not None:
         values.update(_class_values(classes, window))
+    for table in (stations, pools):
+        if table is not None and "queue_len" in table.maxima:
+            longest = {"queue_len_max": table.maxima["queue_len"]}
+            values.update(_named(table.kind, table.names, longest))
     values.update(state_values(window))
     return {name: value for name, value in values.items() if np.isfinite(value)}
 

@@ -275,3 +275,113 @@ def test_the_evidence_says_which_part_of_the_response_time_is_the_wait_at_the_li
     assert verdict is not None
     assert verdict.wait_share == pytest.approx(0.75)
     assert "75 % of the response time" in verdict.evidence
+
+
+LOSSLESS = Load(
+    population=60.0, jobs_mean=4.0, is_open=False, lost={"a": 0.0}, failed_tries={"a": 0.0}
+)
+LOSSY = Load(
+    population=60.0, jobs_mean=4.0, is_open=False, lost={"a": 0.0}, failed_tries={"a": 0.3}
+)
+FULL_LOG = resource("station", "log", 0.99, queue_len=1.9, reject=0.9)
+
+
+@pytest.mark.parametrize(
+    ("behind", "load", "useless", "why"),
+    [
+        (Behind(unawaited={"station": ("log",)}), LOSSY, (), "that no job waits for"),
+        (Behind(), LOSSLESS, (), "no job is lost by that and no try fails"),
+        (Behind(), LOSSY, ("log",), "doubling it gives nothing"),
+    ],
+    ids=["background", "nothing lost", "tried"],
+)
+def test_a_station_that_turns_away_without_harm_does_not_limit_however_full(
+    behind: Behind, load: Load, useless: tuple[str, ...], why: str
+) -> None:
+    parts = [FULL_LOG, resource("station", "web", 0.4)]
+    verdict = find_bottleneck(parts, behind, load, useless)
+    assert verdict is not None
+    assert not verdict.limits
+    assert verdict.evidence.startswith("nothing is saturated: the busiest, web, is busy 40.0 %")
+    assert "log turns away 90.0 % of those who come and is busy 99.0 %, but" in verdict.evidence
+    assert why in verdict.evidence
+    busy = find_bottleneck([FULL_LOG, resource("station", "web", 0.95)], behind, load, useless)
+    assert busy is not None
+    assert busy.name == "web", "the full log is busier, and yet it is not the limit"
+
+
+def test_a_station_that_turns_away_limits_where_jobs_are_lost_by_it() -> None:
+    verdict = find_bottleneck([FULL_LOG, resource("station", "web", 0.4)], Behind(), LOSSY)
+    assert verdict is not None
+    assert (verdict.limits, verdict.name) == (True, "log")
+
+
+def test_a_station_that_turns_away_without_harm_still_limits_the_holders_of_a_pool() -> None:
+    """Background work holds tokens that jobs want, and queues at the station that rejects."""
+    verdict = find_bottleneck(
+        [FULL_LOG, resource("pool", "buffers", 1.0, queue_len=12.0, capacity=4.0)],
+        Behind(stations={"buffers": ("log",)}, unawaited={"station": ("log",)}),
+        LOSSLESS,
+    )
+    assert verdict is not None
+    assert (verdict.limits, verdict.name) == (True, "log")
+    assert "pool buffers is used up" in verdict.evidence
+
+
+def test_where_all_that_is_full_turns_away_without_harm_nothing_limits() -> None:
+    verdict = find_bottleneck([FULL_LOG], Behind(), LOSSLESS)
+    assert verdict is not None
+    assert not verdict.limits
+    assert "nothing is saturated" not in verdict.evidence
+
+
+def test_background_work_that_must_be_done_limits_but_is_in_no_response_time() -> None:
+    """By the utilization law: what is not turned away has to be served, awaited or not."""
+    log = resource("station", "log", 0.97, queue_len=30.0)
+    load = Load(population=0.0, jobs_mean=0.0, is_open=True, all_jobs_mean=40.0)
+    verdict = find_bottleneck([log], Behind(unawaited={"station": ("log",)}), load)
+    assert verdict is not None
+    assert (verdict.limits, verdict.name, verdict.wait_share) == (True, "log", None)
+    assert "30 pieces of work wait there, in no response time" in verdict.evidence
+
+
+def test_the_load_counts_lost_jobs_and_failed_tries_of_all_classes() -> None:
+    classes = ResourceTable(kind="class", names=("a", "b"), capacity=np.full(2, np.inf), columns={})
+    values = {"class.a.lost_ratio": 0.25, "class.b.failed_tries_mean": 2.0}
+    load = load_of(classes, values)
+    assert (load.lost, load.failed_tries, load.has_failures) == ({"a": 0.25}, {"b": 2.0}, True)
+    assert load_of(classes, {}).has_failures is None
+
+
+def test_the_evidence_says_what_is_lost_and_which_tries_fail() -> None:
+    load = Load(
+        population=0.0,
+        jobs_mean=0.0,
+        is_open=True,
+        lost={"a": 0.25, "b": 0.0},
+        failed_tries={"a": 0.0, "b": 2.04},
+    )
+    verdict = find_bottleneck([resource("station", "web", 0.4)], Behind(), load)
+    assert verdict is not None
+    assert "all that arrives is served" not in verdict.evidence
+    assert verdict.evidence.endswith(
+        "25.0 % of the jobs of class a are lost; each job of class b makes 2 tries that fail"
+    )
+
+
+def test_the_evidence_says_for_whom_a_shared_station_works() -> None:
+    classes = ResourceTable(kind="class", names=("users", "scrub"), capacity=np.full(2, 9.0),
+                            columns={})  # fmt: skip
+    values = {
+        "class.users.jobs_mean": 0.8,
+        "class.users.station.disk.service_share": 0.5,
+        "class.scrub.jobs_mean": 2.0,
+        "class.scrub.station.disk.service_share": 0.3,
+    }
+    load = load_of(classes, values)
+    verdict = find_bottleneck([resource("station", "disk", 1.0)], Behind(), load)
+    assert verdict is not None
+    assert "its work is 60.0 % for scrub and 40.0 % for users" in verdict.evidence
+    wide = find_bottleneck([resource("station", "disk", 1.0, capacity=2.0)], Behind(), load)
+    assert wide is not None
+    assert "its work is" not in wide.evidence, "half of its work is unexplained"

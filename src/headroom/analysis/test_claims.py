@@ -306,13 +306,11 @@ def test_a_narrower_interval_inside_a_wider_one_never_flips_the_verdict(
     assert wide in {narrow, "undecided"}
 
 
-@given(finite, finite, st.floats(0.0, 10.0), st.floats(0.0, 10.0))
+@given(finite, finite, st.floats(1e-6, 10.0), st.floats(0.0, 10.0))
 def test_a_moving_interval_passes_undecided_between_holds_and_differs(
     start: float, step: float, half: float, width: float
 ) -> None:
     """In steps smaller than the interval no jump from holds to differs is possible."""
-    if half == 0.0:
-        return
     places = start + np.cumsum(np.full(50, np.sign(step) * half / 2))
     region = Region(start - width, start + width)
     seen = [

@@ -53,6 +53,17 @@ def test_a_throughput_that_must_be_reached_breaks_where_it_falls_below() -> None
     assert limit_crossing(curve, at_least=60.0).level == pytest.approx(40.0, rel=0.01)
 
 
+def test_an_interval_that_the_levels_cut_off_says_so() -> None:
+    """At 2.9 the limit may as well be kept at 3, the last level: the truth may lie beyond."""
+    wide: dict[float, Sample | None] = {
+        1.0: sample(1.0), 2.0: sample(2.0), 3.0: sample(3.0, 0.3)
+    }  # fmt: skip
+    found = limit_crossing(wide, at_most=2.9)
+    assert found.high == 3.0
+    assert found.note.endswith("the interval ends with the levels")
+    assert "ends with" not in limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=2.5).note
+
+
 def test_a_limit_that_no_level_breaks_says_up_to_where() -> None:
     found = limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=10.0)
     assert found == Crossing(state="holds", note="not broken up to 3")

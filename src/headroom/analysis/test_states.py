@@ -84,6 +84,7 @@ def test_classes_are_told_apart_at_each_station_and_pool() -> None:
     assert values["station.cpu.class.web.wait_s_mean"] == pytest.approx(38 / 20)
     assert values["station.cpu.class.batch.response_s_mean"] == pytest.approx(4.0)
     assert values["station.cpu.class.web.jobs_mean"] == pytest.approx(0.8)
+    assert values["station.cpu.class.web.queue_len_mean"] == pytest.approx(0.4)
     assert values["pool.locks.class.web.wait_s_mean"] == pytest.approx(1.0)
     assert "pool.locks.class.batch.wait_s_mean" not in values
 
@@ -150,3 +151,21 @@ def test_times_by_jobs_present_are_parts_of_the_time_and_no_observations() -> No
     window = window_of(histograms=(ticks,))
     assert kept_bins(window) == {}
     assert kept_occupancies(window)["station.cpu.jobs"].counts.tolist() == [0.6, 0.4]
+
+
+def test_the_time_of_a_job_leaves_out_the_work_that_it_does_not_wait_for() -> None:
+    """Cause: a log that is written in the background took 188 % of the time of a request."""
+    log = table(
+        "visit", ["log.class.web"], completion_count=[9.0], wait_s_sum=[900.0],
+        queue_age_s=[0.0], response_s_sum=[990.0], age_s=[0.0], blocked_s_sum=[0.0],
+    )  # fmt: skip
+    run = Run(
+        snapshot_times_s=np.array([100.0]),
+        resources=(table("class", ["web", "batch"], **CLASSES), log),
+        unawaited={"station": ("log",)},
+    )
+    window = open_window(run, cut_s=0.0)
+    assert window is not None
+    assert not [
+        name for name in state_values(window) if ".station.log." in name and "share" in name
+    ]

@@ -1,5 +1,7 @@
 """From tables and histograms to metrics: against visits that are known one by one."""
 
+from typing import Literal
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +28,10 @@ from headroom.analysis.test_example_runs import mm1_run, queue, station_run
 from headroom.analysis.windows import open_window
 from headroom.experiment.run import FloatArray, Histogram, ResourceTable, Run, Series
 from headroom.experiment.system import Column, Metric
+
+STATION_COLUMNS = ("busy_s", "queue_s", "jobs_s", "wait_s_sum", "response_s_sum",
+                   "arrival_count", "completion_count")  # fmt: skip
+POOL_COLUMNS = ("held_s", "queue_s", "wait_s_sum", "grant_count")
 
 
 def values_after(run: Run, cut_s: float) -> dict[str, float]:
@@ -85,6 +91,33 @@ def test_a_pool_is_reported_by_tokens_and_grants() -> None:
         "pool.connections.wait_s_mean": 0.5,
         "pool.connections.throughput": 1.0,
     }
+
+
+def idle_table(kind: Literal["station", "pool"], columns: tuple[str, ...]) -> ResourceTable:
+    return ResourceTable(
+        kind=kind,
+        names=("x", "y"),
+        capacity=np.ones(2),
+        columns={name: np.zeros((2, 2)) for name in columns},
+        maxima={"queue_len": np.array([7.0, 0.0])},
+    )
+
+
+def test_the_longest_queue_is_that_of_the_whole_run() -> None:
+    tables = (idle_table("station", STATION_COLUMNS), idle_table("pool", POOL_COLUMNS))
+    run = Run(snapshot_times_s=np.array([1.0, 2.0]), resources=tables)
+    values = values_after(run, 1.0)
+    longest = {name: value for name, value in values.items() if name.endswith("queue_len_max")}
+    assert longest == {
+        "station.x.queue_len_max": 7.0,
+        "station.y.queue_len_max": 0.0,
+        "pool.x.queue_len_max": 7.0,
+        "pool.y.queue_len_max": 0.0,
+    }
+    samples = samples_of([values], {}, Column.MODEL)
+    found = estimates_of(resource_metrics(resources_of(run)), samples)
+    assert found["station.x.queue_len_max"].value == 7.0
+    assert found["pool.x.queue_len_max"].unit == "1"
 
 
 def test_a_series_without_tables_reports_its_mean_after_the_cut() -> None:

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from headroom.analysis.analyse import analyse
-from headroom.analysis.results import PointResult, StudyResult
+from headroom.analysis.export import what_if_rows
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult, WhatIfResult
 from headroom.analysis.stopping import IntervalRule
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.experiment.changes import parse_change
@@ -99,6 +100,31 @@ def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path)
         assert effect.pairs == 5
     assert found["station.server.servers=x2"].text == "server 1 to 2 servers"
     assert result.experiments[0].what_if_replications == 10
+    rows = list(what_if_rows(result))
+    assert {row["change"] for row in rows} == expected.keys()
+    assert all(row["factor.users"] == 60 for row in rows)
+    first = next(row for row in rows if row["metric"] == "throughput")
+    assert first["ratio"] == found[first["change"]].effects[0].ratio
+
+
+def test_an_exported_change_without_effects_says_why() -> None:
+    tried = WhatIfResult(change="pool.a.tokens=x2", text="", done=2, failed=0, note="the reason")
+    point = PointResult(key="k", levels={"users": 5}, done=2, failed=0, what_ifs=[tried])
+    (row,) = what_if_rows(study_with(point))
+    assert (row["factor.users"], row["change"], row["metric"]) == (5, "pool.a.tokens=x2", None)
+    assert row["note"] == "the reason"
+
+
+def study_with(point: PointResult) -> StudyResult:
+    experiment = ExperimentResult(
+        name="load", title="", system="model", column="model", factors=[], responses=[],
+        points=[point],
+    )  # fmt: skip
+    return StudyResult(
+        format=2, name="s", title="", question="", folder="s", seed=1, is_quick=False,
+        is_complete=True, done=2, failed=0, planned=2, experiments=[experiment], claims=[],
+        environments=[], command="", generated="", headroom_version="0",
+    )  # fmt: skip
 
 
 def test_what_ran_once_is_not_run_again_and_gives_the_same_result(tmp_path: Path) -> None:

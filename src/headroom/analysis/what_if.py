@@ -332,6 +332,8 @@ def in_words(changes: Sequence[Change], resources: Iterable[Resource]) -> str:
     >>> cpu = Resource(kind="station", name="cpu", capacity=2.0)
     >>> in_words(doubled("station", "cpu"), [cpu])
     'cpu 2 to 4 servers and cpu 2 times as fast'
+    >>> in_words(doubled("station", "web 2"), [])
+    '"web 2" 2 times the servers and "web 2" 2 times as fast'
     """
     capacities = {(one.kind, one.name): one.capacity for one in resources}
     return " and ".join(
@@ -340,9 +342,16 @@ def in_words(changes: Sequence[Change], resources: Iterable[Resource]) -> str:
 
 
 def _one_in_words(change: Change, capacity: float | None) -> str:
+    name = _name_in_words(change.name)
     if change.aspect == "speed":
-        return f"{change.name} {format_level(change.value)} times as fast"
+        return f"{name} {format_level(change.value)} times as fast"
     if capacity is None or not math.isfinite(capacity):
-        return change.text
+        times = f"{format_level(change.value)} "
+        return f"{name} {times}{'times the ' if change.is_factor else ''}{change.aspect}"
     new = change.capacity_from(int(capacity))
-    return f"{change.name} {format_level(capacity)} to {new} {change.aspect}"
+    return f"{name} {format_level(capacity)} to {new} {change.aspect}"
+
+
+def _name_in_words(name: str) -> str:
+    """Return a name, in quotes where a number behind it might be taken for a part of it."""
+    return f'"{name}"' if any(sign.isspace() for sign in name) else name

@@ -33,7 +33,7 @@ class HeadroomGroup(TyperGroup):
             _report(error)
             raise typer.Exit(error.exit_code) from error
         except OSError as error:
-            known = _known_system_error(error)
+            known = _known_system_error(error, has_journal=ctx.invoked_subcommand in _WITH_JOURNAL)
             if known is None:
                 raise
             _report(known)
@@ -50,18 +50,20 @@ def _report(error: HeadroomError) -> None:
         console.print(f"  cure: {error.cure}", markup=False)
 
 
+_WITH_JOURNAL = {"run", "what-if", "size"}
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EROFS, errno.EPERM}
 _MISSING = {errno.ENOENT, errno.ENXIO}
 _IN_THE_WAY = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY}
 
 
-def _known_system_error(error: OSError) -> HeadroomError | None:
+def _known_system_error(error: OSError, *, has_journal: bool) -> HeadroomError | None:
     """Return the operating system's refusal as an error with a cure, None for other causes."""
     place = f" ({error.filename2 or error.filename})" if error.filename else ""
     if error.errno in _FULL:
+        rest = "every finished replication is in the journal"
         return EnvironmentUnfitError(
-            f"the disk is full{place}; every finished replication is in the journal",
+            f"the disk is full{place}; {rest if has_journal else 'what was written is cut short'}",
             cure="free some space and run the same command again",
         )
     if error.errno in _FORBIDDEN:

@@ -17,6 +17,7 @@ from headroom.analysis.export import (
     point_rows,
     replication_rows,
     series_rows,
+    what_if_rows,
 )
 from headroom.analysis.results import StudyResult
 from headroom.cli import options, session
@@ -32,6 +33,7 @@ class What(StrEnum):
     REPLICATIONS = "replications"
     OBSERVATIONS = "observations"
     SERIES = "series"
+    WHAT_IFS = "what-ifs"
 
 
 class Format(StrEnum):
@@ -69,7 +71,8 @@ def export(
         typer.Option(
             help="points: one row per point and metric; replications: one row per replication "
             "and metric; observations: raw response times in order of completion, warm-up "
-            "included; series: values over time, where a study sets sample_every_s."
+            "included; series: values over time, where a study sets sample_every_s; what-ifs: one "
+            "row per change that was tried and metric."
         ),
     ] = What.POINTS,
     form: Annotated[Format, typer.Option("--format", help="Format of the rows.")] = Format.CSV,
@@ -103,6 +106,8 @@ def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
             return observation_rows(plan, journal)
         case What.SERIES:
             return series_rows(plan, journal)
+        case What.WHAT_IFS:
+            return what_if_rows(session.analysed(plan, journal))
 
 
 def _factor_columns(plan: Plan) -> list[str]:

@@ -14,10 +14,19 @@ from rich.text import Text
 from headroom.cli import options
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.cli.series_command import series
+from headroom.cli.session import note
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
 from headroom.experiment import registry
-from headroom.experiment.system import HasModel, Parameter, System, Traceable, Value, WritesJsimg
+from headroom.experiment.system import (
+    HasModel,
+    Parameter,
+    Remarkable,
+    System,
+    Traceable,
+    Value,
+    WritesJsimg,
+)
 from headroom.quantities import format_with_unit
 from headroom.report.model_picture import draw_model, list_model
 
@@ -109,13 +118,17 @@ def show(model: Name, *, settings: Settings = None) -> None:
     """Print a model: parameters, stations, pools, classes and programs."""
     system, config = _configured(model, settings)
     parameters = {one.name: one for one in system.parameters()}
+    data = _data(system, config)
     if config:
         typer.echo("parameters")
     for name, value in config.items():
         one = parameters[name]
         meaning = f"; {one.description}" if one.description else ""
         typer.echo(f"  {name} = {format_with_unit(value, one.unit)}{meaning}")
-    typer.echo(list_model(_data(system, config)))
+    typer.echo(list_model(data))
+    if isinstance(system, Remarkable):
+        for remark in system.remarks(config):
+            note(f"remark: {remark}")
 
 
 @app.command("json")

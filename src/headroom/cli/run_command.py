@@ -78,6 +78,7 @@ def run(
         return
     if is_salvaged:
         _salvage(session.journal_of(plan))
+    session.say_remarks(plan, quiet=quiet)
     with Journal.open(session.journal_of(plan), create=True) as journal:
         chosen = plan.only(only) if only else plan
         how = _How(jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure)

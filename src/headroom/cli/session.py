@@ -15,8 +15,9 @@ from headroom.errors import StudyError
 from headroom.experiment.design import make_plan
 from headroom.experiment.journal import Journal
 from headroom.experiment.paths import PAGE_NAME, RESULTS_NAME, journal_path, results_folder
-from headroom.experiment.plan import Plan
+from headroom.experiment.plan import Plan, PlannedExperiment
 from headroom.experiment.study_file import load_study
+from headroom.experiment.system import Remarkable
 from headroom.quantities import format_level
 from headroom.report.page import render_page
 
@@ -24,6 +25,31 @@ from headroom.report.page import render_page
 def open_plan(study: Path, *, quick: bool, seed: int | None = None) -> Plan:
     """Load and check a study file, and lay out its points."""
     return make_plan(load_study(study), quick=quick, seed=seed)
+
+
+def say_remarks(plan: Plan, *, quiet: bool = False) -> None:
+    """Say what is likely a mistake in a system at all points of an experiment.
+
+    What stands out at some points only is a matter of the factors, and not said.
+    """
+    said: dict[str, None] = {}
+    for experiment in plan.experiments:
+        said |= dict.fromkeys(_remarks_at_all_points(experiment))
+    for remark in said:
+        note(f"remark: {remark}", quiet=quiet)
+
+
+def _remarks_at_all_points(experiment: PlannedExperiment) -> list[str]:
+    system = experiment.system
+    if not isinstance(system, Remarkable) or not experiment.points:
+        return []
+    first, *others = experiment.points
+    found = list(system.remarks(first.config))
+    for point in others:
+        if found:
+            here = system.remarks(point.config)
+            found = [remark for remark in found if remark in here]
+    return found
 
 
 def journal_of(plan: Plan) -> Path:

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headroom.cli import session
-from headroom.cli.app import app
+from headroom.cli.app import _known_system_error, app
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 
 
@@ -51,6 +51,16 @@ def test_a_full_or_read_only_disk_is_an_unfit_environment(
     assert exit_code == ExitCode.ENVIRONMENT
     assert word in told
     assert "results" in told
+
+
+def test_a_full_disk_speaks_of_a_journal_where_there_is_one() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with_journal = _known_system_error(full, has_journal=True)
+    without = _known_system_error(full, has_journal=False)
+    assert with_journal is not None
+    assert without is not None
+    assert "every finished replication is in the journal" in with_journal.message
+    assert without.message == "the disk is full; what was written is cut short"
 
 
 def test_ctrl_c_is_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,55 @@ def test_a_model_is_told_with_the_values_it_is_given(shop: str) -> None:
     ]
 
 
+IDLE = SHOP.replace("    page = ", '    model.station("attic")\n    page = ')
+
+
+def test_what_has_no_effect_is_remarked_on_beside_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text(IDLE, encoding="utf-8")
+    answer = CliRunner().invoke(app, ["model", "show", f"{path}:shop"])
+    assert answer.exit_code == 0
+    line = 1 + IDLE.splitlines().index('    model.station("attic")')
+    assert answer.stderr == f"headroom: remark: {path}:{line}: no program uses station 'attic'\n"
+    assert "remark" not in answer.stdout
+
+
+STUDY = """
+schema = 1
+name = "shop"
+title = "Shop"
+seed = 1
+
+[[experiment]]
+name = "users"
+system = { name = "model", file = "shop.py", function = "shop", completions = 2000 }
+factors = { users = [1, 2] }
+replications = { count = 2 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "is_said"), [("if True", True), ("if users == 1", False), ("if False", False)]
+)
+def test_a_study_says_what_is_idle_at_all_of_its_points(
+    when: str, *, is_said: bool, tmp_path: Path
+) -> None:
+    source = IDLE.replace('    model.station("attic")', f'    {when}: model.station("attic")')
+    (tmp_path / "shop.py").write_text(source, encoding="utf-8")
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    answer = CliRunner().invoke(app, ["run", str(tmp_path), "--jobs", "1", "--no-what-if"])
+    assert answer.exit_code == 0, answer.stderr
+    assert ("no program uses station 'attic'" in answer.stderr) == is_said
+
+
+def test_a_model_that_is_wrong_prints_nothing_of_itself(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text(SHOP.replace("exponential(5)", "exponential(0)"), encoding="utf-8")
+    answer = CliRunner().invoke(app, ["model", "show", f"{path}:shop"])
+    assert answer.exit_code == ExitCode.USAGE
+    assert answer.stdout == ""
+
+
 def test_the_json_is_that_of_the_builder_byte_for_byte(shop: str) -> None:
     model = Model("shop", time_unit="ms")
     page = model.program("page")

@@ -83,7 +83,8 @@ class ResourceTable:
         One name per resource.
     capacity
         Shape (resources,). Servers of a station, tokens of a pool; for a class its population
-        when closed and infinity when open.
+        when closed and infinity when open. A class of a mix has its share of the population by
+        weight, so that the classes sum up to it; more jobs than that may be of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
         ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``,
@@ -157,6 +158,9 @@ class Run:
     blockers
         Station name to the stations with few places that may hold up its servers: says whether
         a station that is taken all the time only waits for a place further on.
+    unawaited
+        ``"station"`` and ``"pool"`` to the names of those to which only work comes that no job
+        waits for: full or not, they are in no response time.
     samples
         How the run went over time, where the study asks for it; None elsewhere.
 
@@ -177,6 +181,7 @@ class Run:
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blockers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unawaited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     samples: TimeSamples | None = None
 
     @property

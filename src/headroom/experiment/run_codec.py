@@ -46,6 +46,7 @@ def encode_run(run: Run) -> bytes:
         "holds": {pool: list(stations) for pool, stations in run.holds.items()},
         "nested": {pool: list(pools) for pool, pools in run.nested.items()},
         "blockers": {name: list(stations) for name, stations in run.blockers.items()},
+        "unawaited": {kind: list(names) for kind, names in run.unawaited.items()},
         "samples": _pack_samples(run.samples),
     }
     used = {name: value for name, value in fields.items() if value}
@@ -79,6 +80,7 @@ def _unpack_run(fields: dict[str, Any]) -> Run:
         holds={pool: tuple(names) for pool, names in fields.get("holds", {}).items()},
         nested={pool: tuple(names) for pool, names in fields.get("nested", {}).items()},
         blockers={name: tuple(names) for name, names in fields.get("blockers", {}).items()},
+        unawaited={kind: tuple(names) for kind, names in fields.get("unawaited", {}).items()},
         samples=_unpack_samples(fields.get("samples")),
     )
 

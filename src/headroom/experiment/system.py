@@ -253,6 +253,15 @@ class HasModel(Protocol):
 
 
 @runtime_checkable
+class Remarkable(Protocol):
+    """A system that can say what is legal and yet likely a mistake; optional for a `System`."""
+
+    def remarks(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return what stands out at `config`, one sentence each, with the place it stands at."""
+        ...
+
+
+@runtime_checkable
 class Sampled(Protocol):
     """A system that can tell how a run goes over time; optional for a `System`."""
 

@@ -77,6 +77,7 @@ def runs(draw: st.DrawFn) -> Run:
         holds={"connections": tuple(draw(st.lists(NAMES, max_size=2)))},
         nested={"threads": tuple(draw(st.lists(NAMES, max_size=2)))},
         blockers={"mill": tuple(draw(st.lists(NAMES, max_size=2)))},
+        unawaited={"station": tuple(draw(st.lists(NAMES, max_size=2)))},
         samples=draw(st.none() | samples()),
     )
 
@@ -139,6 +140,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         holds={"p": ("s",)},
         nested={"p": ("q",)},
         blockers={"s": ("t",)},
+        unawaited={"station": ("t",)},
         samples=TimeSamples(times_s=np.ones(1), tables=()),
     )
     stored = msgspec.msgpack.decode(zlib.decompress(encode_run(example)))

@@ -399,6 +399,12 @@ def _refuse_model(model: Model) -> None:
         raise SimulationError(f"{breakdown.location}: JMT has no breakdowns", cure="leave them out")
     if not model.classes:
         raise SimulationError(f"model {model.name!r} has no classes", cure="add some")
+    for mix in model.mixes.values():
+        raise SimulationError(
+            f"{mix.location}: the jobs of mix {mix.name!r} change their class, which this writer "
+            "has no words for",
+            cure="make one class of them, whose program branches by the same shares",
+        )
     for job in model.classes.values():
         if job.batch is not None or job.initial:
             raise SimulationError(

@@ -34,14 +34,28 @@ def format_limit_of(found: LimitCrossing) -> str:
     return f"{words} {format_given(bound or 0.0, found.unit, metric=found.metric)}"
 
 
+def format_break_level(found: LimitCrossing) -> str:
+    """Return the level at which a limit breaks, with its interval; nothing where there is none.
+
+    Examples
+    --------
+    >>> format_break_level(LimitCrossing(metric="response_s_p95", unit="s", at_most=0.2,
+    ...     at_least=None, factor="users", where={}, state="breaks", level=241.2, level_low=236.1,
+    ...     level_high=247.9))
+    '241 (236 to 248)'
+    """
+    if found.level is None:
+        return ""
+    return format_bounds(found.level, found.level_low, found.level_high, "1")
+
+
 def _sentence(found: LimitCrossing) -> str:
     where = ", ".join(f"{name} = {format_level(level)}" for name, level in found.where.items())
     start = f"{title_metric(found.metric)} {format_limit_of(found)}"
     start += f" with {where}" if where else ""
     if found.level is None:
         return f"{start}: {_state_words(found)}."
-    level = format_bounds(found.level, found.level_low, found.level_high, "1")
-    words = f"{start} breaks at {found.factor} = {level}, {found.note}"
+    words = f"{start} breaks at {found.factor} = {format_break_level(found)}, {found.note}"
     if found.headroom is None or found.current is None:
         return f"{words}."
     return f"{words}: {_left(found)}."
@@ -84,5 +98,4 @@ def limits_table(experiment: ExperimentResult) -> Table | None:
 def _breaks_at(found: LimitCrossing) -> str:
     if found.level is None:
         return {"holds": "not broken", "broken": "broken everywhere"}.get(found.state, "unclear")
-    level = format_bounds(found.level, found.level_low, found.level_high, "1")
-    return f"{found.factor} = {level}"
+    return f"{found.factor} = {format_break_level(found)}"

@@ -17,7 +17,7 @@ from headroom.analysis.results import (
     WhatIfResult,
 )
 from headroom.report.headroom_left import headroom_sentences, limits_table
-from headroom.report.sizing import render_sizing
+from headroom.report.sizing import figure_of, render_sizing
 from headroom.report.sizing_page import render_sizing_page
 from headroom.report.what_if import render_what_ifs, what_if_sentences, what_if_table
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
@@ -173,6 +173,14 @@ def sizing() -> SizingResult:
         command="headroom size shop",
         headroom_version="0",
     )
+
+
+def test_a_lopsided_interval_is_written_with_both_ends() -> None:
+    """246 ms (215 to 306) fails a target of 200 ms; as 250 ±60 ms it would seem to reach it."""
+    check = Check(target=TARGET, value=0.246, low=0.215, high=0.306, met=False)
+    lopsided = msgspec.structs.replace(trial(1, 4, "fails", 0.246), checks=[check])
+    assert figure_of(lopsided, TARGET.metric) == "250 ms (220 to 310)"
+    assert "±" in figure_of(trial(1, 4, "fails", 0.246), TARGET.metric)
 
 
 def test_the_page_of_a_search_is_static_and_escapes_every_name() -> None:

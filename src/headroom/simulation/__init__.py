@@ -45,6 +45,7 @@ from headroom.simulation.law_data import law_from_data
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
+from headroom.simulation.remarks import ModelWarning
 from headroom.simulation.result import (
     ClassHistogram,
     ClassSeries,
@@ -70,6 +71,7 @@ __all__ = [
     "Fit",
     "Fork",
     "Model",
+    "ModelWarning",
     "Network",
     "Occupancy",
     "Pool",

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
+from typing import TypeGuard
 
 from headroom.simulation.errors import refused
 
@@ -19,14 +20,19 @@ def check_name(kind: str, name: object, taken: Mapping[str, object]) -> None:
         )
 
 
-def check_count(what: str, word: str, count: object, *, least: int = 1) -> None:
-    """Refuse what is no whole number from `least` to the kernel's limit."""
-    is_whole = isinstance(count, int) and not isinstance(count, bool)
-    if not is_whole or not least <= count <= COUNT_LIMIT:  # type: ignore[operator]  # it is an int
+def check_count(what: str, word: str, count: object, *, least: int = 1) -> int:
+    """Return `count` as an int; refuse what is no whole number up to the kernel's limit."""
+    if not is_whole(count) or not least <= count <= COUNT_LIMIT:
         raise refused(
             f"{what} has {count!r} {word}",
             cure=f"give a whole number from {least} to {COUNT_LIMIT}",
         )
+    return int(count)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return True for an int, also one of NumPy, that is no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> bool:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from headroom.simulation.amounts import as_amount, as_condition
-from headroom.simulation.arguments import choose, is_number
+from headroom.simulation.arguments import choose, is_number, is_whole
 from headroom.simulation.errors import SimulationError, caller_location, refused
 from headroom.simulation.expression import Expression, Operand, as_expression
 from headroom.simulation.stations import Pool, Station
@@ -189,8 +189,7 @@ class Fork:
     """The arms of a fork; made by `Program.fork`."""
 
     def __init__(self, program: "Program", quorum: int | None) -> None:
-        is_whole = isinstance(quorum, int) and not isinstance(quorum, bool)
-        if quorum is not None and (not is_whole or quorum < 1):
+        if quorum is not None and (not is_whole(quorum) or quorum < 1):
             raise program._error(
                 f"waits for {quorum!r} arms of a fork", cure="give an int of 1 or more"
             )

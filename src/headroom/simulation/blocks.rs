@@ -216,6 +216,7 @@ impl Compiler {
         fork.arms.push(entry);
         self.here = Site {
             program: fork.before.program,
+            step: fork.before.step,
             is_in_arm: true,
             ..Site::default()
         };

@@ -1,9 +1,10 @@
 """What open classes offer to stations and pools, against what these can do."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from headroom.simulation.amounts import mean_of
 from headroom.simulation.classes import JobClass
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.visits import Visits, expected_visits
@@ -25,12 +26,14 @@ def refuse_overload(model: "Model") -> None:
     """Raise `SimulationError` where open classes ask for more than a station or pool can do.
 
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
-    and those of infinite servers neither.
+    and those of infinite servers neither. Refused is also what has no mean, for then no run is long
+    enough.
     """
     classes = _endless(model)
-    if not classes and not _starts_jobs(model):
+    if not classes and _is_surely_bounded(model):
         return
     visits = expected_visits(model)
+    _refuse_without_mean(model, visits)
     full = overloaded_station(model, visits)
     if full is not None:
         name, share = full
@@ -38,7 +41,8 @@ def refuse_overload(model: "Model") -> None:
             f"{_line(model, share)}: model {model.name!r}: open classes offer a load of "
             f"{sum(share.values()):.3g} to each server of station {name!r}, so its queue grows "
             "for ever",
-            cure="lower the arrivals, add servers, or stop the run by time to watch it grow",
+            cure="lower the arrivals (an interarrival time is 1 / rate), add servers, or stop the "
+            "run by time to watch it grow",
         )
     for name, share in _pool_shares(model, visits, classes).items():
         if sum(share.values()) >= 1:
@@ -49,6 +53,39 @@ def refuse_overload(model: "Model") -> None:
                 cure="lower the arrivals, add tokens, hold them for a shorter time, or stop the "
                 "run by time to watch it grow",
             )
+
+
+def _refuse_without_mean(model: "Model", visits: Visits) -> None:
+    """Raise `SimulationError` where a time that jobs wait for has an infinite mean."""
+    for location, what in _without_mean(model, visits):
+        raise SimulationError(
+            f"{location}: {what} has no mean: the longer the run, the longer it takes, so that no "
+            "average ever settles",
+            cure="choose a shape above 1 or bounded_pareto(low, high, shape), end it by the "
+            "timeout= of an attempt, or stop the run by time",
+        )
+
+
+def _without_mean(model: "Model", visits: Visits) -> Iterator[tuple[str, object]]:
+    """Yield the line and the law of each time without a mean."""
+    for one in model.classes.values():
+        if one.law is not None and math.isinf(one.law.mean):
+            yield one.location, one.law
+        demands = visits.demands[one.name]
+        if math.inf in (visits.times[one.name], *demands.values()):
+            yield from _steps_without_mean(model)
+    for breakdown in model.breakdowns_of.values():
+        for law in (breakdown.time_to_failure, breakdown.repair):
+            if math.isinf(law.mean):
+                yield breakdown.location, law
+
+
+def _steps_without_mean(model: "Model") -> Iterator[tuple[str, object]]:
+    for program in model.programs.values():
+        for step in program.steps:
+            for key, amount in step.amounts.items():
+                if key != "timeout" and mean_of(amount, {}) == math.inf:
+                    yield step.location, amount
 
 
 def overloaded_station(
@@ -82,9 +119,15 @@ def _endless(model: "Model") -> list[JobClass]:
     return [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
 
 
-def _starts_jobs(model: "Model") -> bool:
-    """Return whether jobs start others beside themselves, which may multiply without end."""
-    return any(step.op == "start" for one in model.programs.values() for step in one.steps)
+def _is_surely_bounded(model: "Model") -> bool:
+    """Return whether closed classes can ask for nothing without end: a look at each step tells."""
+    laws = [one.law for one in model.classes.values() if one.law is not None]
+    for breakdown in model.breakdowns_of.values():
+        laws += [breakdown.time_to_failure, breakdown.repair]
+    has_means = all(math.isfinite(law.mean) for law in laws)
+    steps = (step for one in model.programs.values() for step in one.steps)
+    is_alone = all(step.op != "start" for step in steps)
+    return has_means and is_alone and next(_steps_without_mean(model), None) is None
 
 
 def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:

@@ -26,11 +26,16 @@ from headroom.simulation.with_block import refuse_forgotten
 if TYPE_CHECKING:
     from headroom.simulation.model import Model
 
-__all__ = ["SHORTEST_MEAN", "check_model", "refuse_overload"]
+__all__ = ["LARGEST_SHIFT", "SHORTEST_MEAN", "TICK", "check_model", "refuse_overload"]
 
 SHORTEST_MEAN = 1e-6
 """Shortest mean (time units) of a random time: a thousand ticks, so that rounding to whole ticks
 shifts no mean by more than 0.05 %."""
+
+TICK = 1e-9
+"""Step of the clock (time units)."""
+LARGEST_SHIFT = 5e-4
+"""Largest share by which rounding to whole ticks may shift a time."""
 
 _TIMES = frozenset({"service", "time", "timeout", "pause"})
 
@@ -87,7 +92,14 @@ def _refuse_unknown_attributes(model: "Model") -> None:
 
 
 def _refuse_coarse_times(model: "Model") -> None:
-    """Raise `SimulationError` where the clock is too coarse for a mean time of `model`."""
+    """Raise `SimulationError` where the clock is too coarse for a time of `model`."""
+    for location, what, value in _fixed_times(model):
+        if abs(round(value / TICK) * TICK - value) > LARGEST_SHIFT * value:
+            raise SimulationError(
+                f"{location}: {what} lies between the steps of the clock, which are "
+                f"{TICK:g} {model.time_unit} apart",
+                cure="choose a smaller time_unit, or a whole number of steps",
+            )
     for location, what, mean in _random_times(model):
         if 0 < mean < SHORTEST_MEAN:
             raise SimulationError(
@@ -95,6 +107,20 @@ def _refuse_coarse_times(model: "Model") -> None:
                 f"counts in steps of 1e-9 {model.time_unit}: its draws would be distorted",
                 cure=f"choose a smaller time_unit, so that the mean is {SHORTEST_MEAN:g} or more",
             )
+
+
+def _fixed_times(model: "Model") -> Iterator[tuple[str, object, float]]:
+    """Yield line, what it is and value of each time that is a plain number."""
+    for program in model.programs.values():
+        for step in program.steps:
+            for key, amount in step.amounts.items():
+                if key not in _TIMES or not isinstance(amount, Distribution):
+                    continue
+                if amount.kind == "constant":
+                    yield step.location, amount, amount.mean
+    for location, law in _laws_outside_programs(model):
+        if law.kind == "constant":
+            yield location, law, law.mean
 
 
 def _random_times(model: "Model") -> Iterator[tuple[str, object, float]]:

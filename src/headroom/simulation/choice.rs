@@ -251,4 +251,62 @@ mod tests {
         );
         assert_eq!(one.by_hash(0.0), one.by_hash(-0.0));
     }
+
+    fn deck(key: u64, seed: u64, cards: &[u32]) -> Choice {
+        let plan = ChoicePlan {
+            targets: vec![10, 11, 12],
+            rule: Rule::Deck(cards.to_vec()),
+            key,
+        };
+        Choice::new(&plan, seed)
+    }
+
+    fn pass(deck: &mut Choice, cards: usize) -> Vec<u32> {
+        (0..cards).map(|_| deck.next_card()).collect()
+    }
+
+    #[test]
+    fn a_deck_gives_every_card_once_a_pass_and_in_another_order_each_time() {
+        let mut one = deck(3, 1, &[0, 0, 0, 0, 1, 1, 2]);
+        let passes: Vec<Vec<u32>> = (0..50).map(|_| pass(&mut one, 7)).collect();
+        for cards in &passes {
+            let mut sorted = cards.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [10, 10, 10, 10, 11, 11, 12]);
+        }
+        let different: std::collections::BTreeSet<_> = passes.iter().collect();
+        assert!(different.len() > 25, "{} orders", different.len());
+    }
+
+    #[test]
+    fn a_deck_is_shuffled_by_its_seed_and_its_key() {
+        let cards: Vec<u32> = (0..3).cycle().take(60).collect();
+        let first = pass(&mut deck(3, 1, &cards), 60);
+        assert_eq!(first, pass(&mut deck(3, 1, &cards), 60));
+        assert_ne!(first, pass(&mut deck(3, 2, &cards), 60));
+        assert_ne!(first, pass(&mut deck(4, 1, &cards), 60));
+    }
+
+    #[test]
+    fn every_card_is_equally_often_the_first_of_a_deck() {
+        let mut one = deck(3, 1, &[0, 1, 2]);
+        let mut counts = [0; 3];
+        for _ in 0..3000 {
+            counts[pass(&mut one, 3)[0] as usize - 10] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (900..1100).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn only_whole_numbers_below_the_number_of_cases_are_cases() {
+        let one = choice(Rule::Index(Code::default()));
+        let found = [0.0, -0.0, 1.0, 2.0].map(|value| one.numbered(value));
+        assert_eq!(found, [Some(10), Some(10), Some(11), Some(12)]);
+        for value in [3.0, -1.0, 0.5, 1e300, f64::NAN, f64::INFINITY] {
+            assert_eq!(one.numbered(value), None, "{value}");
+        }
+    }
 }

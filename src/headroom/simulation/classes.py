@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from headroom.simulation.amounts import as_law
-from headroom.simulation.arguments import check_count, choose
+from headroom.simulation.arguments import check_count, choose, is_whole
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.stations import Station
@@ -163,6 +163,21 @@ def _member_data(one: JobClass) -> dict[str, object]:
     return data | ({"priority": one.priority} if one.priority else {})
 
 
+def check_members(name: str, members: object) -> None:
+    """Refuse `members` that are no classes of a mix, each with a pair of program and weight."""
+    if not isinstance(members, Mapping) or not members:
+        raise refused(
+            f"mix {name!r} has the classes {members!r}",
+            cure="give a dictionary of one or more: class -> (program, weight)",
+        )
+    for member, pair in members.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004 - program and weight
+            raise refused(
+                f"class {member!r} of mix {name!r} is {pair!r}",
+                cure="give a pair: (program, weight)",
+            )
+
+
 def mixed(
     name: str,
     members: Mapping[str, tuple[str, int]],
@@ -174,20 +189,20 @@ def mixed(
     priorities: Mapping[str, int],
 ) -> tuple[Mix, dict[str, JobClass]]:
     """Return a mix and its classes, after checking it; `members` has program and weight of each."""
-    check_count(f"mix {name!r}", "jobs (population)", population)
+    jobs = check_count(f"mix {name!r}", "jobs (population)", population)
     choose(f"mix {name!r}", "start", start, get_args(Start))
     choose(f"mix {name!r}", "draw", draw, get_args(Draw))
-    if not members:
-        raise refused(f"mix {name!r} has no classes", cure="give one or more, each with a program")
-    for member, (_, weight) in members.items():
-        check_count(f"class {member!r} of mix {name!r}", "weight", weight)
-        _check_priority(member, priorities.get(member, 0))
-    for unknown in set(priorities) - set(members):
+    weights = {
+        member: check_count(f"class {member!r} of mix {name!r}", "weight", weight)
+        for member, (_, weight) in members.items()
+    }
+    unknown = [one for one in priorities if one not in members]
+    if unknown:
         raise refused(
-            f"mix {name!r} gives a priority to {unknown!r}, which is none of its classes",
+            f"mix {name!r} gives a priority to {unknown[0]!r}, which is none of its classes",
             cure=f"choose among {', '.join(map(repr, members))}",
         )
-    if draw == "deck" and sum(weight for _, weight in members.values()) > LARGEST_DECK:
+    if draw == "deck" and sum(weights.values()) > LARGEST_DECK:
         raise refused(
             f"the deck of mix {name!r} has more than {LARGEST_DECK} cards",
             cure="give smaller weights with the same ratios",
@@ -198,17 +213,17 @@ def mixed(
         member: JobClass(
             name=member,
             program=program,
-            population=population,
+            population=jobs,
             law=law,
-            priority=priorities.get(member, 0),
+            priority=_priority(member, priorities.get(member, 0)),
             start=start,
             mix=name,
-            weight=weight,
+            weight=weights[member],
             location=location,
         )
-        for member, (program, weight) in members.items()
+        for member, (program, _) in members.items()
     }
-    mix = Mix(name=name, population=population, law=law, start=start, draw=draw, location=location)
+    mix = Mix(name=name, population=jobs, law=law, start=start, draw=draw, location=location)
     return mix, made
 
 
@@ -240,16 +255,15 @@ def closed(
     model_id: int,
 ) -> JobClass:
     """Return a closed class, after checking it."""
-    check_count(f"class {name!r}", "jobs (population)", population)
+    jobs = check_count(f"class {name!r}", "jobs (population)", population)
     choose(f"class {name!r}", "start", start, get_args(Start))
-    _check_priority(name, priority)
-    places = _places(name, placed or {}, population, model_id)
+    places = _places(name, placed or {}, jobs, model_id)
     return JobClass(
         name=name,
         program=program,
-        population=population,
+        population=jobs,
         law=None if think is None else as_law(think, f"the think time of class {name!r}"),
-        priority=priority,
+        priority=_priority(name, priority),
         start=start,
         placed=places,
         location=caller_location(),
@@ -266,9 +280,7 @@ def opened(
     initial: int,
 ) -> JobClass:
     """Return an open class, after checking it."""
-    _check_priority(name, priority)
-    if initial != 0:
-        check_count(f"class {name!r}", "jobs at time 0 (initial)", initial)
+    present = check_count(f"class {name!r}", "jobs at time 0 (initial)", initial, least=0)
     is_process = hasattr(interarrival, "mean_rate") and hasattr(interarrival, "to_data")
     law = None if is_process else _interarrival(name, interarrival)
     return JobClass(
@@ -276,9 +288,9 @@ def opened(
         program=program,
         law=law,
         process=cast("ArrivalProcess", interarrival) if is_process else None,
-        priority=priority,
+        priority=_priority(name, priority),
         batch=None if batch is None else _batch(name, batch),
-        initial=initial,
+        initial=present,
         location=caller_location(),
     )
 
@@ -303,29 +315,32 @@ def _batch(name: str, value: object) -> Distribution:
     return law
 
 
-def _check_priority(name: str, priority: object) -> None:
-    is_whole = isinstance(priority, int) and not isinstance(priority, bool)
-    if not is_whole or abs(priority) > PRIORITY_LIMIT:  # type: ignore[arg-type]  # it is an int
+def _priority(name: str, priority: object) -> int:
+    """Return a priority as an int."""
+    if not is_whole(priority) or abs(int(priority)) > PRIORITY_LIMIT:
         raise refused(
             f"class {name!r} has the priority {priority!r}",
             cure="give a whole number; the larger, the more urgent",
         )
+    return int(priority)
 
 
 def _places(
     name: str, placed: Mapping[Station, int], population: int, model_id: int
 ) -> tuple[tuple[str, int], ...]:
+    places: dict[str, int] = {}
     for station, jobs in placed.items():
         if not isinstance(station, Station) or station.model_id != model_id:
             raise refused(
                 f"class {name!r} places jobs at {station!r}, which is no station of this model",
                 cure="write placed={station: jobs} with what model.station() gave",
             )
-        check_count(f"class {name!r}", f"jobs placed at station {station.name!r}", jobs)
-    total = sum(placed.values())
+        word = f"jobs placed at station {station.name!r}"
+        places[station.name] = check_count(f"class {name!r}", word, jobs)
+    total = sum(places.values())
     if total > population:
         raise refused(
             f"class {name!r} places {total} jobs at stations, but has {population}",
             cure="place at most the population",
         )
-    return tuple((station.name, jobs) for station, jobs in placed.items())
+    return tuple(places.items())

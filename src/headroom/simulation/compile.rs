@@ -269,7 +269,8 @@ impl Compiler {
             program: Some(index),
             ..Site::default()
         };
-        for step in steps {
+        for (index, step) in (0..).zip(steps) {
+            self.here.step = index;
             self.step(step)?;
         }
         if !self.blocks.is_empty() {

@@ -46,7 +46,9 @@ class Distribution:
 
     Notes
     -----
-    ``law * 2`` scales, ``3 + law`` shifts, and ``law + other`` adds independent draws.
+    ``law * 2`` and ``law / 2`` scale, ``3 + law`` shifts, and ``law + other`` adds independent
+    draws. What may become negative, or true and false, is computed by each job: write
+    ``draw(law) - 3``.
 
     Examples
     --------
@@ -138,6 +140,33 @@ class Distribution:
         return make("scaled", mean=self.mean * factor, c2=self.c2, factor=float(factor), law=self)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> "Distribution":
+        """Return the law of a draw divided by `divisor` (> 0)."""
+        if not isinstance(divisor, Real):
+            return NotImplemented
+        refuse_unless("a divided law", is_positive(divisor), divisor=divisor)
+        return self * (1.0 / divisor)
+
+    def __sub__(self, other: "Distribution | float") -> "Distribution":
+        _refuse_operator(self, "-", other)
+        return NotImplemented
+
+    def __lt__(self, other: "Distribution | float") -> "Distribution":
+        _refuse_operator(self, "<", other)
+        return NotImplemented
+
+    def __le__(self, other: "Distribution | float") -> "Distribution":
+        _refuse_operator(self, "<=", other)
+        return NotImplemented
+
+    def __gt__(self, other: "Distribution | float") -> "Distribution":
+        _refuse_operator(self, ">", other)
+        return NotImplemented
+
+    def __ge__(self, other: "Distribution | float") -> "Distribution":
+        _refuse_operator(self, ">=", other)
+        return NotImplemented
 
     def __str__(self) -> str:
         inside = ", ".join(_text_of(name, value) for name, value in self.parameters)
@@ -375,7 +404,19 @@ _RANGES: Mapping[str, str] = {
     "mixture": "as many weights as laws, all 0 or more and one above 0",
     "from_moments": "a mean above 0 and a c2 of 0 or from 1e-9 on",
     "a scaled law": "a factor above 0",
+    "a divided law": "a divisor above 0",
 }
+
+
+def _refuse_operator(law: Distribution, sign: str, other: object) -> None:
+    """Refuse what gives no law; an expression beside it knows the operator itself."""
+    if not isinstance(other, (Distribution, Real)):
+        return
+    raise SimulationError(
+        f"{users_location()}({law} {sign} {other}) is no distribution",
+        cure=f"write draw(...) {sign} {other}, which each job computes, or a law that needs no "
+        f"{sign}",
+    )
 
 
 def refuse_unless(kind: str, is_valid: bool, /, **parameters: object) -> None:  # noqa: FBT001 - the one condition, named by the caller's expression

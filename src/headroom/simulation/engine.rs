@@ -15,7 +15,7 @@ use super::cache;
 use super::choice::Choice;
 use super::classes::ClassState;
 use super::deadlock::{self, Deadlock};
-use super::error::SimulationError;
+use super::error::{Place, SimulationError};
 use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
 use super::invariants;
 use super::jobs::{Jobs, NO_EVENT, Phase, Role};
@@ -34,7 +34,8 @@ use super::time::SimTime;
 /// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
 /// caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 20;
-/// Resources from which on a model is large: it is not looked at after every completion.
+/// Resources from which on a model is large: it is not looked at after every completion, and what
+/// its events need is fetched ahead.
 const LARGE: u64 = 256;
 /// Resources of a large model that are looked at for each completion, in the earliest snapshots.
 const RESOURCES_PER_COMPLETION: u64 = 8;
@@ -43,6 +44,36 @@ const RESOURCES_PER_COMPLETION: u64 = 8;
 const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
 /// Steps that every job may take at one instant.
 const STEPS_OF_EACH_JOB: u64 = 100;
+
+/// Events without any completion after which a run without a time limit is held to go on for ever.
+const EVENTS_WITHOUT_COMPLETION: u64 = 1 << 28;
+
+/// Who waits for the next completion.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    limit: u64,
+    events: u64,
+    completions: u64,
+}
+
+impl Patience {
+    const fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            events: 0,
+            completions: 0,
+        }
+    }
+
+    /// Return whether at least the limit of events has gone by since there were fewer completions.
+    const fn is_over(&mut self, events: u64, completions: u64) -> bool {
+        if completions > self.completions {
+            self.completions = completions;
+            self.events = events;
+        }
+        events - self.events >= self.limit
+    }
+}
 
 /// What a run is asked to keep besides its statistics.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,6 +145,7 @@ pub(super) enum Failure {
     TooManyEvents,
     Interrupted,
     Deadlock,
+    NoCompletion,
     Starved,
     Amount,
 }
@@ -144,6 +176,7 @@ pub(super) struct Engine<'plan> {
     pub(super) recorder: Recorder,
     pub(super) culprit: Culprit,
     is_large: bool,
+    patience: Patience,
     steps_now: u64,
     next_look: u64,
     snapshots: Snapshots,
@@ -187,7 +220,8 @@ impl<'plan> Engine<'plan> {
             scratch: Vec::new(),
             recorder: Recorder::new(wishes.trace_limit),
             culprit: Culprit::default(),
-            is_large: plan.stations.len() >= 256,
+            is_large: plan.stations.len() as u64 >= LARGE,
+            patience: Patience::new(EVENTS_WITHOUT_COMPLETION),
             steps_now: 0,
             next_look: 0,
             snapshots: Snapshots::new(scale),
@@ -321,6 +355,11 @@ impl<'plan> Engine<'plan> {
         }
         if deadlock::find(self.plan, &self.state).is_some() {
             return Err(Failure::Deadlock);
+        }
+        let is_endless = self.plan.limits.time == SimTime::MAX;
+        let (events, completions) = (self.state.event_count, self.state.completion_count);
+        if self.patience.is_over(events, completions) && is_endless {
+            return Err(Failure::NoCompletion);
         }
         Ok(())
     }
@@ -526,6 +565,16 @@ impl<'plan> Engine<'plan> {
         self.plan.unit.seconds(u128::from(time.ticks()))
     }
 
+    /// Return which step of which program is the culprit.
+    fn place(&self) -> Place {
+        let site = &self.plan.sites[self.culprit.at as usize];
+        let name = |index: u32| self.plan.programs[index as usize].clone();
+        Place {
+            program: site.program.map_or_else(String::new, name),
+            step: site.step,
+        }
+    }
+
     #[cold]
     fn explain(&self, failure: Failure) -> SimulationError {
         let at_s = self.seconds(self.state.now);
@@ -553,7 +602,12 @@ impl<'plan> Engine<'plan> {
                 deadlock::find(self.plan, &self.state)
                     .expect("events end only where all jobs wait for each other"),
             ),
+            Failure::NoCompletion => SimulationError::NoCompletion {
+                events: EVENTS_WITHOUT_COMPLETION,
+                at_s,
+            },
             Failure::Starved => SimulationError::Starved {
+                place: self.place(),
                 station: used_station(self.instructions[self.culprit.at as usize])
                     .map_or_else(String::new, |station| {
                         self.plan.stations[station as usize].name.clone()
@@ -561,11 +615,7 @@ impl<'plan> Engine<'plan> {
                 at_s,
             },
             Failure::Amount => SimulationError::Amount {
-                program: self.plan.sites[self.culprit.at as usize]
-                    .program
-                    .map_or_else(String::new, |index| {
-                        self.plan.programs[index as usize].clone()
-                    }),
+                place: self.place(),
                 step: describe(self.plan, self.culprit.at),
                 value: self.culprit.value,
                 at_s,
@@ -614,5 +664,20 @@ fn describe(plan: &Plan, at: u32) -> String {
             format!("the number of one of {count} cases, counted from 0,")
         }
         _ => "a step".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_a_while_after_the_last_completion() {
+        let mut patience = Patience::new(100);
+        assert!(!patience.is_over(99, 0));
+        assert!(!patience.is_over(150, 7));
+        assert!(!patience.is_over(249, 7));
+        assert!(patience.is_over(250, 7));
+        assert!(!patience.is_over(300, 8));
     }
 }

@@ -2,6 +2,15 @@
 
 use thiserror::Error;
 
+/// A step of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the program.
+    pub program: String,
+    /// Index of the step.
+    pub step: u32,
+}
+
 /// A model that cannot be run, or a run that had to stop.
 #[derive(Debug, Error)]
 pub enum SimulationError {
@@ -49,11 +58,21 @@ pub enum SimulationError {
         /// Largest number of events.
         limit: u64,
     },
+    /// Events go on without any job being completed.
+    #[error("no job was completed in the last {events} events, up to {at_s} s of simulated time")]
+    NoCompletion {
+        /// Events since the last completion, at least.
+        events: u64,
+        /// Simulated time (s).
+        at_s: f64,
+    },
     /// Jobs wait for a batch that will never be full.
     #[error(
         "at {at_s} s nothing happens any more, and jobs wait at station '{station}' for a batch"
     )]
     Starved {
+        /// Step at which a job waits.
+        place: Place,
         /// Name of the station.
         station: String,
         /// Simulated time (s).
@@ -66,10 +85,10 @@ pub enum SimulationError {
         at_s: f64,
     },
     /// An expression gave a number that cannot be used.
-    #[error("in program '{program}', {step} was computed as {value} at {at_s} s")]
+    #[error("in program '{}', {step} was computed as {value} at {at_s} s", place.program)]
     Amount {
-        /// Name of the program.
-        program: String,
+        /// Step that asked for the number.
+        place: Place,
         /// What the number is for.
         step: String,
         /// The number.
@@ -83,6 +102,14 @@ pub enum SimulationError {
 }
 
 impl SimulationError {
+    /// Return the step of the model that the error is about, if it is about one.
+    pub const fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Starved { place, .. } | Self::Amount { place, .. } => Some(place),
+            _ => None,
+        }
+    }
+
     /// Return what the user can do about it, one sentence.
     pub fn cure(&self) -> &'static str {
         match self {
@@ -103,6 +130,9 @@ impl SimulationError {
             Self::TooManyJobs { .. } => {
                 "lower the arrivals, add capacity, or stop the run earlier: the model keeps \
                  collecting jobs"
+            }
+            Self::NoCompletion { .. } => {
+                "let jobs reach the end of their program, or stop the run by time"
             }
             Self::TooManyEvents { .. } => "split the run into several replications",
             Self::Starved { .. } => {

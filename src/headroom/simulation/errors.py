@@ -20,7 +20,7 @@ class SimulationError(HeadroomError):
     >>> Model("shop", time_unit="fortnight")
     Traceback (most recent call last):
     ...
-    headroom.simulation.errors.SimulationError: time_unit is 'fortnight', which is not known
+    headroom.simulation.errors.SimulationError: ...time_unit is 'fortnight', which is not known
       cure: choose one of ps, ns, us, ms, s, min, h
     """
 

@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headroom.simulation.arrivals import ArrivalProcess, changing_rate, mmpp
+from headroom.simulation.classes import Draw, Start
 from headroom.simulation.compound_laws import coxian
 from headroom.simulation.discrete_laws import discrete
 from headroom.simulation.distribution import (
@@ -25,6 +26,7 @@ from headroom.simulation.distribution import (
 )
 from headroom.simulation.fake_programs import Parts, empty_model, outlines, write
 from headroom.simulation.model import Model
+from headroom.simulation.program import Program
 from headroom.simulation.stations import BreakdownUnit, Discipline, PoolOrder
 
 DISCIPLINES: tuple[Discipline, ...] = (
@@ -40,6 +42,8 @@ DISCIPLINES: tuple[Discipline, ...] = (
 TAKES_BATCHES: tuple[Discipline, ...] = ("fcfs", "lcfs", "priority", "random")
 
 UNITS: tuple[BreakdownUnit, ...] = ("all", "each")
+DRAWS: tuple[Draw, ...] = ("independent", "deck")
+STARTS: tuple[Start, ...] = ("thinking", "ready")
 ORDERS: tuple[PoolOrder, ...] = ("fcfs", "priority")
 
 
@@ -99,7 +103,7 @@ def arrivals() -> st.SearchStrategy[Distribution | ArrivalProcess]:
 
 @st.composite
 def models(draw: st.DrawFn, *, is_open: bool = True) -> Model:
-    """Return models of one or two classes, with the parts that random programs use.
+    """Return models of one to four classes, some of a mix, with the parts that random programs use.
 
     They may deadlock, and stop for other reasons that a message names.
     """
@@ -121,7 +125,24 @@ def models(draw: st.DrawFn, *, is_open: bool = True) -> Model:
         model.open_class("open", program, interarrival=draw(arrivals()),
                          initial=draw(st.integers(0, 2)),
                          batch=draw(st.sampled_from([None, 2])))  # fmt: skip
+    if draw(st.booleans()):
+        draw(_mixes(model, program))
     return model
+
+
+@st.composite
+def _mixes(draw: st.DrawFn, model: Model, program: Program) -> None:
+    """Add jobs that walk now the program of the others, now a short one."""
+    short = model.program("short")
+    short.use(model.stations["s1"], draw(laws()))
+    members = {
+        name: (walked, draw(st.integers(1, 4)))
+        for name, walked in (("long", program), ("short", short))
+    }
+    model.closed_mix("mix", members, population=draw(st.integers(1, 4)),
+                     think=draw(st.one_of(st.none(), laws(3))),
+                     draw=draw(st.sampled_from(DRAWS)), start=draw(st.sampled_from(STARTS)),
+                     priorities={"short": 2})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
 """Random programs for property tests: written with the builder, and told again as an outline."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
 from headroom.simulation.distribution import exponential
 from headroom.simulation.model import Model
 from headroom.simulation.program import Program
+
+if TYPE_CHECKING:
+    from headroom.simulation.blocks import Policy
 
 Outline = list[Any]
 """What was written: the name of each step, and for each block its name with what is inside."""
@@ -39,7 +42,7 @@ def outlines(depth: int = 3) -> st.SearchStrategy[Outline]:
     """Return a strategy of outlines: nested lists of kinds."""
     leaf = st.sampled_from(["use0", "use1", "use2", "use3", "delay", "set", "prioritize"])
     holds = ["hold0", "hold1", "hold2"]
-    choices = ["branch", "when", "turn", "queue"]
+    choices = ["branch", "when", "turn", "queue", "number"]
     block = st.sampled_from([*holds, *choices, "loop", "network", "fork", "attempt"])
     body: st.SearchStrategy[Outline] = st.lists(leaf, max_size=3)
     for _ in range(depth):
@@ -118,7 +121,10 @@ def _write_branch(parts: Parts, kind: str, one: Outline, two: Outline) -> None:
                 write(parts, two)
         return
     is_queue = kind == "queue"
-    with program.branch("shortest_queue" if is_queue else "round_robin") as branch:
+    policies: dict[str, Policy] = {"queue": "shortest_queue", "number": "index"}
+    policy = policies.get(kind, "round_robin")
+    by = model.jobs(model.stations["s0"]) % 2 if kind == "number" else None
+    with program.branch(policy, by=by) as branch:
         for name, body in (("s0", one), ("s1", two)):
             with branch.case(of=model.stations[name] if is_queue else None):
                 write(parts, body)

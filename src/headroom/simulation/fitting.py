@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom.simulation.distribution import Distribution, Values
-from headroom.simulation.errors import SimulationError
+from headroom.simulation.errors import SimulationError, users_location
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Family: TypeAlias = Literal[
@@ -164,22 +164,24 @@ def _checked(values: Values) -> Floats:
         sample = np.sort(np.asarray(values, dtype=float).reshape(-1))
     except (TypeError, ValueError) as error:
         raise SimulationError(
-            "from_samples: the values are no numbers", cure="give a list or an array of numbers"
+            f"{users_location()}from_samples: the values are no numbers",
+            cure="give a list or an array of numbers",
         ) from error
     if len(sample) < _FEWEST:
         raise SimulationError(
-            f"from_samples: {len(sample)} values are too few to fit a law",
+            f"{users_location()}from_samples: {len(sample)} values are too few to fit a law",
             cure=f"give {_FEWEST} or more, or choose a law by from_moments(mean, c2)",
         )
     if not np.isfinite(sample).all() or sample[0] < 0:
         bad = int((~(np.isfinite(sample) & (sample >= 0))).sum())
         raise SimulationError(
-            f"from_samples: {bad} of {len(sample)} values are negative or no finite number",
+            f"{users_location()}from_samples: {bad} of {len(sample)} values are negative or no "
+            "finite number",
             cure="leave out what was not measured; times are 0 or more",
         )
     if sample[0] == sample[-1]:
         raise SimulationError(
-            f"from_samples: all {len(sample)} values are {sample[0]:g}",
+            f"{users_location()}from_samples: all {len(sample)} values are {sample[0]:g}",
             cure=f"say constant({sample[0]:g})",
         )
     return sample
@@ -189,6 +191,6 @@ def _refuse_unknown(family: str | None) -> None:
     known = get_args(Family)
     if family is not None and family not in known:
         raise SimulationError(
-            f"from_samples: no family is called '{family}'",
+            f"{users_location()}from_samples: no family is called '{family}'",
             cure=f"choose one of {', '.join(known)}",
         )

@@ -9,6 +9,9 @@ use super::model::{Breakdown, BreakdownUnit, Class, Draw, Mix, Model, Placed, St
 use super::program::{BreakdownPlan, ClassPlan, Instruction, NO_AMOUNT, Order, ProcessPlan, Site};
 use super::time::TICKS_PER_UNIT;
 
+/// Cards of a deck at most.
+const LARGEST_DECK: u64 = 100_000;
+
 /// Add the frames of all classes, stations and breakdowns of `model`.
 ///
 /// # Errors
@@ -172,6 +175,12 @@ fn add_mix(compiler: &mut Compiler, mix: &Mix) -> Result<(), SimulationError> {
     if mix.population == 0 || total == 0 || mix.classes.iter().any(|one| one.weight == 0) {
         return refuse(format!(
             "mix '{}' has no jobs, no classes, or a class that is never drawn",
+            mix.name
+        ));
+    }
+    if mix.draw == Draw::Deck && total > LARGEST_DECK {
+        return refuse(format!(
+            "the deck of mix '{}' has {total} cards, more than {LARGEST_DECK}",
             mix.name
         ));
     }

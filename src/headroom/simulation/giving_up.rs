@@ -168,7 +168,7 @@ impl Engine<'_> {
                 if let Instruction::UseReserving { next, .. } = self.instructions[at] {
                     self.leave_entry(job, next);
                 }
-                self.end_holding(job, station);
+                self.end_holding(job, station, self.state.jobs[job].class);
                 self.abandon(job, station);
             }
             (Phase::Delayed, _) => {

@@ -14,7 +14,7 @@ from scipy import stats
 
 from headroom.simulation.discrete_laws import empirical
 from headroom.simulation.distribution import Distribution
-from headroom.simulation.errors import SimulationError
+from headroom.simulation.errors import SimulationError, users_location
 from headroom.simulation.families import (
     FAMILIES,
     FitError,
@@ -41,7 +41,8 @@ def fitted(sample: Floats, *, family: str | None, bootstrap: int, seed: int) -> 
     laws, left_out = _candidates(wanted, sample)
     if not laws:
         raise SimulationError(
-            f"from_samples: {family} cannot describe the sample: {left_out[0][1]}",
+            f"{users_location()}from_samples: {family} cannot describe the sample: "
+            f"{left_out[0][1]}",
             cure="leave the family out, or choose family='empirical'",
         )
     ranking = sorted((_aic(law, sample), name) for name, law in laws.items())

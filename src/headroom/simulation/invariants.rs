@@ -33,16 +33,17 @@ impl Present {
     }
 }
 
-/// Return the station in which `job` is, and since when.
-fn place(plan: &Plan, jobs: &Jobs, index: u32, job: &Job) -> Option<(u32, SimTime)> {
+/// Return the station in which `job` is, of which class it came there, and since when it is there.
+fn place(plan: &Plan, jobs: &Jobs, index: u32, job: &Job) -> Option<(u32, u32, SimTime)> {
     match job.phase {
         Phase::Waiting | Phase::Serving | Phase::Reserving => {
             let station = used_station(plan.instructions[job.at as usize])?;
-            Some((station, job.entered))
+            Some((station, job.class, job.entered))
         }
         Phase::Blocked => {
             let extra = jobs.extra(index);
-            (extra.occupies != NO_STATION).then_some((extra.occupies, extra.entered_before))
+            let before = (extra.occupies, extra.class_before, extra.entered_before);
+            (extra.occupies != NO_STATION).then_some(before)
         }
         _ => None,
     }
@@ -53,14 +54,10 @@ fn check_stations(state: &State, plan: &Plan) {
     let mut present: Grid<Present> = Grid::new(plan.stations.len(), class_count);
     let mut waiting: Grid<Present> = Grid::new(plan.stations.len(), class_count);
     for (index, job) in state.jobs.working() {
-        if let Some((station, entered)) = place(plan, &state.jobs, index, job) {
-            present
-                .cell(station, job.class)
-                .add(state.now.since(entered));
+        if let Some((station, class, entered)) = place(plan, &state.jobs, index, job) {
+            present.cell(station, class).add(state.now.since(entered));
             if job.phase == Phase::Waiting {
-                waiting
-                    .cell(station, job.class)
-                    .add(state.now.since(job.since));
+                waiting.cell(station, class).add(state.now.since(job.since));
             }
         }
     }

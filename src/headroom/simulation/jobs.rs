@@ -111,6 +111,8 @@ pub struct Extra {
     pub server: u32,
     /// Station whose server it holds while it is blocked, or [`NO_STATION`].
     pub occupies: u32,
+    /// Class that it had in the station that it still occupies.
+    pub class_before: u32,
     /// Station at which a place is kept for it, or [`NO_STATION`].
     pub reserved: u32,
     /// Guard of its innermost attempt, or [`NO_JOB`].
@@ -132,6 +134,7 @@ impl Extra {
             entered_before: SimTime::ZERO,
             server: 0,
             occupies: NO_STATION,
+            class_before: 0,
             reserved: NO_STATION,
             guard: NO_JOB,
             first_child: NO_JOB,

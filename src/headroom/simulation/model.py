@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
-from headroom.simulation import blocking, capacity, check, classes, holding
+from headroom.simulation import background, blocking, capacity, check, classes, holding
 from headroom.simulation.amounts import as_law
-from headroom.simulation.arguments import check_count, check_name, choose, is_number
+from headroom.simulation.arguments import check_count, check_name, choose, is_number, is_whole
 from headroom.simulation.classes import Draw, JobClass, Mix, Start
 from headroom.simulation.distribution import Distribution
-from headroom.simulation.errors import SimulationError, caller_location, refused
+from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.expression import Attribute, Expression, Token
 from headroom.simulation.program import Program
 from headroom.simulation.stations import (
@@ -26,7 +26,7 @@ from headroom.simulation.stations import (
     WhenFull,
     as_batch,
     as_speeds,
-    check_station,
+    checked_station,
 )
 from headroom.simulation.visits import Visits, expected_visits
 
@@ -81,8 +81,10 @@ class Model:
     def __init__(
         self, name: str, time_unit: TimeUnit = "ms", *, may_deadlock: bool = False
     ) -> None:
+        if not isinstance(name, str):
+            raise refused(f"a model has the name {name!r}", cure="give it a name")
         if time_unit not in get_args(TimeUnit):
-            raise SimulationError(
+            raise refused(
                 f"time_unit is {time_unit!r}, which is not known",
                 cure=f"choose one of {', '.join(get_args(TimeUnit))}",
             )
@@ -185,9 +187,8 @@ class Model:
             group=group,
             location=caller_location(),
         )
-        check_station(station, when_full=when_full)
-        self.stations[full] = station
-        return station
+        self.stations[full] = checked_station(station, when_full=when_full)
+        return self.stations[full]
 
     def breakdowns(
         self,
@@ -197,7 +198,9 @@ class Model:
         repair: Distribution | float,
         unit: BreakdownUnit = "all",
     ) -> None:
-        """Let the servers of `station` fail; who was in service goes on at the next free server.
+        """Let the servers of `station` fail; who was in service goes on later where it stopped.
+
+        It waits for a server as the discipline says: with ``"fcfs"`` it is the next.
 
         Parameters
         ----------
@@ -235,9 +238,9 @@ class Model:
         urgent job that waits; a large request is never overtaken by a small one behind it.
         """
         full = self._name("pool", name, self.pools)
-        check_count(f"pool {full!r}", "tokens", tokens)
+        count = check_count(f"pool {full!r}", "tokens", tokens)
         choose(f"pool {full!r}", "order", order, get_args(PoolOrder))
-        self.pools[full] = Pool(full, tokens, self.model_id, order, group, caller_location())
+        self.pools[full] = Pool(full, count, self.model_id, order, group, caller_location())
         return self.pools[full]
 
     def attribute(self, name: str, *, initial: float = 0.0) -> Attribute:
@@ -365,7 +368,7 @@ class Model:
     def closed_mix(
         self,
         name: str,
-        classes_: Mapping[str, tuple[Program, int]],
+        members: Mapping[str, tuple[Program, int]],
         *,
         population: int,
         think: Distribution | float | None = None,
@@ -382,7 +385,7 @@ class Model:
         ----------
         name
             Name of the mix.
-        classes_
+        members
             Name of each class -> the program that it walks, and its weight: a whole number (>= 1)
             that says how often it is drawn, compared with the others.
         population
@@ -406,32 +409,31 @@ class Model:
         >>> look, buy = model.program("look"), model.program("buy")
         >>> look.use(cpu, exponential(1))
         >>> buy.use(cpu, exponential(5))
-        >>> model.closed_mix("users", {"look": (look, 9), "buy": (buy, 1)}, population=4, draw="deck")
+        >>> members = {"look": (look, 9), "buy": (buy, 1)}
+        >>> model.closed_mix("users", members, population=4, draw="deck")
         >>> result = simulate(model, seed=1, completions=1000)
         >>> result.classes.names, result.classes.columns["completion_count"][-1].tolist()
         (('look', 'buy'), [900.0, 100.0])
         """
-        if name in self.mixes:
-            raise refused(f"a mix named {name!r} stands already", cure="give it another name")
-        for member, (program, _) in classes_.items():
+        full = self._name("mix", name, self.mixes)
+        classes.check_members(full, members)
+        for member, (program, _) in members.items():
             self._add_class(member, program)
-        full = self._prefix + name
-        mix, members = classes.mixed(
+        self.mixes[full], made = classes.mixed(
             full,
-            {self._prefix + one: (program.name, w) for one, (program, w) in classes_.items()},
+            {self._prefix + one: (program.name, w) for one, (program, w) in members.items()},
             population=population,
             think=think,
             start=start,
             draw=draw,
             priorities={self._prefix + one: value for one, value in (priorities or {}).items()},
         )
-        self.mixes[full] = mix
-        self.classes |= members
+        self.classes |= made
 
     def stop(self, *, completions: int | None = None, time: float | None = None) -> None:
         """End runs after `completions` (all classes together) or at `time`, whichever is first."""
         check_stop(completions, time)
-        self.stop_completions = completions
+        self.stop_completions = None if completions is None else int(completions)
         self.stop_time = time
 
     def copy(self) -> "Model":
@@ -474,8 +476,8 @@ class Model:
     def with_tokens(self, pool: str, tokens: int) -> "Model":
         """Return a copy in which `pool` has another number of tokens."""
         twin = self.copy()
-        check_count(f"pool {pool!r}", "tokens", tokens)
-        twin.pools[pool] = replace(_found("pool", pool, self.pools), tokens=tokens)
+        count = check_count(f"pool {pool!r}", "tokens", tokens)
+        twin.pools[pool] = replace(_found("pool", pool, self.pools), tokens=count)
         return twin
 
     def to_data(self) -> dict[str, object]:
@@ -524,6 +526,10 @@ class Model:
     def blockers(self) -> dict[str, tuple[str, ...]]:
         """Return for each station the full ones further on that may hold up its servers."""
         return blocking.blockers(self)
+
+    def unawaited(self) -> dict[str, tuple[str, ...]]:
+        """Return the stations and pools to which only work comes that no job waits for."""
+        return background.unawaited(self)
 
     def visits(self) -> Visits:
         """Return how often a job of each class uses each station, and for how long, on average.
@@ -601,12 +607,12 @@ def check_stop(completions: int | None, time: float | None) -> None:
     """Refuse limits that end a run never or before it starts."""
     if completions is None and time is None:
         raise refused("the run never stops", cure="give completions or a time")
-    if completions is not None and (not isinstance(completions, int) or completions < 1):
+    if completions is not None and (not is_whole(completions) or completions < 1):
         raise refused(
             f"the run stops after {completions!r} completions",
             cure="give a whole number of 1 or more",
         )
-    if time is not None and not 0 < time <= LATEST:
+    if time is not None and (not is_number(time) or not 0 < time <= LATEST):
         raise refused(
             f"the run stops at time {time!r}",
             cure=f"give a time above 0 and up to {LATEST:g} time units, or a larger time_unit",

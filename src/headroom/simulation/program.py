@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headroom.simulation.amounts import Amount, amount_data, as_amount
+from headroom.simulation.arguments import is_whole
 from headroom.simulation.blocks import Attempt, Branch, Fork, Policy
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError, caller_location
@@ -114,25 +115,21 @@ class Program:
     def acquire(self, pool: Pool, tokens: int = 1) -> None:
         """Wait for `tokens` (1 to the size of the pool) and hold them until released."""
         self._check_own(pool, Pool, "pool")
-        if (
-            isinstance(tokens, bool)
-            or not isinstance(tokens, int)
-            or not 1 <= tokens <= pool.tokens
-        ):
+        if not is_whole(tokens) or not 1 <= tokens <= pool.tokens:
             raise self._error(
                 f"acquires {tokens} tokens of pool {pool.name!r}, which has {pool.tokens}",
                 cure=f"acquire 1 to {pool.tokens} tokens, or make the pool larger",
             )
-        self._add("acquire", {"pool": pool.name, "tokens": tokens})
+        self._add("acquire", {"pool": pool.name, "tokens": int(tokens)})
 
     def release(self, pool: Pool, tokens: int = 1) -> None:
         """Give `tokens` back."""
         self._check_own(pool, Pool, "pool")
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        if not is_whole(tokens) or tokens < 1:
             raise self._error(
                 f"releases {tokens} tokens of pool {pool.name!r}", cure="release 1 or more tokens"
             )
-        self._add("release", {"pool": pool.name, "tokens": tokens})
+        self._add("release", {"pool": pool.name, "tokens": int(tokens)})
 
     @block
     def holding(self, pool: Pool, tokens: int = 1) -> Iterator[None]:
@@ -168,7 +165,7 @@ class Program:
 
     @block
     def loop(self, count: Operand) -> Iterator[None]:
-        """Repeat the steps of the block `count` times, drawn or computed on entry."""
+        """Repeat the steps of the block `count` times, drawn or computed on entry and rounded."""
         if isinstance(count, bool):
             raise self._error(f"repeats a loop {count} times", cure="give an int of 0 or more")
         amount = as_amount(count, "the count of a loop", self.model_id)
@@ -246,7 +243,7 @@ class Program:
             Whether the rest is ended when the quorum is there; else it goes on by itself.
         """
         builder = Fork(self, quorum)
-        data: dict[str, object] = {} if quorum is None else {"quorum": quorum}
+        data: dict[str, object] = {} if quorum is None else {"quorum": int(quorum)}
         if cancel:
             if quorum is None:
                 raise self._error(
@@ -282,7 +279,7 @@ class Program:
             Time between a failed try and the next; None is none.
         """
         builder = Attempt(self)
-        if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
+        if not is_whole(tries) or tries < 1:
             raise self._error(f"tries its work {tries!r} times", cure="give an int of 1 or more")
         if pause is not None and tries == 1:
             raise self._error(
@@ -295,7 +292,7 @@ class Program:
             for key, (value, its_source) in amounts.items()
             if value is not None
         }
-        data: dict[str, object] = {"tries": tries, "pause_stream": stream_key(pause_source)}
+        data: dict[str, object] = {"tries": int(tries), "pause_stream": stream_key(pause_source)}
         data |= {key: amount_data(amount, its_source) for key, (amount, its_source) in made.items()}
         self._add("attempt", data | {"stream": stream_key(source)})
         self.steps[-1] = Step(

@@ -262,6 +262,8 @@ pub struct AttemptPlan {
 pub struct Site {
     /// Program to which the position belongs; None in the frame around a class.
     pub program: Option<u32>,
+    /// Index of the step in that program.
+    pub step: u32,
     /// Stack slots in use since the program or arm was entered.
     pub slots: u32,
     /// Tokens held since then: pairs of pool and tokens, sorted by pool.

@@ -81,7 +81,7 @@ fn branch(
     body: impl Strategy<Value = Vec<Value>> + Clone,
 ) -> impl Strategy<Value = Vec<Value>> + Clone {
     let share = 0.0..=1.0_f64;
-    (body.clone(), body, share, any::<u64>(), 0..6_u32).prop_map(|(one, two, share, key, kind)| {
+    (body.clone(), body, share, any::<u64>(), 0..7_u32).prop_map(|(one, two, share, key, kind)| {
         let size = json!([{"attribute": "size"}, {"number": 1.5}, {"apply": "less"}]);
         let (choice, cases) = match kind {
             0 => ("round_robin", [json!({}), json!({})]),
@@ -103,13 +103,16 @@ fn branch(
         };
         let choice = match kind {
             3 => json!({"kind": "hash", "by": [{"jobs": "s1"}, "now", {"apply": "add"}]}),
+            4 => {
+                json!({"kind": "index", "by": [{"jobs": "s1"}, {"number": 2}, {"apply": "modulo"}]})
+            }
             _ => json!({"kind": choice}),
         };
         let parts: Vec<Vec<Value>> = cases
             .into_iter()
             .zip([one, two])
             .map(|(mut case, body)| {
-                if kind == 3 {
+                if matches!(kind, 3 | 4) {
                     case = json!({});
                 }
                 case["op"] = json!("case");
@@ -261,14 +264,35 @@ fn breakdowns(stations: &[Value], unit: Option<&str>, key: u64) -> Vec<Value> {
         .collect()
 }
 
+/// No mix or one, whose classes walk all programs.
+fn mixes() -> impl Strategy<Value = Vec<Value>> {
+    let draws = prop::sample::select(vec!["independent", "deck"]);
+    let starts = prop::sample::select(vec!["thinking", "ready"]);
+    let sizes = (1_u32..8, prop::collection::vec(1_u32..5, 1..4));
+    (draws, starts, sizes, any::<bool>(), any::<[u64; 2]>()).prop_map(
+        |(draw, start, (people, weights), has, keys)| {
+            let think = json!({"kind": "exponential", "mean": 2});
+            let member = |(index, weight): (usize, u32)| {
+                json!({"name": format!("m{index}"), "program": format!("p{index}"),
+                       "weight": weight, "priority": index})
+            };
+            let classes: Vec<Value> = weights.into_iter().enumerate().map(member).collect();
+            let mix = json!({"name": "mix", "population": people, "draw": draw, "start": start,
+                             "think": think,
+                             "stream": keys[0], "draw_stream": keys[1], "classes": classes});
+            if has { vec![mix] } else { vec![] }
+        },
+    )
+}
+
 fn model() -> impl Strategy<Value = Value> {
     let programs = (steps(1, 0), steps(3, 1), steps(4, 2));
     let stations = [station(0), station(1), station(2), station(3)];
     let units = prop::sample::select(vec![None, None, Some("all"), Some("each")]);
     let orders = prop::sample::select(vec!["fcfs", "priority"]);
     let sizes = (2_u32..6, 1_u32..12, units, orders);
-    (programs, stations, sizes, any::<[u64; 3]>()).prop_map(
-        |(programs, stations, (tokens, people, unit, order), keys)| {
+    (programs, stations, sizes, any::<[u64; 3]>(), mixes()).prop_map(
+        |(programs, stations, (tokens, people, unit, order), keys, mixes)| {
             let stations = Vec::from(stations);
             let breakdowns = breakdowns(&stations, unit, keys[2]);
             let pools: Vec<Value> = (0..POOLS)
@@ -292,6 +316,7 @@ fn model() -> impl Strategy<Value = Value> {
                     {"kind": "open", "name": "open", "program": "p1", "interarrival": arrive,
                      "stream": keys[1], "initial": 1},
                 ],
+                "mixes": mixes,
             })
         },
     )
@@ -325,7 +350,8 @@ proptest! {
                 prop_assert_eq!(&one, &two);
                 let is_timed_out = one.simulated_s >= TIME_LIMIT / 1000.0;
                 let classes = &one.snapshots.classes;
-                let completed = classes.columns[1].1.iter().rev().take(2).sum::<f64>();
+                let last = classes.columns[1].1.iter().rev().take(classes.names.len());
+                let completed = last.sum::<f64>();
                 prop_assert!(is_timed_out || completed >= COMPLETIONS as f64);
             }
             (Err(one), Err(two)) => {

@@ -1,5 +1,10 @@
-"""Places that are reserved before a service: it must be plain which station comes next."""
+"""Places that are reserved before a service: it must be plain which station comes next.
 
+A job that is interrupted keeps its place and waits for a server; where others come before it, who
+in turn wait for a place, nobody ever goes on.
+"""
+
+from headroom.simulation.deadlocks import ALLOWED
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import Parsed
 from headroom.simulation.structure import (
@@ -48,3 +53,21 @@ def _check(parsed: Parsed, program: str, use: Use, following: str | None) -> Non
             f"{use.station!r}, but uses no station with a buffer that blocks directly after it",
             cure="leave reserve out, or let the use of a station with buffer= follow at once",
         )
+    how = _interrupting(parsed, use.station)
+    if how and not parsed.model.may_deadlock:
+        raise SimulationError(
+            f"{use.location}: program {program!r} reserves a place at station {following!r} before "
+            f"its service at station {use.station!r}, which {how}: the interrupted job keeps the "
+            "place that those who come before it wait for",
+            cure='leave reserve out, or serve with discipline="fcfs"; ' + ALLOWED,
+        )
+
+
+def _interrupting(parsed: Parsed, station: str) -> str:
+    """Return how a station puts others before a job in service, nothing where it does not."""
+    discipline = parsed.model.stations[station].discipline
+    if discipline in {"lcfs_preempt", "priority_preempt"}:
+        return f"interrupts jobs ({discipline})"
+    if discipline in {"lcfs", "priority", "random"} and station in parsed.model.breakdowns_of:
+        return f"breaks down and then serves by {discipline}"
+    return ""

@@ -26,19 +26,22 @@ class Table:
         One name per resource; a pair of a station (or pool) and a class is ``cpu.class.users``.
     capacity
         Shape (resources,). Servers of a station (infinity where there is one for everybody), tokens
-        of a pool; for a class its population, infinity when open.
+        of a pool; for a class its population, infinity when open. A class of a mix has its share
+        of the population by weight, so that the classes sum up to it; more jobs than that may be
+        of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
         ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``, ``busy_s``
         (server-seconds at work), ``jobs_s`` (job-seconds in the station), ``queue_s`` (job-seconds
         waiting), ``abandon_count`` and ``abandon_s_sum`` (visits given up before their end, and
         their times), ``blocked_s`` (server-seconds held by jobs that wait for a place further on),
-        ``down_s`` (server-seconds broken), ``reject_count`` (arrivals that found no place and
-        failed). Pools: ``grant_count``, ``wait_s_sum``, ``held_s`` (token-seconds), ``queue_s``,
-        ``abandon_count``. Classes: ``arrival_count``, ``completion_count``, ``response_s_sum``,
-        ``jobs_s``, ``lost_count`` and ``lost_s_sum`` (jobs that failed outside of any attempt),
-        ``failed_try_count``, and the time spent in delays (``delay_s``), waiting for arms or
-        replies (``join_s``) and outside of full stations (``outside_s``).
+        ``down_s`` (server-seconds broken), ``reject_count`` (jobs that found no place and failed;
+        they are not in ``arrival_count``). Pools: ``grant_count``, ``wait_s_sum``, ``held_s``
+        (token-seconds), ``queue_s``, ``abandon_count``. Classes: ``arrival_count``,
+        ``completion_count``, ``response_s_sum``, ``jobs_s``, ``lost_count`` and ``lost_s_sum``
+        (jobs that failed outside of any attempt), ``failed_try_count``, and the time spent in
+        delays (``delay_s``), waiting for arms or replies (``join_s``) and outside of full stations
+        (``outside_s``).
         The columns ``age_s`` and ``queue_age_s`` are not cumulative but the state at the snapshot:
         how long the jobs present, or waiting, have been so far, all together. At every snapshot
         ``jobs_s`` is ``response_s_sum`` plus ``abandon_s_sum`` (of classes: ``lost_s_sum``) plus
@@ -170,6 +173,9 @@ class SimulationResult:
         For each pool the other pools that jobs acquire while they hold its tokens.
     blockers
         For each station the stations with few places that may hold up its servers.
+    unawaited
+        The stations (``"station"``) and pools (``"pool"``) to which only work comes that no job
+        waits for: started programs, and what follows a reply.
     """
 
     snapshot_times_s: FloatArray
@@ -187,6 +193,7 @@ class SimulationResult:
     holds: Mapping[str, tuple[str, ...]]
     nested: Mapping[str, tuple[str, ...]]
     blockers: Mapping[str, tuple[str, ...]]
+    unawaited: Mapping[str, tuple[str, ...]]
 
 
 def from_kernel(
@@ -196,6 +203,7 @@ def from_kernel(
     holds: Mapping[str, tuple[str, ...]],
     nested: Mapping[str, tuple[str, ...]],
     blockers: Mapping[str, tuple[str, ...]],
+    unawaited: Mapping[str, tuple[str, ...]],
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
     snapshots = raw["snapshots"]
@@ -225,6 +233,7 @@ def from_kernel(
         holds=holds,
         nested=nested,
         blockers=blockers,
+        unawaited=unawaited,
     )
 
 

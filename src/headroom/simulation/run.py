@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
 from headroom import _core
+from headroom.simulation.arguments import is_number, is_whole
 from headroom.simulation.check import refuse_overload
-from headroom.simulation.errors import SimulationError
+from headroom.simulation.errors import SimulationError, refused
 from headroom.simulation.model import Model, check_stop
+from headroom.simulation.remarks import warn_of
 from headroom.simulation.result import SimulationResult, from_kernel
 from headroom.simulation.stations import Pool, Station
 
@@ -51,11 +53,17 @@ def simulate(
         runs of one seed stay in step where a law changes its shape, or ``"antithetic"``, the same
         with 1 - U, for pairs of runs whose mean varies less.
 
+    Warns
+    -----
+    ModelWarning
+        Where a part of the model has no effect: a station that no program uses, a priority that
+        nothing goes by.
+
     Raises
     ------
     SimulationError
-        Where the model contradicts itself, is overloaded (unless it stops by time), deadlocks, or
-        runs out of the range of its clock.
+        Where the model contradicts itself, is overloaded or draws times without a mean (unless it
+        stops by time), deadlocks, or runs out of the range of its clock.
 
     Examples
     --------
@@ -68,17 +76,43 @@ def simulate(
     >>> int(result.classes.columns["completion_count"][-1, 0])
     1000
     """
+    return run_model(
+        model,
+        seed=seed,
+        completions=completions,
+        time=time,
+        sample_every=sample_every,
+        trace=trace,
+        sampling=sampling,
+        is_quiet=False,
+    )
+
+
+def run_model(
+    model: Model,
+    *,
+    seed: int,
+    completions: int | None = None,
+    time: float | None = None,
+    sample_every: float | None = None,
+    trace: int = 0,
+    sampling: Sampling = "fast",
+    is_quiet: bool = True,
+) -> SimulationResult:
+    """Run `model` once, as `simulate` does; a study says by itself what is idle in its models."""
     if not isinstance(model, Model):
-        raise SimulationError(
+        raise refused(
             f"{model!r} is no model, so it cannot be simulated",
             cure="pass a Model; `headroom run` simulates model files of a study",
         )
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEED_LIMIT:
-        raise SimulationError(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
+    if not is_whole(seed) or not 0 <= seed < SEED_LIMIT:
+        raise refused(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
     if completions is not None or time is not None:
         check_stop(completions, time)
     _check_wishes(sample_every, trace, sampling)
     data = model.to_json()
+    if not is_quiet:
+        warn_of(model)
     if time is None and (completions is not None or model.stop_time is None):
         refuse_overload(model)
     before_s = clocks.thread_time()
@@ -93,8 +127,9 @@ def simulate(
             sampling=sampling,
         )
     except _core.KernelError as error:
-        message, cure = error.args
-        raise SimulationError(f"model {model.name!r}: {message}", cure=cure) from error
+        message, cure, place = error.args
+        where = _line(model, place)
+        raise SimulationError(f"{where}model {model.name!r}: {message}", cure=cure) from error
     processor_s = clocks.thread_time() - before_s
     return from_kernel(
         raw,
@@ -102,7 +137,25 @@ def simulate(
         holds=_by_row(model.holds(), model.pools, model.stations),
         nested=_by_row(model.nested(), model.pools, model.pools),
         blockers=_by_row(model.blockers(), model.stations, model.stations),
+        unawaited=_unawaited_rows(model),
     )
+
+
+def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
+    """Return the rows of stations and pools all of which only unawaited work comes to."""
+    found = {kind: frozenset(names) for kind, names in model.unawaited().items()}
+    of_kinds = {"station": model.station_rows(), "pool": model.pool_rows()}
+    return {
+        kind: rows
+        for kind, names in found.items()
+        if (
+            rows := tuple(
+                row
+                for row, members in of_kinds[kind].items()
+                if all(one.name in names for one in members)
+            )
+        )
+    }
 
 
 def _by_row(
@@ -118,17 +171,25 @@ def _by_row(
     return {row: tuple(names) for row, names in rows.items()}
 
 
+def _line(model: Model, place: tuple[str, int] | None) -> str:
+    """Return the line of Python that wrote a step, given as program and index, as a beginning."""
+    if place is None or place[0] not in model.programs:
+        return ""
+    program, step = place
+    return f"{model.programs[program].steps[step].location}: "
+
+
 def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:
-    if sample_every is not None and not 0 < sample_every < float("inf"):
-        raise SimulationError(
+    if sample_every is not None and (not is_number(sample_every) or sample_every <= 0):
+        raise refused(
             f"the samples lie {sample_every!r} apart", cure="give a time above 0 as sample_every"
         )
-    if isinstance(trace, bool) or not isinstance(trace, int) or not 0 <= trace <= TRACE_LIMIT:
-        raise SimulationError(
+    if not is_whole(trace) or not 0 <= trace <= TRACE_LIMIT:
+        raise refused(
             f"the trace is to keep {trace!r} events",
             cure=f"give a whole number from 0 to {TRACE_LIMIT}",
         )
     if sampling not in get_args(Sampling):
-        raise SimulationError(
+        raise refused(
             f"the sampling is {sampling!r}", cure=f"choose one of {', '.join(get_args(Sampling))}"
         )

@@ -64,6 +64,7 @@ impl Engine<'_> {
         let extra = jobs.extra_mut(job);
         extra.occupies = left.map_or(NO_STATION, |old| old.station);
         extra.entered_before = left.map_or(SimTime::ZERO, |old| old.entered);
+        extra.class_before = left.map_or(0, |old| old.class);
         stations[station as usize].special().entry.push(jobs, job);
     }
 
@@ -430,12 +431,14 @@ impl Engine<'_> {
         let at = self.state.jobs[job].at;
         let own = super::engine::used_station(self.instructions[at as usize])
             .expect("a job that reserves a place uses a station");
-        self.end_holding(job, own);
+        self.end_holding(job, own, self.state.jobs[job].class);
         self.begin_service(job, own)
     }
 
     /// `job` holds a server of `station` no longer without being served.
-    pub(super) fn end_holding(&mut self, job: u32, station: u32) {
+    ///
+    /// It was of `class` when it came there.
+    pub(super) fn end_holding(&mut self, job: u32, station: u32, class: u32) {
         self.release_server(station);
         let State {
             jobs,
@@ -444,7 +447,7 @@ impl Engine<'_> {
             ..
         } = &mut self.state;
         let held = now.since(jobs[job].since);
-        let rarer = stations[station as usize].rarer(jobs[job].class);
+        let rarer = stations[station as usize].rarer(class);
         rarer.blocked_sum += u128::from(held);
     }
 
@@ -460,9 +463,9 @@ impl Engine<'_> {
             return;
         }
         let entered = jobs.extra(job).entered_before;
-        let class = jobs[job].class;
+        let class = jobs.extra(job).class_before;
         jobs.extra_mut(job).occupies = NO_STATION;
-        self.end_holding(job, station);
+        self.end_holding(job, station, class);
         self.depart(Leaving {
             station,
             class,

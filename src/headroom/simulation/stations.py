@@ -65,7 +65,7 @@ class Station:
 
     def with_servers(self, servers: int) -> "Station":
         """Return the station with another number of servers; speeds are repeated in order."""
-        check_count(f"station {self.name!r}", "servers", servers)
+        servers = check_count(f"station {self.name!r}", "servers", servers)
         if self.discipline == "infinite":
             raise SimulationError(
                 f"station {self.name!r} has infinitely many servers",
@@ -160,23 +160,26 @@ class Breakdown:
         }
 
 
-def check_station(station: Station, *, when_full: str | None) -> None:
-    """Refuse a station whose parameters contradict each other."""
+def checked_station(station: Station, *, when_full: str | None) -> Station:
+    """Return a station with plain ints; refuse parameters that contradict each other."""
     name = f"station {station.name!r}"
     choose(name, "discipline", station.discipline, get_args(Discipline))
     choose(name, "rule when_full", station.when_full, get_args(WhenFull))
-    check_count(name, "servers", station.servers)
-    if station.buffer is not None:
-        check_count(name, "waiting places (buffer)", station.buffer, least=0)
+    servers = check_count(name, "servers", station.servers)
+    buffer = station.buffer
+    if buffer is not None:
+        buffer = check_count(name, "waiting places (buffer)", buffer, least=0)
     elif when_full is not None:
         raise refused(
             f"{name} says what happens when it is full, but is never full",
             cure="give buffer=, the number of waiting places, or leave when_full out",
         )
     _check_speeds(name, station)
-    _check_discipline(name, station)
-    if station.batch is not None:
-        _check_batch(name, station, station.batch)
+    limit = _checked_limit(name, station)
+    checked = replace(station, servers=servers, buffer=buffer, limit=limit)
+    if station.batch is None:
+        return checked
+    return replace(checked, batch=_checked_batch(name, checked, station.batch))
 
 
 def as_speeds(name: str, speeds: Sequence[float] | None) -> tuple[float, ...] | None:
@@ -215,19 +218,20 @@ def _check_speeds(name: str, station: Station) -> None:
         )
 
 
-def _check_discipline(name: str, station: Station) -> None:
-    """Refuse what the discipline gives no meaning to."""
-    if station.limit is not None:
-        check_count(name, "jobs that share its servers (limit)", station.limit)
+def _checked_limit(name: str, station: Station) -> int | None:
+    """Return the limit of a station; refuse what its discipline gives no meaning to."""
+    limit = station.limit
+    if limit is not None:
+        limit = check_count(name, "jobs that share its servers (limit)", limit)
         if station.discipline != "ps":
             raise refused(
                 f"{name} limits the jobs that share its servers, but its discipline is "
                 f"{station.discipline}",
                 cure='leave limit out, or write discipline="ps"',
             )
-        if station.limit < station.servers:
+        if limit < station.servers:
             raise refused(
-                f"{name} lets {station.limit} job(s) share {station.servers} servers, so that "
+                f"{name} lets {limit} job(s) share {station.servers} servers, so that "
                 "some never work",
                 cure="give a limit of at least the servers",
             )
@@ -236,12 +240,12 @@ def _check_discipline(name: str, station: Station) -> None:
             f"{name} has infinitely many servers, so nobody waits",
             cure="leave servers and buffer out, or choose another discipline",
         )
+    return limit
 
 
-def _check_batch(name: str, station: Station, batch: tuple[int, int]) -> None:
-    least, most = batch
-    check_count(name, "jobs in a batch", least)
-    check_count(name, "jobs in a batch", most, least=least)
+def _checked_batch(name: str, station: Station, batch: tuple[int, int]) -> tuple[int, int]:
+    least = check_count(name, "jobs in a batch", batch[0])
+    most = check_count(name, "jobs in a batch", batch[1], least=least)
     if station.discipline in {"ps", "infinite", "lcfs_preempt", "priority_preempt"}:
         raise refused(
             f"{name} takes jobs in batches, but its discipline is {station.discipline}",
@@ -249,3 +253,4 @@ def _check_batch(name: str, station: Station, batch: tuple[int, int]) -> None:
         )
     if station.capacity < least:
         raise refused(f"{name} has no room for a batch of {least}", cure="give a larger buffer")
+    return least, most

@@ -72,6 +72,30 @@ pub struct StationTotals {
     pub down_area: u128,
 }
 
+/// The numbers of which [`StationTotals`] has the integrals.
+#[derive(Clone, Copy)]
+struct Counts {
+    busy: u32,
+    present: u32,
+    waiting: u32,
+    held: u32,
+    down: u32,
+}
+
+impl StationTotals {
+    /// Let `counts` last for `ticks`.
+    #[inline]
+    fn add(&mut self, counts: Counts, ticks: u64) {
+        self.busy_area += area(counts.busy, ticks);
+        self.jobs_area += area(counts.present, ticks);
+        self.queue_area += area(counts.waiting, ticks);
+        self.blocked_area += area(counts.held, ticks);
+        if counts.down > 0 {
+            self.down_area += area(counts.down, ticks);
+        }
+    }
+}
+
 /// What a station that is not plain has besides.
 #[derive(Clone, Debug)]
 pub struct Special {
@@ -264,7 +288,7 @@ impl Station {
     pub fn totals_at(&self, now: SimTime) -> StationTotals {
         let mut totals = self.rest.totals;
         self.settle(&mut totals);
-        self.add_areas(&mut totals, now.since(self.changed));
+        totals.add(self.counts(), now.since(self.changed));
         totals
     }
 
@@ -285,9 +309,8 @@ impl Station {
 
     fn advance_rarer(&mut self, ticks: u64) {
         *self.bin(bin_of(self.present)) += ticks;
-        let mut totals = self.rest.totals;
-        self.add_areas(&mut totals, ticks);
-        self.rest.totals = totals;
+        let counts = self.counts();
+        self.rest.totals.add(counts, ticks);
     }
 
     #[inline]
@@ -298,14 +321,15 @@ impl Station {
         }
     }
 
-    /// Add to `totals` what the present numbers give in `ticks`.
-    fn add_areas(&self, totals: &mut StationTotals, ticks: u64) {
-        totals.busy_area += area(self.busy, ticks);
-        totals.jobs_area += area(self.present, ticks);
-        totals.queue_area += area(self.line.len(), ticks);
-        if let Some(special) = &self.special {
-            totals.blocked_area += area(special.held, ticks);
-            totals.down_area += area(special.down, ticks);
+    #[inline]
+    fn counts(&self) -> Counts {
+        let (held, down) = self.special.as_ref().map_or((0, 0), |s| (s.held, s.down));
+        Counts {
+            busy: self.busy,
+            present: self.present,
+            waiting: self.line.len(),
+            held,
+            down,
         }
     }
 

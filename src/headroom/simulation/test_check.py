@@ -1,9 +1,12 @@
 """Models that cannot be right are refused before they run, with the line of the wrong step."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from headroom import _core
@@ -295,3 +298,61 @@ def test_a_mean_that_the_clock_cannot_tell_is_refused(place: str) -> None:
     with pytest.raises(SimulationError, match="its draws would be distorted") as caught:
         model.to_json()
     assert "smaller time_unit" in caught.value.cure
+
+
+@pytest.mark.parametrize(
+    ("time", "is_whole"), [(4e-10, False), (1.4e-9, False), (3e-9, True), (1e-3 / 3, True)]
+)
+def test_a_fixed_time_between_two_steps_of_the_clock_is_refused(
+    time: float, *, is_whole: bool
+) -> None:
+    model = Model("fine", time_unit="s")
+    program = model.program("wait")
+    program.delay(time)
+    model.closed_class("users", program, population=1, think=1)
+    if is_whole:
+        assert model.to_json()
+        return
+    with pytest.raises(SimulationError, match="lies between the steps of the clock") as caught:
+        model.to_json()
+    assert f"{THIS_FILE}:" in caught.value.message
+
+
+def test_whole_numbers_of_numpy_are_counts() -> None:
+    def build(kind: Any) -> bytes:
+        model = Model("counts", time_unit="ms")
+        narrow = model.station("narrow", servers=kind(2), buffer=kind(1), batch=(kind(1), kind(2)))
+        shared = model.station("shared", discipline="ps", limit=kind(4))
+        pool = model.pool("tokens", tokens=kind(3))
+        program = model.program("walk")
+        work = program.attempt(timeout=9, tries=kind(2))
+        with program.holding(pool, kind(2)), work as attempt, attempt.work():
+            program.use(narrow, 1)
+        with program.fork(quorum=kind(1)) as fork:
+            for _ in range(2):
+                with fork.arm():
+                    program.use(shared, 1)
+        model.closed_class(
+            "users",
+            program,
+            population=kind(5),
+            think=1,
+            priority=kind(1),
+            placed={narrow: kind(1)},
+        )
+        model.open_class("guests", program, interarrival=99, initial=kind(2))
+        model.stop(completions=kind(50))
+        return model.to_json()
+
+    assert build(np.int64) == build(int)
+    with pytest.raises(SimulationError, match=r"has np\.float64\(2\.0\) servers"):
+        build(np.float64)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"time": "10 s"}, {"time": math.nan}, {"completions": 2.5}, {"sample_every": "1"}]
+)
+def test_limits_that_are_no_numbers_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SimulationError, match=f"{THIS_FILE}:") as caught:
+        simulate(overloaded(), seed=1, **wrong)
+    assert caught.value.cure

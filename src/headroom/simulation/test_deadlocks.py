@@ -4,7 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from headroom.simulation import Model, Pool, Program, SimulationError, Station, exponential
+from headroom.simulation import (
+    Model,
+    Pool,
+    Program,
+    SimulationError,
+    Station,
+    draw,
+    exponential,
+    uniform,
+)
+from headroom.simulation.run import run_model
+from headroom.simulation.stations import Discipline
 
 Write = Callable[[Model], object]
 
@@ -259,3 +270,55 @@ def test_a_line_of_blocking_stations_cannot_deadlock() -> None:
 @pytest.mark.parametrize("write", [there_and_back, back_through_a_network])
 def test_a_way_back_closes_the_circle(write: Callable[[Program, Station, Station], None]) -> None:
     refusal(lambda model: line_of(model, write), stations=True)
+
+
+def reserving(discipline: Discipline, *, breaks: bool) -> Write:
+    """Return a tandem in which a place is reserved before the first service."""
+
+    def write(model: Model) -> None:
+        first = model.station("first", servers=2, discipline=discipline)
+        second = model.station("second", buffer=0)
+        if breaks:
+            model.breakdowns(first, time_to_failure=exponential(5), repair=exponential(2))
+        program = model.program("walk")
+        program.prioritize(draw(uniform(0, 9)))
+        program.use(first, exponential(1), reserve=True)
+        program.use(second, exponential(1))
+        model.closed_class("users", program, population=8, think=exponential(3))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("discipline", "breaks", "words"),
+    [
+        ("lcfs_preempt", False, "interrupts jobs (lcfs_preempt)"),
+        ("priority_preempt", False, "interrupts jobs (priority_preempt)"),
+        ("priority_preempt", True, "interrupts jobs (priority_preempt)"),
+        ("lcfs", True, "breaks down and then serves by lcfs"),
+        ("priority", True, "breaks down and then serves by priority"),
+        ("random", True, "breaks down and then serves by random"),
+    ],
+)
+def test_a_place_is_not_reserved_where_a_job_may_be_interrupted(
+    discipline: Discipline, words: str, *, breaks: bool
+) -> None:
+    """What is refused does deadlock."""
+    assert words in refusal(reserving(discipline, breaks=breaks))
+    model = Model("circle", time_unit="s", may_deadlock=True)
+    reserving(discipline, breaks=breaks)(model)
+    with pytest.raises(SimulationError, match="deadlock at"):
+        run_model(model, seed=1, completions=20_000)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "breaks"),
+    [("fcfs", True), ("ps", True), ("lcfs", False), ("priority", False), ("random", False)],
+)
+def test_a_place_is_reserved_where_nobody_comes_before(
+    discipline: Discipline, *, breaks: bool
+) -> None:
+    model = Model("line", time_unit="s")
+    reserving(discipline, breaks=breaks)(model)
+    result = run_model(model, seed=1, completions=20_000)
+    assert result.classes.columns["completion_count"][-1, 0] == 20_000

@@ -2,6 +2,7 @@
 
 import json
 import math
+import operator
 from collections.abc import Callable
 from typing import Literal
 
@@ -13,11 +14,13 @@ from scipy import stats
 
 from headroom.simulation import (
     Distribution,
+    Model,
     SimulationError,
     bounded_pareto,
     constant,
     coxian,
     discrete,
+    draw,
     empirical,
     erlang,
     exponential,
@@ -277,3 +280,25 @@ def test_impossible_parameters_are_refused_with_a_cure(make: Callable[[], Distri
     with pytest.raises(SimulationError, match="does not exist") as caught:
         make()
     assert "asks for" in caught.value.cure
+
+
+def test_a_law_may_be_divided_by_a_number() -> None:
+    assert (exponential(6) / 4).mean == 1.5
+    assert (exponential(6) / 4).c2 == 1
+    with pytest.raises(SimulationError, match="a divided law"):
+        exponential(6) / 0
+
+
+@pytest.mark.parametrize("sign", ["-", "<", "<=", ">", ">="])
+def test_what_is_no_law_names_the_expression_to_write(sign: str) -> None:
+    apply = {"-": operator.sub, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+             ">=": operator.ge}[sign]  # fmt: skip
+    with pytest.raises(SimulationError) as caught:
+        apply(exponential(1), 2)
+    assert f"(exponential(mean=1.0) {sign} 2) is no distribution" in caught.value.message
+    assert f"write draw(...) {sign} 2" in caught.value.cure
+    size = Model("files").attribute("size")
+    for law in (draw(exponential(1)), exponential(1)):
+        text = str(apply(law, size))
+        assert "size" in text
+        assert "exponential(mean=1.0)" in text

@@ -28,6 +28,9 @@ from headroom.simulation import (
 )
 from headroom.simulation.fake_programs import Outline, Parts, empty_model, outlines, write
 
+pytestmark = pytest.mark.filterwarnings("ignore::headroom.simulation.ModelWarning")
+"""Programs drawn at random leave parts idle, and one priority is as good as none."""
+
 LOAD = 0.8
 COMPLETIONS = 400_000
 

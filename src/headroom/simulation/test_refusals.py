@@ -203,6 +203,70 @@ def hash_of_a_draw(_model: Model, program: Program) -> None:
         program.delay(1)
 
 
+def number_of_nothing(_model: Model, program: Program) -> None:
+    with program.branch("index") as branch, branch.case():  # wrong
+        program.delay(1)
+
+
+def number_by_chance(_model: Model, program: Program) -> None:
+    with program.branch("index", by=uniform(0, 2)) as branch, branch.case():  # wrong
+        program.delay(1)
+
+
+def probability_by_number(model: Model, program: Program) -> None:
+    size = model.attributes["size"]
+    with program.branch("index", by=size) as branch, branch.case(0.5):  # wrong
+        program.delay(1)
+
+
+def empty_mix(model: Model, _program: Program) -> None:
+    model.closed_mix("all", {}, population=1)  # wrong
+
+
+def mix_without_weights(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": program}, population=1)  # type: ignore[dict-item]  # wrong
+
+
+def mix_of_nobody(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": (program, 1)}, population=0)  # wrong
+
+
+def half_a_weight(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": (program, 0.5)}, population=1)  # type: ignore[dict-item]  # wrong
+
+
+def weight_of_nothing(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": (program, 0)}, population=1)  # wrong
+
+
+def unknown_draw(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": (program, 1)}, population=1, draw="dice")  # type: ignore[arg-type]  # wrong
+
+
+def priority_of_nobody(model: Model, program: Program) -> None:
+    members = {"users": (program, 1)}
+    model.closed_mix("all", members, population=1, priorities={"guests": 1})  # wrong
+
+
+def large_deck(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": (program, 100_001)}, population=1, draw="deck")  # wrong
+
+
+def mix_twice(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": (program, 1)}, population=1)
+    model.closed_mix("all", {"guests": (program, 1)}, population=1)  # wrong
+
+
+def class_of_two_mixes(model: Model, program: Program) -> None:
+    model.closed_mix("all", {"users": (program, 1)}, population=1)
+    model.closed_mix("more", {"users": (program, 1)}, population=1)  # wrong
+
+
+def mix_of_another(model: Model, _program: Program) -> None:
+    other = Model("other").program("walk")
+    model.closed_mix("all", {"users": (other, 1)}, population=1)  # wrong
+
+
 def unknown_policy(_model: Model, program: Program) -> None:
     with program.branch("best") as branch, branch.case():  # type: ignore[arg-type]  # wrong
         program.delay(1)
@@ -502,8 +566,22 @@ CASES: dict[Write, str] = {
     probability_in_turn: "gives a case a probability in a branch by round_robin",
     shortest_of_nothing: "has a case without a queue in a branch by shortest_queue",
     otherwise_in_turn: "has an otherwise in a branch by round_robin",
-    hash_of_nothing: "chooses by hash without an expression to hash",
-    hash_of_a_draw: "hashes the draw uniform(low=0.0, high=9.0)",
+    hash_of_nothing: "chooses by hash without an expression to look at",
+    hash_of_a_draw: "chooses by the draw uniform(low=0.0, high=9.0)",
+    number_of_nothing: "chooses by index without an expression to look at",
+    number_by_chance: "chooses by the draw uniform(low=0.0, high=2.0)",
+    probability_by_number: "gives a case a probability in a branch by index",
+    empty_mix: "mix 'all' has the classes {}",
+    mix_without_weights: "class 'users' of mix 'all' is ",
+    mix_of_nobody: "mix 'all' has 0 jobs (population)",
+    half_a_weight: "class 'users' of mix 'all' has 0.5 weight",
+    weight_of_nothing: "class 'users' of mix 'all' has 0 weight",
+    unknown_draw: "mix 'all' has the draw 'dice', which is not known",
+    priority_of_nobody: "mix 'all' gives a priority to 'guests', which is none of its classes",
+    large_deck: "the deck of mix 'all' has more than 100000 cards",
+    mix_twice: "'all'",
+    class_of_two_mixes: "'users'",
+    mix_of_another: "class 'users' does not walk a program of this model",
     unknown_policy: "has the policy 'best', which is not known",
     round_without_cases: "the branch has no case",
     one_of_none: "uses one of []",

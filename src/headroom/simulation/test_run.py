@@ -259,3 +259,22 @@ def test_antithetic_pairs_vary_less_than_independent_runs() -> None:
     pairs = [(one + mean_s(seed, "antithetic")) / 2 for seed, one in zip(seeds, alone, strict=True)]
     assert np.mean(pairs) == pytest.approx(1.0, rel=0.05)
     assert np.var(pairs) < 0.4 * np.var(alone)
+
+
+@pytest.mark.parametrize(
+    ("batch", "time", "words"),
+    [(None, -1.0, "was computed as -1"), (3, 1.0, "jobs wait at station 'cpu' for a batch")],
+)
+def test_an_error_of_the_run_names_the_line_of_the_step(
+    batch: int | None, time: float, words: str
+) -> None:
+    model = Model("m")
+    cpu, program = model.station("cpu", batch=batch), model.program("p")
+    work = model.attribute("work", initial=time)
+    with program.loop(2):
+        program.use(cpu, work)
+        line = program.steps[-1].location
+    model.closed_class("users", program, population=2)
+    with pytest.raises(SimulationError, match=words) as refusal:
+        simulate(model, seed=1, completions=10)
+    assert str(refusal.value).startswith(f"{line}: model 'm': ")

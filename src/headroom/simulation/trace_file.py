@@ -280,7 +280,7 @@ class _Writer:
 
     def _slice(self, phase: str, job: _Job, name: str) -> Event:
         return {"ph": phase, "ts": self.now, "pid": _JOBS, "tid": 1, "cat": "job",
-                "id": job.number, "name": name}  # fmt: skip
+                "id2": {"local": str(job.number)}, "name": name}  # fmt: skip
 
     def _service(self, phase: str, job: _Job) -> Event:
         event: Event = {"ph": phase, "ts": self.now, "pid": job.place, "tid": job.lane + 1}

@@ -38,6 +38,7 @@ from headroom.simulation.structure import (
     run_deep,
     walk,
 )
+from headroom.simulation.traffic import chosen_shares, passages
 
 if TYPE_CHECKING:
     from headroom.simulation.model import Model
@@ -397,12 +398,10 @@ class _Counter:
 
     def _shares(self, kind: str, choices: list[Choice]) -> list[float]:
         """Return how often each of several ways is taken; by queue length, equally often."""
-        if kind == "probability":
-            return [choice.probability or 0.0 for choice in choices]
         if kind in _BY_QUEUE:
             queues = [choice.of for choice in choices if choice.of is not None]
             self.groups.append(frozenset(name for word, name in queues if word == "station"))
-        return [1 / len(choices)] * len(choices)
+        return chosen_shares(kind, choices)
 
     def _network(self, node: NetworkBlock, known: Attributes) -> Task[_Tally]:
         bodies = tuple(step for inner in node.nodes for step in inner.body)
@@ -431,7 +430,7 @@ class _Counter:
                 for route, share in zip(node.routes, shares, strict=False)
                 if route.node is not None and share > 0
             ]
-        return _solved(ways)
+        return passages(ways)
 
     def _fork(self, node: ForkBlock, known: Attributes) -> Task[_Tally]:
         tally = _Tally()
@@ -506,37 +505,6 @@ def _constants(parsed: Parsed) -> dict[str, Known]:
         for name, attribute in parsed.model.attributes.items()
         if name not in changed
     }
-
-
-def _solved(ways: dict[int, list[tuple[int, float]]]) -> list[float]:
-    """Return how often each state is visited from the first, by a sparse linear system."""
-    from scipy import sparse  # noqa: PLC0415 - slow to import, and most models have no network
-    from scipy.sparse.linalg import spsolve  # noqa: PLC0415
-
-    reached = _closure(ways)
-    place = {state: number for number, state in enumerate(reached)}
-    pairs = [(place[b], place[a], share) for a in reached for b, share in ways[a]]
-    rows, columns, shares = zip(*pairs, strict=True) if pairs else ((), (), ())
-    size = len(reached)
-    routing = sparse.csc_matrix((shares, (rows, columns)), shape=(size, size))
-    entry = np.zeros(size)
-    entry[0] = 1.0
-    solution = np.atleast_1d(spsolve(sparse.identity(size, format="csc") - routing, entry))
-    visits = [0.0] * len(ways)
-    for state, number in place.items():
-        visits[state] = float(solution[number])
-    return visits
-
-
-def _closure(ways: dict[int, list[tuple[int, float]]]) -> list[int]:
-    found = {0: None}
-    waiting = [0]
-    while waiting:
-        for target, _share in ways[waiting.pop()]:
-            if target not in found:
-                found[target] = None
-                waiting.append(target)
-    return list(found)
 
 
 def _walks(parsed: Parsed, tallies: Mapping[str, _Tally]) -> dict[str, dict[str, float]]:

@@ -157,7 +157,10 @@ class Sizing:
             (target, guessed(target, forecast.values, self._over_mean.get(target.metric)))
             for target in self._targets
         ]
-        return all(value is None or target.is_met_by(value) for target, value in guesses)
+        known = [(target, value) for target, value in guesses if value is not None]
+        if not known:
+            return None
+        return all(target.is_met_by(value) for target, value in known)
 
     def _next_batch(self) -> list[tuple[Place, str]]:
         """Return the next places to simulate with the reason; those that formulas settle are noted.

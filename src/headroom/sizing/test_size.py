@@ -169,6 +169,47 @@ def test_the_fewest_servers_for_a_percentile_are_those_of_the_exact_distribution
     assert found.best.levels == {"servers": 11}
 
 
+LOSS_SYSTEM = """
+from typing import Annotated
+
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+
+def build(*, lines: Annotated[int, parameter(unit="1", low=1, source="assumed")] = 1) -> Model:
+    model = Model("lines", time_unit="s")
+    call = model.program("call")
+    station = model.station("lines", servers=lines, when_full="reject", buffer=0)
+    call.use(station, exponential(1.0))
+    model.open_class("calls", call, interarrival=exponential(1 / 20))
+    return model
+"""
+
+
+def erlang_b(lines: int, load: float) -> float:
+    blocked = 1.0
+    for count in range(1, lines + 1):
+        blocked = load * blocked / (count + load * blocked)
+    return blocked
+
+
+def test_a_metric_that_no_formula_gives_is_bisected(tmp_path: Path) -> None:
+    """Cause: a target without a forecast was expected to be met everywhere, one size after another.
+
+    Oracle: Erlang's loss formula, 20 erlangs and at most 4 % lost.
+    """
+    (tmp_path / "model.py").write_text(LOSS_SYSTEM)
+    subject = subject_of({"file": "model.py", "completions": 20_000}, tmp_path)
+    found = size(
+        subject, ["lines=1..64"], ["class.calls.lost_ratio<=0.04"], folder=tmp_path / "results"
+    )
+    assert found.best is not None
+    lines = next(count for count in range(1, 65) if erlang_b(count, 20.0) <= 0.04)
+    assert found.best.levels == {"lines": lines}
+    assert len([one for one in found.trail if one.how == "simulation"]) <= 8
+    assert all("expected" not in one.why for one in found.trail)
+
+
 def test_sizes_without_a_steady_state_are_excluded_and_never_simulated(
     queue: Subject, tmp_path: Path
 ) -> None:

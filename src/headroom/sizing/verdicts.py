@@ -20,6 +20,7 @@ from headroom.analysis.results import Bottleneck
 from headroom.analysis.stopping import looks
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import FloatArray, Run
+from headroom.quantities import is_share
 from headroom.sizing.result import Check
 from headroom.sizing.search import Verdict
 from headroom.sizing.targets import Target
@@ -131,12 +132,15 @@ class Rule:
         if sample is None:
             return Check(target=target, value=None)
         interval = sample.interval(confidence=self.interval_confidence)
+        low, high = interval.low, interval.high
+        if low is not None and is_share(target.metric):
+            low = max(low, 0.0)
         return Check(
             target=target,
             value=interval.value,
-            low=interval.low,
-            high=interval.high,
-            met=_is_met(target, interval.low, interval.high),
+            low=low,
+            high=high,
+            met=_is_met(target, low, high),
         )
 
 

@@ -6,18 +6,20 @@ docs/background/solvers.md for the methods and their sources.
 """
 
 from headroom.solvers.bounds import Bounds
-from headroom.solvers.errors import SolverError
+from headroom.solvers.errors import NoSteadyStateError, SolverError
 from headroom.solvers.network import Network, network_of
 from headroom.solvers.solution import ClassSolution, Solution, StationSolution
-from headroom.solvers.solve import solve
+from headroom.solvers.solve import bounds, solve
 
 __all__ = [
     "Bounds",
     "ClassSolution",
     "Network",
+    "NoSteadyStateError",
     "Solution",
     "SolverError",
     "StationSolution",
+    "bounds",
     "network_of",
     "solve",
 ]

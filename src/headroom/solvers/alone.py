@@ -10,6 +10,7 @@ import math
 
 from headroom.solvers.network import INDIFFERENT, PRIORITY, Network
 from headroom.solvers.product_form import feeders, law_reasons, structure_reasons
+from headroom.solvers.unequal import are_told_apart
 from headroom.solvers.walk import OUTSIDE
 
 
@@ -35,6 +36,13 @@ def _formula(network: Network, row: int, structure: list[str], laws: list[str]) 
     if structure:
         is_loss = station.rejects and math.isfinite(station.places) and len(structure) == 1
         has_one_law = not laws and len(network.queues) == 1
+        if (
+            station.work_rates
+            and are_told_apart(station.speeds)
+            and not laws
+            and len(structure) == 1
+        ):
+            return "M/M/c with servers of different speed"
         return "M/M/c/K" if is_loss and has_one_law and station.discipline in INDIFFERENT else ""
     only_priority = all("different priority" in law for law in laws)
     if station.discipline in PRIORITY and station.servers == 1:

@@ -35,6 +35,8 @@ ROUNDS = 20_000
 """Rounds of a fixed point at most; each costs stations x classes."""
 TOLERANCE = 1e-10
 """Largest relative change of the jobs of a class in the last round."""
+MOST_JOBS = 1e12
+"""Jobs of a class at a station beyond which there are as good as infinitely many."""
 LINEARIZER_STEPS = 3
 """Outer steps of Linearizer, as published."""
 LEAST_LEFT = 1e-6
@@ -216,6 +218,7 @@ def _feasible(centres: Centres, loads: Loads, state: _State) -> _State:
     jobs = state.jobs.copy()
     full = int(over.argmax())
     jobs[full] += (state.throughput - slowed) * loads.think_s * (demands[full] > 0)
+    jobs[jobs >= MOST_JOBS] = np.inf
     return _State(jobs, demands * slowed, slowed)
 
 
@@ -251,7 +254,9 @@ def _core(
         waits = _waits(centres, seen, seen_busy, used=used, most=most)
         residence = centres.visits * (centres.service_s + waits)
         throughput = _throughput(loads, population, residence)
-        new_jobs, new_busy = throughput * residence, throughput * centres.demand_s
+        # Work that no job waits for may pile up without end.
+        new_jobs = np.minimum(throughput * residence, MOST_JOBS)
+        new_busy = throughput * centres.demand_s
         change = np.abs(new_jobs - jobs).max(initial=0.0) / max(float(new_jobs.sum()), 1e-300)
         weight = 0.5 if round_number > DAMPED_FROM else 1.0
         jobs = jobs + weight * (new_jobs - jobs)

@@ -1,13 +1,16 @@
 """Arrivals of open classes: how many a second, how variable, and whether they are Poisson."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from headroom.simulation import Distribution
+from headroom.simulation.classes import JobClass
 from headroom.solvers.closed import FloatArray
-from headroom.solvers.moments import Moments, is_exponential, law_of, moments_of
-from headroom.solvers.tree import Data
+from headroom.solvers.moments import Moments, is_exponential, moments_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,26 +22,29 @@ class Arrivals:
     reason: str = ""
 
 
-def arrivals_of(data: Data) -> Arrivals:
-    """Return what is known of the arrivals of an open class, from its data.
+def arrivals_of(one: JobClass) -> Arrivals:
+    """Return what is known of the arrivals of a class; none for a closed one.
 
     Examples
     --------
-    >>> arrivals_of({"interarrival": {"kind": "erlang", "mean": 0.5, "stages": 4}})
+    >>> from headroom.simulation import Model, erlang
+    >>> model = Model("queue", time_unit="s")
+    >>> job = model.program("job")
+    >>> job.delay(1)
+    >>> model.open_class("jobs", job, interarrival=erlang(0.5, 4))
+    >>> arrivals_of(model.classes["jobs"])
     Arrivals(rate=2.0, c2=0.25, reason='times between arrivals are erlang, not exponential')
     """
-    found = _single(data)
-    if data.get("batch") is None:
-        return found
-    size = moments_of(data["batch"], {})
-    return _batched(found, size)
+    if one.population is not None:
+        return Arrivals(rate=0.0, c2=1.0)
+    if one.process is not None:
+        found = _of_process(one.process.to_data())
+    else:
+        found = _of_law(one.law) if one.law is not None else Arrivals(rate=0.0, c2=1.0)
+    return found if one.batch is None else _batched(found, moments_of(one.batch, {}))
 
 
-def _single(data: Data) -> Arrivals:
-    process = data.get("arrivals")
-    if process is not None:
-        return _of_process(process)
-    law = law_of(data["interarrival"])
+def _of_law(law: Distribution) -> Arrivals:
     reason = (
         "" if is_exponential(law) else f"times between arrivals are {law.kind}, not exponential"
     )
@@ -54,7 +60,7 @@ def _batched(single: Arrivals, size: Moments) -> Arrivals:
     )
 
 
-def _of_process(process: Data) -> Arrivals:
+def _of_process(process: Mapping[str, Any]) -> Arrivals:
     match process["kind"]:
         case "mmpp":
             return _mmpp(
@@ -78,7 +84,7 @@ def _of_process(process: Data) -> Arrivals:
             )
 
 
-def _mean_rate(process: Data) -> float:
+def _mean_rate(process: Mapping[str, Any]) -> float:
     """Return the mean over the period; without one, the rate of the last piece, which stays."""
     starts, rates, period = process["times"], process["rates"], process.get("period")
     if period is None:

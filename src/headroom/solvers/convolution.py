@@ -66,48 +66,6 @@ def convolve(network: Closed) -> ClosedAnswer:
     return _answer(network, lattice, tilt, whole, slopes)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Profile:
-    """A network of one class at every population from 0 to all.
-
-    Parameters
-    ----------
-    log_constant
-        Logarithm of the normalising constant, shape (population + 1,).
-    throughput_per_s
-        Shape (population + 1,).
-    jobs
-        Shape (stations, population + 1).
-    """
-
-    log_constant: FloatArray
-    throughput_per_s: FloatArray
-    jobs: FloatArray
-
-
-def profile(network: Closed) -> Profile:
-    """Return the exact solution of a network of one class at every population.
-
-    Examples
-    --------
-    >>> from headroom.solvers.closed import closed
-    >>> profile(closed([1.0, 1.0, 1.0], 4)).throughput_per_s.round(6).tolist()
-    [0.0, 0.333333, 0.5, 0.6, 0.666667]
-    """
-    lattice = Lattice(network.population)
-    tilt, whole, slopes = _constants(network, lattice)
-    values = np.maximum(whole[1:], np.finfo(np.float64).tiny)
-    jobs = np.zeros((len(network.demand_s), len(values)))
-    for factor, slope in slopes:
-        jobs[factor.place, 1:] = slope[1:-1] / values[1:]
-    counts = np.arange(len(values))
-    return Profile(
-        log_constant=np.log(values) - counts * np.log(tilt[0]),
-        throughput_per_s=np.append(0.0, tilt[0] * values[:-1] / values[1:]),
-        jobs=jobs,
-    )
-
-
 def _constants(
     network: Closed, lattice: Lattice
 ) -> tuple[FloatArray, FloatArray, Iterator[tuple["_Factor", FloatArray]]]:

@@ -7,6 +7,10 @@ class SolverError(HeadroomError):
     """A model has no steady state, or asks for what no solver here can answer."""
 
 
+class NoSteadyStateError(SolverError):
+    """More comes from outside than a station or a pool can let through."""
+
+
 def assert_within(value: float, low: float, high: float, *, what: str) -> None:
     """Panic where an answer that calls itself exact breaks a bound that holds for every system.
 

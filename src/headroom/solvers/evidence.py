@@ -222,6 +222,105 @@ def tandem(first: Distribution, second: Distribution) -> Model:
     return model
 
 
+def shop(rate: float, connections: int) -> Model:
+    """Return an open web shop: a page is made, then its data is fetched over a connection."""
+    model = Model("shop", time_unit="ms")
+    program = model.program("page")
+    program.use(model.station("web", servers=2), exponential(6))
+    with program.holding(model.pool("connections", tokens=connections)):
+        program.use(model.station("database", servers=2), exponential(8))
+        program.delay(2)
+    model.open_class("visits", program, interarrival=exponential(1000 / rate))
+    return model
+
+
+def threads(count: int, connections: int, *, rate: float = 0.0, users: int = 0) -> Model:
+    """Return the shop whose web server also has threads; a thread waits for its connection."""
+    model = Model("threads", time_unit="ms")
+    program = model.program("page")
+    with program.holding(model.pool("threads", tokens=count)):
+        program.use(model.station("web", servers=4), exponential(6))
+        with program.holding(model.pool("connections", tokens=connections)):
+            program.use(model.station("database", servers=2), exponential(8))
+            program.delay(4)
+    if users:
+        model.closed_class("users", program, population=users, think=exponential(300))
+    else:
+        model.open_class("visits", program, interarrival=exponential(1000 / rate))
+    return model
+
+
+def pages(connections: int, small: int | float, large: int | float) -> Model:
+    """Return small and large pages that share a pool: a whole number is a population."""
+    model = Model("pages", time_unit="ms")
+    web, database = model.station("web", servers=2), model.station("database", servers=2)
+    held = model.pool("connections", tokens=connections)
+    for name, web_ms, database_ms, load in (("small", 3, 4, small), ("large", 5, 20, large)):
+        program = model.program(name)
+        program.use(web, exponential(web_ms))
+        with program.holding(held):
+            program.use(database, exponential(database_ms))
+        if isinstance(load, int):
+            model.closed_class(name, program, population=load, think=exponential(100))
+        else:
+            model.open_class(name, program, interarrival=exponential(1000 / load))
+    return model
+
+
+def around(connections: int, *, rate: float = 0.0, users: int = 0) -> Model:
+    """Return pages that use one CPU before, while and after they hold a connection."""
+    model = Model("around", time_unit="ms")
+    cpu, database = model.station("cpu", servers=2), model.station("database")
+    program = model.program("page")
+    program.use(cpu, exponential(5))
+    with program.holding(model.pool("connections", tokens=connections)):
+        program.use(cpu, exponential(3))
+        program.use(database, exponential(5))
+    program.use(cpu, exponential(2))
+    if users:
+        model.closed_class("users", program, population=users, think=exponential(100))
+    else:
+        model.open_class("visits", program, interarrival=exponential(1000 / rate))
+    return model
+
+
+def unequal(
+    speeds: Sequence[float],
+    *,
+    rate: float = 0.0,
+    users: int = 0,
+    think: float = 1.0,
+    law: Distribution | None = None,
+) -> Model:
+    """Return one station whose servers have these speeds; work of mean 1."""
+    model = Model("unequal", time_unit="s")
+    program = model.program("job")
+    program.use(model.station("cpu", servers=len(speeds), speeds=speeds), law or exponential(1))
+    if users:
+        model.closed_class("users", program, population=users, think=exponential(think))
+    else:
+        model.open_class("jobs", program, interarrival=exponential(1 / rate))
+    return model
+
+
+def pool_models() -> Iterator[tuple[str, Model]]:
+    """Yield models with pools beyond one pool of one closed class."""
+    for rate, connections in ((200, 3), (200, 5), (230, 20)):
+        yield f"open shop {rate}/s, {connections} connections", shop(rate, connections)
+    for rate, count, connections in ((180, 20, 3), (200, 6, 4)):
+        name = f"open, {count} threads, {connections} connections"
+        yield name, threads(count, connections, rate=rate)
+    for users, count, connections in ((60, 20, 3), (90, 10, 4)):
+        name = f"{users} users, {count} threads, {connections} connections"
+        yield name, threads(count, connections, users=users)
+    yield "two open classes, 3 connections", pages(3, 150.0, 50.0)
+    yield "two closed classes, 3 connections", pages(3, 20, 10)
+    yield "open and closed class, 3 connections", pages(3, 100.0, 10)
+    yield "CPU inside and outside, open, 2 connections", around(2, rate=140)
+    yield "CPU inside and outside, open, 4 connections", around(4, rate=140)
+    yield "CPU inside and outside, 20 users", around(2, users=20)
+
+
 def approximated() -> Iterator[tuple[str, Model]]:
     """Yield models that are not product form."""
     for name, law in (("constant", constant(1)), ("c2 4", h2(1, c2=4)), ("c2 10", h2(1, c2=10))):
@@ -232,6 +331,12 @@ def approximated() -> Iterator[tuple[str, Model]]:
     for tokens in (1, 2, 4):
         yield f"pool of {tokens}", pool(tokens, exponential(0.5))
     yield "pool of 3, constant CPU", pool(3, constant(0.5))
+    yield from pool_models()
+    speeds = [8.0, 2.0, 1.0, 1.0]
+    yield "speeds 8, 2, 1, 1, open, rho 0.9", unequal(speeds, rate=10.8)
+    yield "speeds 8, 2, 1, 1, constant work, rho 0.6", unequal(speeds, rate=7.2, law=constant(1))
+    yield "speeds 4, 1, N 3, Z 1", unequal([4.0, 1.0], users=3)
+    yield "speeds 8, 2, 1, 1, N 12, constant work", unequal(speeds, users=12, law=constant(1))
     yield "fork of 4, rho 0.8", fork(4, 0.8)
     yield "fork of 8, rho 0.5", fork(8, 0.5)
     yield "tandem E4, c2 3", tandem(erlang(0.7, 4), h2(0.6, c2=3))

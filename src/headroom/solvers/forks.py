@@ -13,6 +13,8 @@ import numpy as np
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.walk import Join, Section
 
+NOBODY: Mapping[str, float] = {}
+"""No waits for any pool."""
 GRID = 2000
 """Steps of the integral over the distribution of the last arm that is waited for."""
 LONGEST = 40.0
@@ -37,7 +39,9 @@ def slowness(wait_s: float, service_s: float, *, is_shared: bool) -> Slowness:
     return Slowness(wait_s)
 
 
-def walk_time_s(section: Section, stations: Mapping[str, Slowness]) -> float:
+def walk_time_s(
+    section: Section, stations: Mapping[str, Slowness], pools: Mapping[str, float] = NOBODY
+) -> float:
     """Return the mean time of one walk through a section whose totals are of one walk.
 
     Parameters
@@ -46,18 +50,20 @@ def walk_time_s(section: Section, stations: Mapping[str, Slowness]) -> float:
         Visits, work (s), delay (s) and forks.
     stations
         What each station adds.
+    pools
+        Mean wait (s) for tokens of each pool for which jobs wait.
     """
-    total = section.delay
+    total = section.delay + sum(n * pools.get(pool, 0.0) for pool, n in section.grants.items())
     for name, visits in section.visits.items():
         found = stations[name]
         total += visits * found.per_visit + section.work[name] * found.stretch
-    return total + sum(_join_s(join, stations) for join in section.joins)
+    return total + sum(_join_s(join, stations, pools) for join in section.joins)
 
 
-def _join_s(join: Join, stations: Mapping[str, Slowness]) -> float:
+def _join_s(join: Join, stations: Mapping[str, Slowness], pools: Mapping[str, float]) -> float:
     if join.quorum == 0 or join.mass <= 0:
         return 0.0
-    means = [walk_time_s(arm, stations) / join.mass for arm in join.arms]
+    means = [walk_time_s(arm, stations, pools) / join.mass for arm in join.arms]
     return join.mass * order_statistic(np.array(means), join.quorum)
 
 

@@ -7,9 +7,10 @@ do not determine (a minimum, a comparison, the length of a queue) has no moments
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from headroom.simulation import Distribution, SimulationError, law_from_data
+from headroom.simulation import Distribution
+from headroom.simulation.amounts import Amount
+from headroom.simulation.expression import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,34 +30,19 @@ class Moments:
 UNKNOWN = Moments(math.nan, math.nan)
 
 
-def law_of(data: Mapping[str, Any]) -> Distribution:
-    """Return the distribution that a model's data describe.
-
-    Examples
-    --------
-    >>> law_of({"kind": "exponential", "mean": 5.0}).mean
-    5.0
-    """
-    return law_from_data(data)
-
-
-def moments_of(amount: Mapping[str, Any], attributes: Mapping[str, Moments]) -> Moments:
+def moments_of(amount: Amount, attributes: Mapping[str, Moments]) -> Moments:
     """Return the moments of a law or of an expression, not-a-number where nothing tells them.
 
     Examples
     --------
-    >>> code = [{"attribute": "size"}, {"number": 0.5}, {"apply": "multiply"}]
-    >>> sizes = {"size": Moments(4.0, 1.0, is_exponential=True)}
-    >>> moments_of({"kind": "expression", "code": code}, sizes)
+    >>> from headroom.simulation import Model
+    >>> size = Model("sizes").attribute("size")
+    >>> moments_of(size * 0.5, {"size": Moments(4.0, 1.0, is_exponential=True)})
     Moments(mean=2.0, c2=1.0, is_exponential=True)
     """
-    if amount.get("kind") == "expression":
-        return _expression(amount["code"], attributes)
-    try:
-        law = law_of(amount)
-    except SimulationError:
-        return UNKNOWN
-    return Moments(law.mean, law.c2, is_exponential(law))
+    if isinstance(amount, Distribution):
+        return Moments(amount.mean, amount.c2, is_exponential(amount))
+    return _expression(amount, attributes)
 
 
 def is_exponential(law: Distribution) -> bool:
@@ -69,21 +55,20 @@ def is_exponential(law: Distribution) -> bool:
     )
 
 
-def _expression(code: list[Any], attributes: Mapping[str, Moments]) -> Moments:
+def _expression(amount: Expression, attributes: Mapping[str, Moments]) -> Moments:
     stack: list[Moments] = []
-    for word in code:
-        match word:
-            case {"number": value}:
-                stack.append(Moments(float(value), 0.0))
-            case {"attribute": name}:
-                stack.append(attributes.get(str(name), UNKNOWN))
-            case {"draw": {"law": law}}:
-                stack.append(moments_of(law, attributes))
-            case {"apply": name} if name in _APPLY and len(stack) > 1:
-                right, left = stack.pop(), stack.pop()
-                stack.append(_APPLY[name](left, right))
-            case _:
-                return UNKNOWN
+    for token in amount.tokens:
+        if isinstance(token.value, Distribution):
+            stack.append(moments_of(token.value, attributes))
+        elif token.kind == "number":
+            stack.append(Moments(float(token.value), 0.0))
+        elif token.kind == "attribute":
+            stack.append(attributes.get(str(token.value), UNKNOWN))
+        elif token.kind == "apply" and str(token.value) in _APPLY and len(stack) > 1:
+            right, left = stack.pop(), stack.pop()
+            stack.append(_APPLY[str(token.value)](left, right))
+        else:
+            return UNKNOWN
     return stack[0] if len(stack) == 1 else UNKNOWN
 
 

@@ -8,17 +8,20 @@ Invariant: everything that the numbers here leave out is named in `reasons`.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from headroom.simulation import Model
+from headroom.simulation import Model, Station
+from headroom.simulation import classes as simulated
+from headroom.simulation.check import check_model
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.parsed import parse_model
 from headroom.solvers.arrivals import Arrivals, arrivals_of
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
-from headroom.solvers.moments import Moments, moments_of
-from headroom.solvers.tree import Data, trees_of
-from headroom.solvers.walk import Hold, Join, Section, Use, Walk
+from headroom.solvers.moments import Moments
+from headroom.solvers.walk import Hold, Join, Part, Path, Section, Visit, Walk
 
 SHARED = frozenset({"ps", "lcfs_preempt", "infinite"})
 """Disciplines whose stations are insensitive to the law of the service time."""
@@ -41,6 +44,8 @@ class Centre:
     batch: bool
     speeds: tuple[float, ...]
     breaks: bool
+    work_rates: tuple[float, ...] = ()
+    """Work (s) that is done in a second with 1, 2, ... jobs where servers differ, else empty."""
 
     @property
     def is_delay(self) -> bool:
@@ -67,7 +72,9 @@ class JobClass:
     whole: Section
     """One walk: visits, work and delay (s) outside forks, and the forks."""
     holds: Mapping[str, Hold]
-    uses: tuple[Use, ...]
+    parts: Mapping[Path, Part]
+    """The walk by what is held meanwhile, s at the mean speed of each station."""
+    uses: tuple[Visit, ...]
     flows: Mapping[tuple[str, str], float]
 
     @property
@@ -162,24 +169,24 @@ def network_of(model: Model) -> Network:
     >>> float(network_of(model).demand_s[0, 0])
     0.015
     """
-    data: Data = model.to_data()
+    check_model(model)
     unit_s = SECONDS_PER_UNIT[model.time_unit]
-    trees = trees_of(model, data)
-    initial = {one["name"]: Moments(one["initial"], 0.0) for one in data.get("attributes", ())}
+    trees = parse_model(model).trees
+    initial = {name: Moments(one.initial, 0.0) for name, one in model.attributes.items()}
     walks = []
-    for one in data["classes"]:
-        walk = Walk(trees, dict(initial))
-        walk.run(one["program"])
+    for one in model.classes.values():
+        walk = Walk(trees, initial | _replayed(one))
+        walk.run(one.program)
         _refuse_unknown(model.name, walk)
         walks.append(walk)
-    stations = tuple(_centre(one, data) for one in data["stations"])
+    stations = tuple(_centre(model, one) for one in model.stations.values())
     speeds = {station.name: _mean_speed(station) for station in stations}
     classes = tuple(
         _job_class(one, walk, unit_s, speeds)
-        for one, walk in zip(data["classes"], walks, strict=True)
+        for one, walk in zip(model.classes.values(), walks, strict=True)
     )
     visits, service, c2 = _tables(stations, walks, unit_s)
-    pools = _binding_pools(data, classes)
+    pools = _binding_pools(model, classes)
     reasons = [reason for walk in walks for reason in walk.reasons]
     return Network(
         name=model.name,
@@ -201,37 +208,46 @@ def _refuse_unknown(name: str, walk: Walk) -> None:
         )
 
 
-def _centre(data: Data, model: Data) -> Centre:
-    discipline = str(data.get("discipline", "fcfs"))
-    servers = math.inf if discipline == "infinite" else float(data["servers"])
-    buffer = data.get("buffer")
-    batch = data.get("batch")
+def _replayed(one: simulated.JobClass) -> dict[str, Moments]:
+    """Return what a trace says of the attributes that it sets."""
+    columns: Any = one.process.to_data().get("attributes", {}) if one.process else {}
+    found = {}
+    for name, values in columns.items():
+        mean, variance = float(np.mean(values)), float(np.var(values))
+        found[name] = Moments(mean, variance / mean**2 if mean else 0.0)
+    return found
+
+
+def _centre(model: Model, station: Station) -> Centre:
+    servers = math.inf if station.discipline == "infinite" else float(station.servers)
     return Centre(
-        name=data["name"],
+        name=station.name,
         servers=servers,
-        discipline=discipline,
-        limit=data.get("limit"),
-        places=math.inf if buffer is None else servers + float(buffer),
-        rejects=data.get("when_full") == "reject",
-        batch=batch is not None and (batch["least"], batch["most"]) != (1, 1),
-        speeds=tuple(float(speed) for speed in data.get("speeds") or ()),
-        breaks=any(one["station"] == data["name"] for one in model.get("breakdowns", ())),
+        discipline=station.discipline,
+        limit=station.limit,
+        places=math.inf if station.buffer is None else servers + station.buffer,
+        rejects=station.when_full == "reject",
+        batch=station.batch is not None and station.batch != (1, 1),
+        speeds=station.speeds or (),
+        breaks=station.name in model.breakdowns_of,
     )
 
 
-def _job_class(data: Data, walk: Walk, unit_s: float, speeds: Mapping[str, float]) -> JobClass:
-    is_closed = data["kind"] == "closed"
-    think = moments_of(data["think"], {}).mean if is_closed and data["think"] else 0.0
-    arrivals = Arrivals(rate=0.0, c2=1.0) if is_closed else arrivals_of(data)
+def _job_class(
+    one: simulated.JobClass, walk: Walk, unit_s: float, speeds: Mapping[str, float]
+) -> JobClass:
+    is_closed = one.population is not None
+    arrivals = arrivals_of(one)
     return JobClass(
-        name=data["name"],
-        population=int(data["population"]) if is_closed else 0,
-        think_s=think * unit_s,
+        name=one.name,
+        population=one.population or 0,
+        think_s=one.law.mean * unit_s if is_closed and one.law else 0.0,
         rate_per_s=arrivals.rate / unit_s,
         arrivals=arrivals,
-        priority=float(data.get("priority", 0)),
+        priority=float(one.priority),
         whole=_in_seconds(walk.whole, unit_s, speeds),
-        holds={name: _hold_in_seconds(hold, unit_s) for name, hold in walk.holds.items()},
+        holds=walk.holds,
+        parts={path: _part_in_seconds(part, unit_s, speeds) for path, part in walk.parts.items()},
         uses=tuple(walk.uses),
         flows=walk.flows,
     )
@@ -247,12 +263,47 @@ def _in_seconds(section: Section, unit_s: float, speeds: Mapping[str, float]) ->
             replace(join, arms=[_in_seconds(arm, unit_s, speeds) for arm in join.arms])
             for join in section.joins
         ],
+        grants=section.grants,
     )
 
 
-def _hold_in_seconds(hold: Hold, unit_s: float) -> Hold:
-    hold.delay *= unit_s
-    return hold
+def _part_in_seconds(part: Part, unit_s: float, speeds: Mapping[str, float]) -> Part:
+    work = {name: work * unit_s / speeds[name] for name, work in part.work.items()}
+    variance = part.variance * unit_s**2
+    return replace(part, work=work, delay=part.delay * unit_s, variance=variance)
+
+
+def scaled(network: Network, row: int, factor: float, station: Centre) -> Network:
+    """Return a network in which every service at a station takes `factor` times as long."""
+    service = network.service_s.copy()
+    service[row] *= factor
+    stations = (*network.stations[:row], station, *network.stations[row + 1 :])
+    classes = tuple(
+        replace(
+            one,
+            whole=_scaled_section(one.whole, station.name, factor),
+            parts={path: _scaled_part(part, station.name, factor) for path, part in
+                   one.parts.items()},
+        )
+        for one in network.classes
+    )  # fmt: skip
+    return replace(network, stations=stations, classes=classes, service_s=service)
+
+
+def _scaled_section(section: Section, name: str, factor: float) -> Section:
+    joins = [
+        replace(join, arms=[_scaled_section(arm, name, factor) for arm in join.arms])
+        for join in section.joins
+    ]
+    return replace(section, work=_scaled_work(section.work, name, factor), joins=joins)
+
+
+def _scaled_part(part: Part, name: str, factor: float) -> Part:
+    return replace(part, work=_scaled_work(part.work, name, factor))
+
+
+def _scaled_work(work: Mapping[str, float], name: str, factor: float) -> dict[str, float]:
+    return {one: value * factor if one == name else value for one, value in work.items()}
 
 
 def _tables(
@@ -279,12 +330,12 @@ def _mean_speed(station: Centre) -> float:
     return sum(station.speeds) / len(station.speeds) if station.speeds else 1.0
 
 
-def _binding_pools(data: Data, classes: Sequence[JobClass]) -> dict[str, int]:
+def _binding_pools(model: Model, classes: Sequence[JobClass]) -> dict[str, int]:
     """Return the pools whose tokens can run out, and how many they have."""
     found = {}
-    for pool in data["pools"]:
-        users = [one for one in classes if pool["name"] in one.holds]
-        most = sum(one.population * one.holds[pool["name"]].most_tokens for one in users)
-        if users and (any(one.is_open for one in users) or most > pool["tokens"]):
-            found[pool["name"]] = int(pool["tokens"])
+    for name, pool in model.pools.items():
+        users = [one for one in classes if name in one.holds]
+        most = sum(one.population * one.holds[name].most_tokens for one in users)
+        if users and (any(one.is_open for one in users) or most > pool.tokens):
+            found[name] = pool.tokens
     return found

@@ -15,6 +15,7 @@ import numpy as np
 
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.formulas import ggc_wait_s, mmc_wait_s, mmck, priority_waits_s
+from headroom.solvers.levels import Factor
 from headroom.solvers.network import PRIORITY, SHARED, Network
 from headroom.solvers.walk import OUTSIDE
 
@@ -63,7 +64,12 @@ def _alike(network: Network, row: int, rates: FloatArray, arrivals: float) -> Fl
     if station.discipline in SHARED:
         stretch = mmc_wait_s(servers, total, mean) / mean if mean > 0 else 0.0
         return np.asarray(network.service_s[row] * stretch)
-    wait = ggc_wait_s(servers, total, mean, arrival_c2=arrivals, service_c2=c2)
+    if station.work_rates:
+        rates_of_work = np.array(station.work_rates)
+        jobs = Factor(rates_of_work, 1.0, total * mean).foreign_jobs(np.ones(1))
+        wait = (jobs / total - mean) * (arrivals + c2) / 2.0
+    else:
+        wait = ggc_wait_s(servers, total, mean, arrival_c2=arrivals, service_c2=c2)
     return np.full(len(rates), wait)
 
 

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from headroom.simulation import Model
+from headroom.simulation.capacity import overloaded_station
 from headroom.solvers.alone import exact_formula
+from headroom.solvers.bounds import Bounds
 from headroom.solvers.class_bounds import bounds_of
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.closed_network import (
@@ -18,16 +20,17 @@ from headroom.solvers.closed_network import (
     solve_exactly,
     too_costly,
 )
-from headroom.solvers.errors import SolverError
+from headroom.solvers.errors import NoSteadyStateError, SolverError
 from headroom.solvers.fork_join import fork_join
-from headroom.solvers.forks import slowness, walk_time_s
+from headroom.solvers.forks import NOBODY, walk_time_s
 from headroom.solvers.needs import Needs, needs_of
-from headroom.solvers.network import SHARED, Network, network_of
+from headroom.solvers.network import Network, network_of
 from headroom.solvers.open_network import open_waits
 from headroom.solvers.percentiles import response_percentiles, wait_percentiles
+from headroom.solvers.pools import solve_by_levels, station_slowness
 from headroom.solvers.product_form import reasons_against
 from headroom.solvers.solution import ClassSolution, PoolSolution, Solution, StationSolution
-from headroom.solvers.tokens import solve_with_pool
+from headroom.solvers.unequal import at_speeds, is_unequal
 
 
 def solve(model: Model) -> Solution:
@@ -58,7 +61,35 @@ def solve(model: Model) -> Solution:
     ('exact (convolution)', 16.822, 21.0)
     """
     network = network_of(model)
+    full = saturated(network)
+    if full and overloaded_station(model) is None:
+        raise SolverError(
+            f"model {model.name!r}: were nothing given up or left out, open classes would offer a "
+            f"load of 1 or more to {', '.join(full)}; what time-outs, rejections and conditions "
+            "leave of it only a run tells",
+            cure="simulate it",
+        )
     return solve_network(network, needs_of(model, network))
+
+
+def bounds(model: Model) -> tuple[Bounds, ...]:
+    """Return the bounds of each class of a model, which hold whether it can be solved or not.
+
+    Raises
+    ------
+    SimulationError
+        The model contradicts itself.
+    SolverError
+        A mean time cannot be computed.
+
+    Examples
+    --------
+    >>> from headroom.systems.model import library
+    >>> [one.throughput_per_s_high for one in bounds(library.mm1(utilization=0.5))]
+    [100.0]
+    """
+    network = network_of(model)
+    return bounds_of(network, needs_of(model, network))
 
 
 def solve_network(network: Network, needs: Needs | None = None) -> Solution:
@@ -70,24 +101,36 @@ def solve_network(network: Network, needs: Needs | None = None) -> Solution:
 def _steady_state(network: Network) -> Solution:
     _refuse_saturated(network)
     reasons = reasons_against(network)
-    if network.pools and network.closed:
-        answer, pools = solve_with_pool(network)
-        return _solution(network, answer, reasons, is_exact=False, pools=pools)
-    if network.pools:
-        raise SolverError(
-            f"model {network.name!r} holds tokens of pool {next(iter(network.pools))!r} for "
-            "arrivals from outside, for which there is no solver here",
-            cure="simulate it; solvers know pools that closed classes hold",
-        )
+    is_unequal_anywhere = any(map(is_unequal, network.stations))
+    if network.pools or (is_unequal_anywhere and network.closed):
+        return _by_levels(network, reasons)
+    if is_unequal_anywhere:
+        network = at_speeds(network, network.rate_per_s)
     if network.closed:
         return _closed_solution(network, reasons)
     return _open_solution(network, reasons)
 
 
+def _by_levels(given: Network, reasons: Sequence[str]) -> Solution:
+    found = solve_by_levels(given)
+    responses = {
+        column: _open_response_s(found.network, found.answer, column, found.waits)
+        for column in given.open
+    }
+    return _solution(
+        found.network,
+        found.answer,
+        reasons,
+        is_exact=False,
+        pools=found.pools,
+        responses=responses,
+    )
+
+
 def _refuse_saturated(network: Network) -> None:
     full = saturated(network)
     if full:
-        raise SolverError(
+        raise NoSteadyStateError(
             f"model {network.name!r} has no steady state: open classes offer a load of 1 or more "
             f"to {', '.join(full)}",
             cure="lower the arrivals or add servers",
@@ -174,16 +217,11 @@ def _class(
     )
 
 
-def _open_response_s(network: Network, answer: Answer, column: int) -> float:
-    stations = {
-        station.name: slowness(
-            float(answer.wait_s[row, column]),
-            float(network.service_s[row, column]),
-            is_shared=station.discipline in SHARED,
-        )
-        for row, station in enumerate(network.stations)
-    }
-    return walk_time_s(network.classes[column].whole, stations)
+def _open_response_s(
+    network: Network, answer: Answer, column: int, pools: Mapping[str, float] = NOBODY
+) -> float:
+    stations = station_slowness(network, answer.wait_s, column)
+    return walk_time_s(network.classes[column].whole, stations, pools)
 
 
 def _station(

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,8 @@ from scipy.special import gammaln, logsumexp
 from headroom.solvers.approximate import linearizer, schweitzer
 from headroom.solvers.bounds import asymptotic_throughput, balanced_throughput
 from headroom.solvers.closed import Closed, ClosedAnswer, closed
-from headroom.solvers.convolution import convolve, profile
+from headroom.solvers.convolution import convolve
+from headroom.solvers.levels import Level, several_servers
 from headroom.solvers.mva import mean_value_analysis
 
 CPU_AND_DISKS = [Fraction(4)] + [Fraction(15, 16)] * 16
@@ -340,13 +342,25 @@ def test_bounds_hold_the_exact_throughput(demands: list[float], jobs: int, think
 
 @settings(max_examples=40, deadline=None)
 @given(networks(most_servers=4))
-def test_more_jobs_never_mean_less_throughput(network: Closed) -> None:
+def test_levels_agree_with_convolution_at_every_population(network: Closed) -> None:
+    """Two ways to the same answer: tilted probabilities and logarithms."""
     if len(network.population) > 1:
         return
-    found = profile(network)
-    assert (np.diff(found.throughput_per_s) >= -1e-9 * found.throughput_per_s[1:]).all()
-    assert found.throughput_per_s[-1] == pytest.approx(throughput(convolve(network)))
-    assert found.jobs[:, -1] == pytest.approx(convolve(network).jobs[:, 0])
+    is_single = network.servers == 1
+    several = [
+        several_servers(servers, demand, taken)
+        for servers, (demand,), taken in zip(
+            network.servers, network.demand_s, network.open_load, strict=True
+        )
+        if servers > 1 and demand > 0
+    ]
+    single = (network.demand_s[:, 0] / (1 - network.open_load))[is_single]
+    think, jobs = float(network.think_s[0]), int(network.population[0])
+    level = Level(jobs, think, single[single > 0], several)
+    assert (np.diff(level.rates) >= -1e-9 * level.rates[1:]).all()
+    for count in {1, jobs}:
+        found = convolve(replace(network, population=np.array([count])))
+        assert level.rates[count - 1] == pytest.approx(throughput(found))
 
 
 def test_a_million_users_at_one_server_are_no_trouble() -> None:

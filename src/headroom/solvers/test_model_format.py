@@ -1,105 +1,67 @@
-"""The whole model format, as data: every step, discipline and arrival process has an answer.
+"""The whole model language: every step, discipline and arrival process has an answer."""
 
-Models stand here as documents, so that the test does not depend on what the builder can write.
-"""
-
-from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 import pytest
 
-from headroom.solvers import Solution, SolverError, network_of
+from headroom.simulation import (
+    Model,
+    Program,
+    changing_rate,
+    constant,
+    exponential,
+    mmpp,
+    trace,
+)
+from headroom.solvers import Solution, SolverError, network_of, solve
 from headroom.solvers.solve import solve_network
 
-if TYPE_CHECKING:
-    from headroom.simulation import Model
-
-Data = dict[str, Any]
-END: Data = {"op": "end"}
+Steps = Callable[[Model, Program], None]
 
 
-def exp(mean: float) -> Data:
-    return {"kind": "exponential", "mean": mean}
+def document(steps: Steps, **cpu: Any) -> Model:
+    """Return a model with a station "cpu" and a program "main" of these steps."""
+    model = Model("document", time_unit="s")
+    model.station("cpu", **cpu)
+    steps(model, model.program("main"))
+    return model
 
 
-def use(station: str, mean: float = 1.0, **more: object) -> Data:
-    return {"op": "use", "station": station, "service": exp(mean), "stream": 1, **more}
+def use(mean: float = 1.0) -> Steps:
+    return lambda model, main: main.use(model.stations["cpu"], exponential(mean))
 
 
-def code(*words: object) -> Data:
-    return {"kind": "expression", "code": list(words)}
+def with_users(model: Model, population: int = 4) -> Model:
+    model.closed_class("users", model.programs["main"], population=population, think=exponential(3))
+    return model
 
 
-def closed_class(name: str = "users", population: int = 4, **more: object) -> Data:
-    return {"kind": "closed", "name": name, "program": "main", "population": population,
-            "think": exp(3), "stream": 1, **more}  # fmt: skip
+def with_arrivals(model: Model, mean: float = 2.0, name: str = "jobs", **more: Any) -> Model:
+    between = exponential(mean)
+    model.open_class(name, model.programs["main"], **{"interarrival": between, **more})
+    return model
 
 
-def open_class(name: str = "jobs", mean: float = 2.0, **more: object) -> Data:
-    return {"kind": "open", "name": name, "program": "main", "interarrival": exp(mean),
-            "stream": 1, **more}  # fmt: skip
-
-
-@dataclass
-class Document:
-    """A model that is nothing but its data."""
-
-    steps: list[Data]
-    classes: list[Data]
-    stations: list[Data] = field(default_factory=lambda: [{"name": "cpu", "servers": 1}])
-    more: Data = field(default_factory=dict)
-    name: str = "document"
-    time_unit: str = "s"
-
-    @property
-    def programs(self) -> dict[str, Any]:
-        """Steps with their lines, as the builder keeps them."""
-        named = {"main": self.steps, **self.more.get("programs", {})}
-        return {
-            name: SimpleNamespace(
-                steps=[SimpleNamespace(location=f"model.py:{n}") for n, _ in enumerate(steps, 1)]
-            )
-            for name, steps in named.items()
-        }
-
-    def to_data(self) -> Data:
-        """Return the document."""
-        named = {"main": self.steps, **self.more.get("programs", {})}
-        rest = {name: value for name, value in self.more.items() if name != "programs"}
-        return {
-            "format": 2,
-            "name": self.name,
-            "time_unit": self.time_unit,
-            "stations": self.stations,
-            "pools": [],
-            "classes": self.classes,
-            "programs": [{"name": name, "steps": steps} for name, steps in named.items()],
-            **rest,
-        }
-
-
-def solved(steps: list[Data], classes: list[Data], *stations: Data, **more: object) -> Solution:
-    found = list(stations) or [{"name": "cpu", "servers": 1}]
-    return solve_network(network_of(cast("Model", Document(steps, classes, found, more))))
-
-
-def station(discipline: str, servers: int = 1, **more: object) -> Data:
-    return {"name": "cpu", "servers": servers, "discipline": discipline, **more}
+def solved(steps: Steps, **cpu: Any) -> Solution:
+    return solve(with_users(document(steps, **cpu)))
 
 
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "ps", "lcfs_preempt"])
 def test_disciplines_of_product_form_have_one_answer(discipline: str) -> None:
     """Exponential services of one mean: who is served first does not change the means."""
-    solution = solved([use("cpu", 0.5)], [open_class()], station(discipline))
+    solution = solve(with_arrivals(document(use(0.5), discipline=discipline)))
     assert solution.is_exact
     assert solution.response_s == pytest.approx(0.5 / (1 - 0.25))
 
 
 def test_unlimited_servers_take_any_law_and_have_no_utilization() -> None:
-    step = use("cpu") | {"service": {"kind": "constant", "value": 5.0}}
-    solution = solved([step], [open_class(mean=0.1)], station("infinite"))
+    model = document(
+        lambda model, main: main.use(model.stations["cpu"], constant(5)), discipline="infinite"
+    )
+    solution = solve(with_arrivals(model, 0.1))
     assert solution.is_exact
     assert solution.response_s == pytest.approx(5.0)
     assert solution.stations[0].jobs == pytest.approx(50.0)
@@ -114,8 +76,8 @@ def test_priorities_agree_with_the_known_answers(
     discipline: str, responses: tuple[float, float]
 ) -> None:
     """Larger numbers go first; the known waits plus the own service."""
-    classes = [open_class("urgent", 2.5, priority=1), open_class("patient", 2.5)]
-    solution = solved([use("cpu")], classes, station(discipline))
+    model = with_arrivals(document(use(), discipline=discipline), 2.5, "urgent", priority=1)
+    solution = solve(with_arrivals(model, 2.5, "patient"))
     assert solution.is_exact
     assert [one.response_s for one in solution.classes] == pytest.approx(responses, abs=1e-6)
 
@@ -126,8 +88,8 @@ def test_priorities_agree_with_the_known_answers(
 def test_a_buffer_that_turns_away_agrees_with_the_known_answers(
     places: int, lost: float, response: float
 ) -> None:
-    lossy = station("fcfs", buffer=places - 1, when_full="reject")
-    solution = solved([use("cpu")], [open_class(mean=1.25)], lossy)
+    model = document(use(), buffer=places - 1, when_full="reject")
+    solution = solve(with_arrivals(model, 1.25))
     assert solution.is_exact
     assert solution.method == "M/M/c/K"
     assert solution.throughput_per_s == pytest.approx(0.8 * (1 - lost), abs=1e-6)
@@ -141,39 +103,39 @@ def test_a_buffer_that_turns_away_agrees_with_the_known_answers(
         ({"buffer": 1, "when_full": "reject"}, "turned away"),
         ({"limit": 2, "discipline": "ps"}, "at most 2 jobs share"),
         ({"servers": 2, "speeds": [1.0, 2.0]}, "servers of different speeds"),
-        ({"batch": {"least": 1, "most": 4}}, "serves several jobs at once"),
+        ({"batch": (1, 4)}, "serves several jobs at once"),
     ],
 )
 def test_what_a_station_limits_is_a_reason_unless_it_cannot_happen(
-    extra: Data, reason: str
+    extra: dict[str, Any], reason: str
 ) -> None:
-    limited = {"name": "cpu", "servers": 1, **extra}
-    solution = solved([use("cpu")], [closed_class()], limited)
+    solution = solved(use(), **extra)
     assert not solution.is_exact
     assert any(reason in one for one in solution.reasons), solution.reasons
-    roomy = {**limited, "buffer": 9, "limit": 9, "speeds": None, "batch": None}
-    assert solved([use("cpu")], [closed_class()], roomy).is_exact
+    roomy = {name: {"buffer": 9, "limit": 9, "speeds": None, "batch": None}.get(name, value)
+             for name, value in extra.items()}  # fmt: skip
+    assert solved(use(), **roomy).is_exact
 
 
 def test_breakdowns_are_a_reason() -> None:
-    broken = [{"station": "cpu", "unit": "all", "time_to_failure": exp(9), "repair": exp(1)}]
-    solution = solved([use("cpu")], [closed_class()], breakdowns=broken)
-    assert any("break down" in one for one in solution.reasons)
+    model = with_users(document(use()))
+    cpu = model.stations["cpu"]
+    model.breakdowns(cpu, time_to_failure=exponential(9), repair=exponential(1))
+    assert any("break down" in one for one in solve(model).reasons)
+
+
+def two_nodes(model: Model, main: Program) -> None:
+    disk = model.station("disk")
+    with main.network() as net:
+        with net.node("a", to={"b": 0.8, net.leave: 0.2}):
+            main.use(model.stations["cpu"], exponential(0.1))
+        with net.node("b", to={"a": 1.0}):
+            main.use(disk, exponential(0.2))
 
 
 def test_a_network_of_nodes_is_its_traffic_equations() -> None:
     """Oracle: cpu goes on to the disk with 0.8 and leaves with 0.2, so V = 5 and 4."""
-    steps: list[Data] = [
-        {"op": "network"},
-        {"op": "node", "name": "a", "to": [{"node": "b", "probability": 0.8},
-                                           {"node": None, "probability": 0.2}], "stream": 1},
-        use("cpu", 0.1), END,
-        {"op": "node", "name": "b", "to": [{"node": "a", "probability": 1.0}], "stream": 1},
-        use("disk", 0.2), END,
-        END,
-    ]  # fmt: skip
-    stations = [{"name": "cpu", "servers": 1}, {"name": "disk", "servers": 1}]
-    network = network_of(cast("Model", Document(steps, [closed_class()], stations)))
+    network = network_of(with_users(document(two_nodes)))
     assert network.visits[:, 0] == pytest.approx([5.0, 4.0])
     flows = network.classes[0].flows
     assert flows["cpu", "disk"] == pytest.approx(4.0)
@@ -184,96 +146,132 @@ def test_a_network_of_nodes_is_its_traffic_equations() -> None:
 
 def test_a_time_that_scales_with_an_attribute_has_its_moments() -> None:
     """Exponential sizes times a number are exponential; the reason stays, as sizes persist."""
-    tenth = code({"attribute": "size"}, {"number": 0.1}, {"apply": "multiply"})
-    steps: list[Data] = [
-        {"op": "set", "attribute": "size", "value": exp(4), "stream": 1},
-        use("cpu") | {"service": tenth},
-    ]
-    solution = solved(steps, [open_class()], attributes=[{"name": "size", "initial": 0.0}])
+
+    def steps(model: Model, main: Program) -> None:
+        size = model.attribute("size")
+        main.set(size, exponential(4))
+        main.use(model.stations["cpu"], size * 0.1)
+
+    solution = solve(with_arrivals(document(steps)))
     assert solution.stations[0].utilization == pytest.approx(0.2)
     assert solution.stations[0].wait_s == pytest.approx(0.4 * 0.2 / 0.8)
     assert "depends on an attribute" in solution.reasons[0]
 
 
+def test_what_a_trace_says_of_its_jobs_is_known() -> None:
+    """Cause: attributes of a trace were taken at their initial value."""
+
+    def steps(model: Model, main: Program) -> None:
+        main.use(model.stations["cpu"], model.attribute("size"))
+
+    sizes = trace([1.0, 2.0, 6.0, 8.0], attributes={"size": [0.1, 0.3, 0.2, 0.2]})
+    solution = solve(with_arrivals(document(steps), interarrival=sizes))
+    assert solution.stations[0].utilization == pytest.approx(0.1)
+
+
 def test_a_time_without_a_mean_is_refused_with_its_line() -> None:
-    step = use("cpu") | {"service": code({"jobs": "cpu"})}
-    with pytest.raises(SolverError, match=r"model\.py:1"):
-        solved([step], [closed_class()])
+    def steps(model: Model, main: Program) -> None:
+        cpu = model.stations["cpu"]
+        main.use(cpu, model.jobs(cpu) + 1)
+
+    with pytest.raises(SolverError, match=r"test_model_format\.py:\d+: the mean"):
+        solved(steps)
+
+
+def impatient(model: Model, main: Program) -> None:
+    with main.attempt(timeout=exponential(1), tries=3) as attempt:
+        with attempt.work():
+            main.use(model.stations["cpu"], exponential(1))
+        with attempt.failed():
+            main.use(model.stations["cpu"], exponential(9))
+
+
+def shortest(model: Model, main: Program) -> None:
+    cpu, other = model.stations["cpu"], model.station("other")
+    main.use_one_of([cpu, other], exponential(1), policy="shortest_queue")
+
+
+def reserving(model: Model, main: Program) -> None:
+    main.use(model.stations["cpu"], exponential(1), reserve=True)
+    main.use(model.station("next", buffer=9), exponential(1))
 
 
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [
-        ([{"op": "teleport", "where": "cpu"}, use("cpu")], "'teleport' is not known"),
-        ([{"op": "prioritize", "value": exp(1), "stream": 1}, use("cpu")], "changes its priority"),
-        ([use("cpu", reserve=True)], "blocking"),
-        (
-            [{"op": "attempt", "timeout": exp(1), "tries": 3}, {"op": "work"}, use("cpu"), END,
-             {"op": "failed"}, use("cpu", 9), END, END],
-            "may time out",
-        ),
-        (
-            [{"op": "branch", "choice": {"kind": "shortest_queue"}, "stream": 1},
-             {"op": "case", "of": {"station": "cpu"}}, use("cpu"), END,
-             {"op": "case", "of": {"station": "cpu"}}, use("cpu"), END, END],
-            "by the state of the system",
-        ),
+        (lambda model, main: (main.prioritize(1), use()(model, main)), "changes its priority"),
+        (reserving, "(blocking)"),
+        (impatient, "may time out"),
+        (shortest, "by the state of the system"),
     ],
-)  # fmt: skip
-def test_steps_outside_product_form_are_reasons_with_their_line(
-    steps: list[Data], reason: str
-) -> None:
-    solution = solved(steps, [closed_class()])
+)
+def test_steps_outside_product_form_are_reasons_with_their_line(steps: Steps, reason: str) -> None:
+    solution = solved(steps)
     assert not solution.is_exact
-    assert any(reason in one and one.startswith("model.py:1: ") for one in solution.reasons)
-    assert 0 < solution.throughput_per_s <= 1
+    assert any(reason in one and "test_model_format.py:" in one for one in solution.reasons)
+    assert 0 < solution.throughput_per_s <= 2
+
+
+def test_blocks_nested_deeper_than_the_stack_of_python_have_an_answer() -> None:
+    def steps(model: Model, main: Program) -> None:
+        with ExitStack() as stack:
+            for _ in range(3000):
+                stack.enter_context(main.loop(1))
+            main.use(model.stations["cpu"], exponential(1))
+
+    assert solved(steps).is_exact
 
 
 def test_work_after_a_reply_loads_the_server_but_not_the_caller() -> None:
     """Second phase: one request keeps the server busy for 3, but answers after 1."""
-    programs = {"server": [use("cpu", 0.1), {"op": "reply"}, use("cpu", 0.2)]}
-    solution = solved(
-        [{"op": "call", "program": "server"}], [open_class(mean=10.0)], programs=programs
-    )
+
+    def steps(model: Model, main: Program) -> None:
+        server = model.program("server")
+        server.use(model.stations["cpu"], exponential(0.1))
+        server.reply()
+        server.use(model.stations["cpu"], exponential(0.2))
+        main.call(server)
+
+    solution = solve(with_arrivals(document(steps), 10.0))
     assert solution.stations[0].utilization == pytest.approx(0.03)
     assert solution.response_s == pytest.approx(0.1, rel=0.1)
     assert any("second phase" in one for one in solution.reasons)
 
 
 def test_a_quorum_waits_for_the_first_of_its_arms() -> None:
-    first = [{"op": "arm"}, use("cpu", 1e-3), END]
-    second = [{"op": "arm"}, use("disk", 1e-3), END]
-    steps: list[Data] = [{"op": "fork", "quorum": 1, "rest": "cancel"}, *first, *second, END]
-    stations = [{"name": "cpu", "servers": 1}, {"name": "disk", "servers": 1}]
-    solution = solved(steps, [open_class(mean=1000.0)], *stations)
+    def steps(model: Model, main: Program) -> None:
+        disk = model.station("disk")
+        with main.fork(quorum=1, cancel=True) as fork:
+            for station in (model.stations["cpu"], disk):
+                with fork.arm():
+                    main.use(station, exponential(1e-3))
+
+    solution = solve(with_arrivals(document(steps), 1000.0))
     assert solution.response_s == pytest.approx(0.5e-3, rel=1e-3)
 
 
 @pytest.mark.parametrize(
     ("process", "rate"),
     [
-        ({"kind": "mmpp", "rates": [1.0, 0.0], "switch_rates": [[0, 1.0], [1.0, 0]]}, 0.5),
-        ({"kind": "changing_rate", "times": [0.0, 6.0], "rates": [0.2, 0.8], "period": 8.0}, 0.35),
-        ({"kind": "trace", "times": [1.0, 2.0, 6.0, 8.0]}, 0.5),
+        (mmpp(rates=[1.0, 0.0], switch_rates=[[0, 1.0], [1.0, 0]]), 0.5),
+        (changing_rate(times=[0.0, 6.0], rates=[0.2, 0.8], period=8.0), 0.35),
+        (trace([1.0, 2.0, 6.0, 8.0]), 0.5),
     ],
 )
-def test_other_arrivals_have_their_rate_and_a_reason(process: Data, rate: float) -> None:
-    one = {name: v for name, v in open_class().items() if name != "interarrival"}
-    solution = solved([use("cpu", 0.5)], [{**one, "arrivals": process}])
+def test_other_arrivals_have_their_rate_and_a_reason(process: Any, rate: float) -> None:
+    solution = solve(with_arrivals(document(use(0.5)), interarrival=process))
     assert solution.throughput_per_s == pytest.approx(rate)
     assert not solution.is_exact
 
 
 def test_bursty_arrivals_wait_longer_than_poisson_ones() -> None:
     """An interrupted Poisson process is hyperexponential: c2 = 1 + 2 rate off / (on + off)^2."""
-    process = {"kind": "mmpp", "rates": [1.0, 0.0], "switch_rates": [[0, 1.0], [1.0, 0]]}
-    one = {name: v for name, v in open_class().items() if name != "interarrival"}
-    network = network_of(cast("Model", Document([use("cpu")], [{**one, "arrivals": process}])))
+    process = mmpp(rates=[1.0, 0.0], switch_rates=[[0, 1.0], [1.0, 0]])
+    network = network_of(with_arrivals(document(use()), interarrival=process))
     assert network.classes[0].arrivals.c2 == pytest.approx(1 + 2 * 1.0 * 1.0 / 4.0)
 
 
 def test_batches_of_arrivals_multiply_the_rate() -> None:
-    batch = {"kind": "constant", "value": 3}
-    solution = solved([use("cpu", 0.1)], [open_class(batch=batch)])
+    solution = solve(with_arrivals(document(use(0.1)), batch=constant(3)))
     assert solution.throughput_per_s == pytest.approx(1.5)
     assert np.isfinite(solution.response_s)

@@ -293,18 +293,6 @@ def test_a_model_that_contradicts_itself_is_refused_as_the_simulator_does() -> N
         solve(Model("empty"))
 
 
-def test_several_pools_are_refused_with_a_cure() -> None:
-    def build(model: Model) -> None:
-        cpu = model.station("cpu")
-        program = model.program("job")
-        with program.holding(model.pool("a", tokens=1)), program.holding(model.pool("b", tokens=1)):
-            program.use(cpu, exponential(1))
-
-    with pytest.raises(SolverError) as caught:
-        solve(closed_model(build))
-    assert "simulate it" in caught.value.cure
-
-
 def test_mixed_networks_give_open_classes_what_is_theirs() -> None:
     """Oracle: an open class alone is M/M/1; beside closed jobs it waits longer."""
     model = Model("mixed", time_unit="s")

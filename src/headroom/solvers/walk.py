@@ -7,13 +7,39 @@ as it can be and noted as a reason, each with its line.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-
+from headroom.simulation import Distribution
+from headroom.simulation.amounts import Amount
+from headroom.simulation.expression import Expression
+from headroom.simulation.structure import (
+    Acquire,
+    Assign,
+    AttemptBlock,
+    Body,
+    BranchBlock,
+    Call,
+    Choice,
+    Delay,
+    ForkBlock,
+    LoopBlock,
+    NetworkBlock,
+    NetworkNode,
+    Node,
+    Prioritize,
+    Release,
+    Reply,
+    StartJob,
+    Task,
+    Use,
+    each,
+    parts,
+    run_deep,
+)
+from headroom.simulation.traffic import chosen_shares, passages
 from headroom.solvers.moments import Moments, moments_of
-from headroom.solvers.tree import Data, Node
 
 OUTSIDE = ""
 """Where flow comes from before the first station and goes to after the last."""
@@ -25,7 +51,7 @@ Flow = dict[str, float]
 
 
 @dataclass(slots=True)
-class Use:
+class Visit:
     """Flow that a step sends to a station, and what it asks for."""
 
     station: str
@@ -36,12 +62,13 @@ class Use:
 
 @dataclass(slots=True)
 class Section:
-    """What runs one after the other: visits and work of each station, delay, forks inside."""
+    """What runs one after the other: visits, work, delay, forks inside, tokens asked of pools."""
 
     visits: dict[str, float] = field(default_factory=dict)
     work: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
     joins: list["Join"] = field(default_factory=list)
+    grants: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -57,15 +84,33 @@ class Join:
     location: str
 
 
+Path = tuple[str, ...]
+"""The pools whose tokens a job holds, the last acquired last."""
+BESIDE: Path = ("",)
+"""Start of the paths of work that nobody waits for; no pool has an empty name."""
+
+
 @dataclass(slots=True)
 class Hold:
-    """What happens while tokens of a pool are held: grants of a walk, visits, delay."""
+    """How a walk holds tokens of a pool: how often, how many at most, since which line."""
 
     grants: float = 0.0
+    tokens: float = 0.0
+    """Tokens of all grants together."""
     most_tokens: int = 0
-    visits: dict[str, float] = field(default_factory=dict)
-    delay: float = 0.0
     location: str = ""
+
+
+@dataclass(slots=True)
+class Part:
+    """What a walk does while it holds the tokens of one path: as of a section, forks laid flat."""
+
+    visits: dict[str, float] = field(default_factory=dict)
+    work: dict[str, float] = field(default_factory=dict)
+    delay: float = 0.0
+    variance: float = 0.0
+    """Variance of its services and delays together, as if each were drawn for itself."""
+    grants: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -80,272 +125,272 @@ class Walk:
         What is known of each attribute of a job.
     """
 
-    programs: Mapping[str, Sequence[Node]]
+    programs: Mapping[str, Body]
     attributes: dict[str, Moments]
-    uses: list[Use] = field(default_factory=list)
+    uses: list[Visit] = field(default_factory=list)
     flows: dict[tuple[str, str], float] = field(default_factory=dict)
     whole: Section = field(default_factory=Section)
     holds: dict[str, Hold] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
+    parts: dict[Path, Part] = field(default_factory=dict)
+    reasons: dict[str, None] = field(default_factory=dict)
     unknown: str = ""
     """Why not even a mean is known, empty where all are."""
     _section: Section = field(default_factory=Section)
     _held: dict[str, int] = field(default_factory=dict)
+    _under: Path = ()
+    """Where the holds of this program start: BESIDE, or what its callers hold."""
     _is_rehearsal: bool = False
 
     def run(self, program: str) -> None:
         """Walk `program` once, from outside to outside."""
         self._section = self.whole
-        left = self._program(program, {OUTSIDE: 1.0})
+        left = run_deep(self._sequence(self.programs[program], {OUTSIDE: 1.0}))
         for origin, mass in left.items():
             self._route(origin, OUTSIDE, mass)
 
-    def _program(self, name: str, flow: Flow) -> Flow:
-        return self._sequence(self.programs[name], flow)
-
-    def _sequence(self, nodes: Sequence[Node], flow: Flow) -> Flow:
-        for place, node in enumerate(nodes):
-            if node.op == "reply":
-                self._beside(node, [nodes[place + 1 :]], flow, quorum=0)
+    def _sequence(self, body: Body, flow: Flow) -> Task[Flow]:
+        for place, node in enumerate(body):
+            if isinstance(node, Reply):
                 self._note(node, "a call goes on working after its reply (second phase)")
+                yield self._beside(node, [body[place + 1 :]], flow, quorum=0)
                 return flow
-            flow = self._step(node, flow)
+            if parts(node) or isinstance(node, (Call, StartJob)):
+                flow = yield self._block(node, flow)
+            else:
+                flow = self._leaf(node, flow)
         return flow
 
-    def _step(self, node: Node, flow: Flow) -> Flow:
-        handle = _HANDLERS.get(node.op)
-        if handle is None:
-            self._note(node, f"the step {node.op!r} is not known to the solvers")
-            return flow
-        return handle(self, node, flow)
+    def _block(self, node: Node, flow: Flow) -> Task[Flow]:
+        result: Flow = flow
+        match node:
+            case LoopBlock():
+                result = yield self._loop(node, flow)
+            case BranchBlock():
+                result = yield self._branch(node, flow)
+            case NetworkBlock():
+                result = yield self._network(node, flow)
+            case ForkBlock():
+                yield self._fork(node, flow)
+            case AttemptBlock():
+                if node.timeout is not None or node.tries > 1:
+                    what = "an attempt may time out and be tried again; here it never fails"
+                    self._note(node, what)
+                result = yield self._sequence(node.work, flow)
+            case Call():
+                result = yield self._call(node, flow)
+            case StartJob():
+                self._note(node, f"starts {node.program!r} without waiting for it")
+                yield self._beside(node, [self.programs[node.program]], flow, quorum=0)
+        return result
 
-    def _call(self, node: Node, flow: Flow) -> Flow:
-        return self._program(str(node.data["program"]), flow)
-
-    def _start(self, node: Node, flow: Flow) -> Flow:
-        program = self.programs[str(node.data["program"])]
-        self._beside(node, [program], flow, quorum=0)
-        self._note(node, f"starts {node.data['program']!r} without waiting for it")
+    def _leaf(self, node: Node, flow: Flow) -> Flow:
+        match node:
+            case Use():
+                return self._use(node, flow)
+            case Delay():
+                self._delay(node, _mass(flow))
+            case Acquire():
+                self._acquire(node, _mass(flow))
+            case Release():
+                self._release(node)
+            case Assign():
+                self.attributes[node.attribute] = moments_of(node.value, self.attributes)
+            case Prioritize():
+                self._note(node, "a job changes its priority on the way")
         return flow
 
-    def _change_priority(self, node: Node, flow: Flow) -> Flow:
-        self._note(node, "a job changes its priority on the way")
-        return flow
+    def _call(self, node: Call, flow: Flow) -> Task[Flow]:
+        under, held = self._under, self._held
+        self._under, self._held = (*under, *held), {}
+        left: Flow = yield self._sequence(self.programs[node.program], flow)
+        self._under, self._held = under, held
+        return left
 
-    def _use(self, node: Node, flow: Flow) -> Flow:
-        station, mass = str(node.data["station"]), _mass(flow)
-        service = self._moments(node, node.data["service"])
+    def _use(self, node: Use, flow: Flow) -> Flow:
+        station, mass = node.station, _mass(flow)
+        service = self._moments(node, node.service)
         if not self._is_rehearsal and mass > 0:
-            self.uses.append(Use(station, mass, service, node.location))
+            self.uses.append(Visit(station, mass, service, node.location))
             _add(self._section.visits, station, mass)
             _add(self._section.work, station, mass * service.mean)
-            for pool in self._held:
-                _add(self.holds[pool].visits, station, mass)
+            _add(self._part.visits, station, mass)
+            _add(self._part.work, station, mass * service.mean)
+            self._part.variance += mass * service.c2 * service.mean**2
             for origin, part in flow.items():
                 self._route(origin, station, part)
-        if node.data.get("reserve"):
+        if node.reserve:
             self._note(node, "service starts only once the next station has a place (blocking)")
         return {station: mass}
 
-    def _delay(self, node: Node, flow: Flow) -> Flow:
-        time = self._moments(node, node.data["time"]).mean * _mass(flow)
+    def _delay(self, node: Delay, mass: float) -> None:
+        found = self._moments(node, node.time)
         if not self._is_rehearsal:
-            self._section.delay += time
-            for pool in self._held:
-                self.holds[pool].delay += time
-        return flow
+            self._section.delay += mass * found.mean
+            self._part.delay += mass * found.mean
+            self._part.variance += mass * found.c2 * found.mean**2
 
-    def _moments(self, node: Node, amount: Data) -> Moments:
+    @property
+    def _part(self) -> Part:
+        return self.parts.setdefault((*self._under, *self._held), Part())
+
+    def _moments(self, node: Node, amount: Amount) -> Moments:
         found = moments_of(amount, self.attributes)
         if math.isnan(found.mean):
             self.unknown = self.unknown or (
-                f"{node.location}: the mean of what the step {node.op!r} draws cannot be computed"
+                f"{node.location}: the mean of what the step {_word(node)} draws cannot be computed"
             )
-        elif amount.get("kind") == "expression" and amount["code"]:
+        elif isinstance(amount, Expression):
             self._note(node, "a time depends on an attribute of the job")
         return found
 
-    def _tokens(self, node: Node, flow: Flow) -> Flow:
-        pool, tokens = str(node.data["pool"]), int(node.data["tokens"])
+    def _acquire(self, node: Acquire, mass: float) -> None:
+        pool = node.pool
         hold = self.holds.setdefault(pool, Hold(location=node.location))
-        count = self._held.get(pool, 0) + (tokens if node.op == "acquire" else -tokens)
-        hold.most_tokens = max(hold.most_tokens, count)
-        self._held[pool] = count
-        if count <= 0:
-            del self._held[pool]
-        elif node.op == "acquire" and not self._is_rehearsal:
-            hold.grants += _mass(flow)
-        return flow
+        before = self._held.get(pool, 0)
+        hold.most_tokens = max(hold.most_tokens, before + node.tokens)
+        if not self._is_rehearsal and mass > 0:
+            hold.tokens += mass * node.tokens
+            if not before:
+                hold.grants += mass
+                _add(self._section.grants, pool, mass)
+                _add(self._part.grants, pool, mass)
+        self._held[pool] = before + node.tokens
 
-    def _loop(self, node: Node, flow: Flow) -> Flow:
-        count = node.data["count"]
-        rounds = self._moments(node, count).mean
+    def _release(self, node: Release) -> None:
+        pool = node.pool
+        self._held[pool] = self._held.get(pool, 0) - node.tokens
+        if self._held[pool] <= 0:
+            if list(self._held)[-1] != pool:
+                self._note(node, f"pool {pool!r} is given back before one acquired after it")
+            del self._held[pool]
+
+    def _loop(self, node: LoopBlock, flow: Flow) -> Task[Flow]:
+        rounds = self._moments(node, node.count).mean
         if not rounds > 0:
             return flow
-        entered = _share_entered(count)
-        first = self._sequence(node.inside, _scaled(flow, entered))
+        entered = _share_entered(node.count)
+        first: Flow = yield self._sequence(node.body, _scaled(flow, entered))
         skipped = _scaled(flow, 1.0 - entered)
         more = rounds - entered
         if more <= 0:
             return _merged(first, skipped)
-        last = self._sequence(node.inside, _scaled(first, more / entered))
+        last: Flow = yield self._sequence(node.body, _scaled(first, more / entered))
         return _merged(_scaled(last, entered / more), skipped)
 
-    def _branch(self, node: Node, flow: Flow) -> Flow:
+    def _branch(self, node: BranchBlock, flow: Flow) -> Task[Flow]:
         left: Flow = {}
-        shares = self._shares(node, node.inside)
-        for case, share in zip(node.inside, shares, strict=True):
+        shares = self._shares(node, node.kind, [case.chosen for case in node.cases])
+        for case, share in zip(node.cases, shares, strict=True):
             if share > 0:
-                left = _merged(left, self._sequence(case.inside, _scaled(flow, share)))
+                found: Flow = yield self._sequence(case.body, _scaled(flow, share))
+                left = _merged(left, found)
         return left
 
-    def _shares(self, node: Node, cases: Sequence[Node]) -> list[float]:
-        """Return how often each case is taken; evenly where its state decides."""
-        return self._case_shares(node, [case.data for case in cases])
+    def _shares(
+        self, node: Node | NetworkNode, kind: str, choices: Sequence[Choice]
+    ) -> list[float]:
+        """Return how often each way is taken; evenly where the state decides."""
+        if kind != "probability":
+            words = {"round_robin": "in turn", "hash": "by a hash of the job"}
+            how = words.get(kind, "by the state of the system")
+            self._note(node, f"a route is chosen {how}; the cases are taken as equally likely")
+        return chosen_shares(kind, choices)
 
-    def _case_shares(self, node: Node, cases: Sequence[Data]) -> list[float]:
-        kind = (node.data.get("choice") or {"kind": "probability"})["kind"]
-        if kind == "probability":
-            return [float(case["probability"]) for case in cases]
-        words = {"round_robin": "in turn", "hash": "by a hash of the job"}
-        how = words.get(kind, "by the state of the system")
-        self._note(node, f"a route is chosen {how}; the cases are taken as equally likely")
-        return [1.0 / len(cases)] * len(cases)
-
-    def _network(self, node: Node, flow: Flow) -> Flow:
-        names = [str(one.data["name"]) for one in node.inside]
-        routes = [self._routes(one) for one in node.inside]
-        visits = _node_visits(names, routes, _mass(flow))
-        inflows: list[Flow] = [dict(flow) if place == 0 else {} for place in range(len(names))]
+    def _network(self, node: NetworkBlock, flow: Flow) -> Task[Flow]:
+        index = {one.name: place for place, one in enumerate(node.nodes)}
+        ways: dict[int, list[tuple[int, float]]] = {}
+        leaving = []
+        for place, one in enumerate(node.nodes):
+            shares = self._shares(one, one.kind, [route.chosen for route in one.routes])
+            found = list(zip(one.routes, shares, strict=True))
+            ways[place] = [(index[r.node], s) for r, s in found if r.node is not None and s > 0]
+            leaving.append(math.fsum(share for route, share in found if route.node is None))
+        visits = [_mass(flow) * count for count in passages(ways)]
+        inflows: list[Flow] = [dict(flow) if place == 0 else {} for place in ways]
         was_rehearsal, self._is_rehearsal = self._is_rehearsal, True
         for _ in range(ROUNDS):
-            outflows = self._pass(node, inflows, visits)
-            following = _following(flow, names, routes, outflows)
+            outflows: list[Flow] = yield self._pass(node, inflows, visits)
+            following = _following(flow, ways, outflows)
             change = _distance(inflows, following)
             inflows = following
             if change < SETTLED * max(_mass(flow), 1.0):
                 break
         self._is_rehearsal = was_rehearsal
-        outflows = self._pass(node, inflows, visits)
+        outflows = yield self._pass(node, inflows, visits)
         left: Flow = {}
-        for outflow, ways in zip(outflows, routes, strict=True):
-            left = _merged(left, _scaled(outflow, ways.get(None, 0.0)))
+        for outflow, share in zip(outflows, leaving, strict=True):
+            left = _merged(left, _scaled(outflow, share))
         return left
 
-    def _pass(self, node: Node, inflows: Sequence[Flow], visits: Sequence[float]) -> list[Flow]:
-        return [
+    def _pass(
+        self, node: NetworkBlock, inflows: Sequence[Flow], visits: Sequence[float]
+    ) -> Task[list[Flow]]:
+        return each(
             self._sequence(
-                one.inside, _scaled(inflow, visit / mass if (mass := _mass(inflow)) else 0)
+                one.body, _scaled(inflow, visit / mass if (mass := _mass(inflow)) else 0)
             )
-            for one, inflow, visit in zip(node.inside, inflows, visits, strict=True)
-        ]
+            for one, inflow, visit in zip(node.nodes, inflows, visits, strict=True)
+        )
 
-    def _routes(self, node: Node) -> dict[str | None, float]:
-        ways = node.data["to"]
-        found: dict[str | None, float] = {}
-        for way, share in zip(ways, self._case_shares(node, ways), strict=True):
-            found[way["node"]] = found.get(way["node"], 0.0) + share
-        return found
-
-    def _fork(self, node: Node, flow: Flow) -> Flow:
-        arms = [arm.inside for arm in node.inside]
-        quorum = int(node.data.get("quorum") or len(arms))
-        self._beside(node, arms, flow, quorum=quorum)
+    def _fork(self, node: ForkBlock, flow: Flow) -> Task[None]:
+        arms = [arm.body for arm in node.arms]
+        quorum = node.quorum or len(arms)
         self._note(node, "a fork runs several things for one job at the same time")
-        if node.data.get("rest") == "cancel" and quorum < len(arms):
+        if node.cancels and quorum < len(arms):
             self._note(node, "arms that are not waited for are cancelled; here they run to the end")
-        return flow
+        yield self._beside(node, arms, flow, quorum=quorum)
 
-    def _beside(
-        self, node: Node, arms: Sequence[Sequence[Node]], flow: Flow, *, quorum: int
-    ) -> None:
-        """Walk `arms` beside each other, each as a section of its own."""
-        outer, held = self._section, self._held
+    def _beside(self, node: Node, arms: Sequence[Body], flow: Flow, *, quorum: int) -> Task[None]:
+        """Walk `arms` beside each other, each as a section of its own.
+
+        What follows a reply keeps what its own program holds, not what its callers do.
+        """
+        outer, under, held = self._section, self._under, self._held
+        start = (*under, *held) if quorum else BESIDE
         sections = []
         for arm in arms:
-            self._section, self._held = Section(), {}
-            for origin, mass in self._sequence(arm, dict(flow)).items():
+            self._section, self._under, self._held = Section(), start, {}
+            if isinstance(node, Reply):
+                self._held = dict(held)
+            left: Flow = yield self._sequence(arm, dict(flow))
+            for origin, mass in left.items():
                 self._route(origin, OUTSIDE, mass)
             sections.append(self._section)
-        self._section, self._held = outer, held
+        self._section, self._under, self._held = outer, under, held
         if not self._is_rehearsal:
             outer.joins.append(Join(_mass(flow), sections, quorum, node.location))
-
-    def _attempt(self, node: Node, flow: Flow) -> Flow:
-        if node.data.get("timeout") is not None or int(node.data.get("tries", 1)) > 1:
-            self._note(node, "an attempt may time out and be tried again; here it never fails")
-        for part in node.inside:
-            if part.op == "work":
-                flow = self._sequence(part.inside, flow)
-        return flow
-
-    def _set(self, node: Node, flow: Flow) -> Flow:
-        self.attributes[str(node.data["attribute"])] = moments_of(
-            node.data["value"], self.attributes
-        )
-        return flow
 
     def _route(self, origin: str, target: str, mass: float) -> None:
         if not self._is_rehearsal and mass > 0:
             key = (origin, target)
             self.flows[key] = self.flows.get(key, 0.0) + mass
 
-    def _note(self, node: Node, what: str) -> None:
-        self.reasons.setdefault(f"{node.location}: {what}", node.op)
+    def _note(self, node: Node | NetworkNode, what: str) -> None:
+        self.reasons[f"{node.location}: {what}"] = None
 
 
-_HANDLERS: Mapping[str, Callable[[Walk, Node, Flow], Flow]] = {
-    "use": Walk._use,
-    "delay": Walk._delay,
-    "acquire": Walk._tokens,
-    "release": Walk._tokens,
-    "loop": Walk._loop,
-    "branch": Walk._branch,
-    "network": Walk._network,
-    "fork": Walk._fork,
-    "call": Walk._call,
-    "start": Walk._start,
-    "attempt": Walk._attempt,
-    "set": Walk._set,
-    "prioritize": Walk._change_priority,
-}
+def _word(node: Node) -> str:
+    return repr(type(node).__name__.removesuffix("Block").lower())
 
 
-def _share_entered(count: Data) -> float:
+def _share_entered(count: Amount) -> float:
     """Return the probability that a loop is entered at all."""
-    values = count.get("values")
+    parameters = dict(count.parameters) if isinstance(count, Distribution) else {}
+    values: Any = parameters.get("values")
     if values is None:
         return 1.0
-    weights = count.get("weights") or [1.0] * len(values)
+    weights: Any = parameters.get("weights") or [1.0] * len(values)
     entered = sum(w for value, w in zip(values, weights, strict=True) if value > 0)
     return float(entered / sum(weights))
 
 
-def _node_visits(
-    names: Sequence[str], routes: Sequence[Mapping[str | None, float]], mass: float
-) -> list[float]:
-    """Return the visits of each node of a network that is entered at the first."""
-    matrix = np.eye(len(names))
-    for i, ways in enumerate(routes):
-        for j, name in enumerate(names):
-            matrix[j, i] -= ways.get(name, 0.0)
-    entries = np.zeros(len(names))
-    entries[0] = mass
-    return [float(visit) for visit in np.linalg.solve(matrix, entries)]
-
-
 def _following(
-    flow: Flow,
-    names: Sequence[str],
-    routes: Sequence[Mapping[str | None, float]],
-    outflows: Sequence[Flow],
+    flow: Flow, ways: Mapping[int, Sequence[tuple[int, float]]], outflows: Sequence[Flow]
 ) -> list[Flow]:
-    found: list[Flow] = [dict(flow) if place == 0 else {} for place in range(len(names))]
-    for outflow, ways in zip(outflows, routes, strict=True):
-        for place, name in enumerate(names):
-            share = ways.get(name, 0.0)
-            if share > 0:
-                found[place] = _merged(found[place], _scaled(outflow, share))
+    found: list[Flow] = [dict(flow) if place == 0 else {} for place in ways]
+    for place, outflow in enumerate(outflows):
+        for target, share in ways[place]:
+            found[target] = _merged(found[target], _scaled(outflow, share))
     return found
 
 

@@ -11,6 +11,7 @@ from headroom.report.charts.channels import (
     value_scale,
 )
 from headroom.report.charts.figure import Row, Spec
+from headroom.report.charts.limit_lines import limit_layers
 from headroom.report.dimensions import Dimension
 
 _ROW_PX = 22
@@ -22,6 +23,7 @@ _AXIS_PX = 60
 def dots(
     rows: Sequence[Row],
     *,
+    limits: Sequence[Row],
     axis: Dimension,
     series: Dimension | None,
     is_side_by_side: bool,
@@ -34,6 +36,8 @@ def dots(
     ----------
     rows
         Columns ``level``, ``value``, ``from``, ``to``, ``series`` and those of the tooltip.
+    limits
+        Rows of `limit_rows`.
     series
         What colour and marker mean, None for a single series.
     is_side_by_side
@@ -58,7 +62,8 @@ def dots(
     lanes = len(series.labels) if series and is_side_by_side else 1
     height = max(_LEAST_PX, len(labels) * max(_ROW_PX, _LANE_PX * lanes)) + _AXIS_PX
     channels = channels_of(series)
-    return layered([_whisker(x, place, channels), _dot(x, place, channels)], title, height=height)
+    layers = [_whisker(x, place, channels), _dot(x, place, channels)]
+    return layered([*layers, *limit_layers(limits, x, along="x")], title, height=height)
 
 
 def _whisker(x: Spec, place: Spec, channels: Spec) -> Spec:

@@ -13,6 +13,7 @@ from headroom.report.charts.channels import (
     value_scale,
 )
 from headroom.report.charts.figure import Row, Spec
+from headroom.report.charts.limit_lines import crossing_layers, limit_layers
 from headroom.report.dimensions import Dimension
 
 
@@ -20,6 +21,8 @@ def lines(
     rows: Sequence[Row],
     knees: Sequence[Row],
     *,
+    limits: Sequence[Row],
+    crossings: Sequence[Row],
     axis: Dimension,
     series: Dimension | None,
     title: str,
@@ -34,6 +37,8 @@ def lines(
         ``theory`` where formulas say something.
     knees
         Columns ``knee``, ``knee_low``, ``knee_high``, ``label``.
+    limits, crossings
+        Rows of `limit_rows` and `crossing_rows`.
     title
         Title of the value axis, with its unit.
     """
@@ -49,7 +54,9 @@ def lines(
     layers = [_band(x, y, channels), _line(x, y, channels), _dots(x, y, channels)]
     if any("theory" in row for row in rows):
         layers.insert(2, _theory(x, y, channels))
-    return layered([*_knee_layers(knees, x, label_at=_free_place(rows, knees)), *layers], title)
+    guides = _knee_layers(knees, x, label_at=_free_place(rows, knees))
+    guides += limit_layers(limits, y, along="y")
+    return layered([*guides, *layers, *crossing_layers(crossings, x, y, channels)], title)
 
 
 def _band(x: Spec, y: Spec, channels: Spec) -> Spec:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from headroom.analysis.results import Estimate, ExperimentResult, Knee, PointResult
 from headroom.quantities import Scale, choose_scale, format_levels
 from headroom.report.beside import theory_words
+from headroom.report.charts.channels import value_scale
 from headroom.report.charts.dots import dots
 from headroom.report.charts.figure import (
     Figure,
@@ -14,6 +15,7 @@ from headroom.report.charts.figure import (
     estimate_row,
     thin,
 )
+from headroom.report.charts.limit_lines import crossing_rows, limit_rows, limit_words
 from headroom.report.charts.lines import lines
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
 from headroom.report.numbers import format_knee
@@ -89,16 +91,34 @@ def _figure(
     rows = [_row(p, estimate, scale, axis=axis, series=series, held=held) for p, estimate in drawn]
     knees = _knee_rows(experiment, metric, axis, series, held)[:_KNEES_AT_MOST]
     missing = len(experiment.points) - len(found)
-    words = [describe_interval(estimates), _knee_words(knees), _missing_words(missing)]
+    is_log = value_scale(rows, metric)["scale"].get("type") == "log"
+    limits = limit_rows(experiment, metric, scale, rows, is_log=is_log)
+    crossings = crossing_rows(experiment, metric, limits, axis=axis, series=series, held=held)
+    words = [
+        describe_interval(estimates),
+        _knee_words(knees),
+        limit_words(experiment, metric, limits, crossings),
+        _missing_words(missing),
+    ]
     if axis.is_numeric:
         words.insert(1, theory_words(experiment, metric))
     better = estimates[0].better if estimates else "none"
     title = axis_title(metric, scale)
     spec = (
-        lines(rows, knees, axis=axis, series=series, title=title, metric=metric)
+        lines(
+            rows,
+            knees,
+            limits=limits,
+            crossings=crossings,
+            axis=axis,
+            series=series,
+            title=title,
+            metric=metric,
+        )
         if axis.is_numeric
         else dots(
             rows,
+            limits=limits,
             axis=axis,
             series=series,
             is_side_by_side=beside is not None,

@@ -92,6 +92,7 @@ def _config(
                 "strokeJoin": "round",
                 "fontSize": 11,
             },
+            "limit": {"color": ink, "strokeDash": [10, 4], "strokeWidth": 1.2, "opacity": 0.8},
             "theory": {"stroke": ink, "strokeDash": [1, 3], "strokeWidth": 2, "strokeCap": "round"},
             "inside-text": {"color": paper, "fontSize": 11},
             "series-fill": {"fill": series[0]},

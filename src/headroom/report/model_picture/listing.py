@@ -4,7 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headroom.quantities import format_level
-from headroom.report.model_picture.parts import class_node, pool_node, station_node, usage_of
+from headroom.report.model_picture.parts import (
+    class_node,
+    mix_node,
+    pool_node,
+    station_node,
+    usage_of,
+)
 from headroom.report.model_picture.steps import Step, tree_of
 from headroom.report.model_picture.words import code_words, count_words, law_words
 
@@ -65,6 +71,7 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
         ],
     )
     yield "classes", [class_node(one, unit).note for one in _records(model, "classes")]
+    yield "mixes", [mix_node(one, unit).note for one in _records(model, "mixes")]
 
 
 def _records(model: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

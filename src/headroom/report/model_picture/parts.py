@@ -6,6 +6,7 @@ from typing import Any
 from headroom.quantities import format_level
 from headroom.report.model_picture.graph import Node
 from headroom.report.model_picture.words import (
+    chance_words,
     discipline_words,
     law_words,
     listed,
@@ -128,6 +129,50 @@ def class_node(data: Mapping[str, Any], unit: str) -> Node:
         data=dict(data),
         members=(name,),
     )
+
+
+def mix_node(data: Mapping[str, Any], unit: str) -> Node:
+    """Return the node where the jobs of a mix come from, whichever class they draw."""
+    name = str(data.get("name", "?"))
+    lines = [*filter(None, _closed_lines(data, unit)), *_at_the_start(data)]
+    drawn = "dealt from a deck" if data.get("draw") == "deck" else "drawn by chance"
+    members = [
+        f"{chance_words(share)} {one.get('name')}, walks {one.get('program')}"
+        + (f", priority {format_level(one['priority'])}" if one.get("priority") else "")
+        for one, share in shares_of(data)
+    ]
+    return Node(
+        key=f"mix {name}",
+        kind="class",
+        name=name,
+        lines=tuple(lines),
+        note="; ".join([f"mix {name}", *lines, f"each walk {drawn}", *members]),
+        data=dict(data),
+        members=(name,),
+    )
+
+
+def shares_of(mix: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], float]]:
+    """Return the classes of a mix, each with the share of walks that are its own.
+
+    Examples
+    --------
+    >>> shares_of({"classes": [{"weight": 3}, {"weight": 1}]})
+    [({'weight': 3}, 0.75), ({'weight': 1}, 0.25)]
+    """
+    found = mix.get("classes")
+    classes = [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    weights = [_weight(one) for one in classes]
+    total = sum(weights)
+    return [
+        (one, weight / total if total else 1.0)
+        for one, weight in zip(classes, weights, strict=True)
+    ]
+
+
+def _weight(one: Mapping[str, Any]) -> float:
+    weight = one.get("weight", 1)
+    return float(weight) if isinstance(weight, (int, float)) and weight > 0 else 0.0
 
 
 def _at_the_start(data: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,9 @@ from headroom.report.model_picture.parts import (
     attempt_node,
     class_node,
     delay_node,
+    mix_node,
     pool_node,
+    shares_of,
     station_node,
     usage_of,
 )
@@ -74,8 +76,11 @@ def graph_of(model: Mapping[str, Any]) -> Graph:
     writer = _Writer(model)
     for one in _records(model, "classes"):
         writer.add_class(one)
+    for mix in _records(model, "mixes"):
+        writer.add_mix(mix)
     writer.add_unused()
-    classes = [str(one.get("name", "?")) for one in _records(model, "classes")]
+    drawn = [one for mix in _records(model, "mixes") for one, _ in shares_of(mix)]
+    classes = [str(one.get("name", "?")) for one in [*_records(model, "classes"), *drawn]]
     held = {pool: frozenset(keys) for pool, keys in writer.held.items() if pool in writer.nodes}
     return Graph(
         nodes=writer.ordered_nodes(), edges=writer.edges(classes), held=held, classes=classes
@@ -118,18 +123,29 @@ class _Writer:
         """Draw a class: where its jobs come from, its program, and where they go."""
         node = class_node(one, self.unit)
         self.nodes[node.key] = node
-        program = str(one.get("program", ""))
-        fragment = self._program(program)[0]
-        own = f"class {node.name}"
-        self._walkers.setdefault(own, {})[node.name] = None
-        for name in self._reached(program):
-            self._walkers.setdefault(name, {})[node.name] = None
         is_closed = one.get("kind") == "closed"
         home = node.key if is_closed else self._node(Node(key=SINK, kind="sink", note="jobs leave"))
-        self._connect(own, (Way(node.key),), fragment.entries)
+        self._add_walk(one, Way(node.key), home)
+
+    def add_mix(self, mix: Mapping[str, Any]) -> None:
+        """Draw a mix: where its jobs are between walks, and a way into each class's program."""
+        node = mix_node(mix, self.unit)
+        self.nodes[node.key] = node
+        for one, share in shares_of(mix):
+            self._add_walk(one, Way(node.key, chance=share), node.key)
+
+    def _add_walk(self, one: Mapping[str, Any], start: Way, home: str) -> None:
+        """Draw the walk of a class from `start` through its program to the node `home`."""
+        name, program = str(one.get("name", "?")), str(one.get("program", ""))
+        fragment = self._program(program)[0]
+        own = f"class {name}"
+        self._walkers.setdefault(own, {})[name] = None
+        for reached in self._reached(program):
+            self._walkers.setdefault(reached, {})[name] = None
+        self._connect(own, (start,), fragment.entries)
         self._connect(own, fragment.exits, (Way(home),))
         if fragment.past is not None:
-            self._connect(own, (replace(fragment.past, node=node.key),), (Way(home),))
+            self._connect(own, (start.then(fragment.past, start.node),), (Way(home),))
 
     def add_unused(self) -> None:
         """Add the stations and pools that no class uses: a picture hides nothing."""

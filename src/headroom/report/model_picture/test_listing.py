@@ -40,3 +40,18 @@ def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
         "node a; then to b with probability 0.25, out with probability 0.75",
     ):
         assert words in listing, words
+
+
+def test_a_mix_is_told_with_the_share_of_each_class() -> None:
+    model = Model("shop", time_unit="ms")
+    look, buy = model.program("look"), model.program("buy")
+    look.delay(1)
+    buy.delay(2)
+    members = {"looking": (look, 3), "buying": (buy, 1)}
+    model.closed_mix("users", members, population=7, think=9, priorities={"buying": 2})
+    lines = list_model(model.to_data()).splitlines()
+    assert lines[1:3] == [
+        "mixes",
+        "  mix users; 7 jobs; think 9 ms; each walk drawn by chance; 75 % looking, walks look; "
+        "25 % buying, walks buy, priority 2",
+    ]

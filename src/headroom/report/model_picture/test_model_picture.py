@@ -348,3 +348,21 @@ def test_an_edge_between_the_same_nodes_is_drawn_once() -> None:
     pairs = [(edge.source, edge.target) for edge in graph.edges]
     assert len(pairs) == len(set(pairs))
     assert Edge(source="station a", target="station b", classes=("users",)) in graph.edges
+
+
+def test_a_mix_leads_into_the_program_of_each_class_by_its_share() -> None:
+    model = Model("shop", time_unit="ms")
+    cpu, disk = model.station("cpu"), model.station("disk")
+    look, buy = model.program("look"), model.program("buy")
+    look.use(cpu, exponential(1))
+    buy.use(disk, exponential(2))
+    model.closed_mix("users", {"look": (look, 3), "buy": (buy, 1)}, population=4)
+    graph = graph_of(model.to_data())
+    told = {(one.source, one.target): (one.labels, one.classes) for one in graph.edges}
+    assert graph.classes == ["look", "buy"]
+    assert told == {
+        ("mix users", "station cpu"): (("75 %",), ("look",)),
+        ("mix users", "station disk"): (("25 %",), ("buy",)),
+        ("station cpu", "mix users"): ((), ("look",)),
+        ("station disk", "mix users"): ((), ("buy",)),
+    }

@@ -55,6 +55,7 @@ def run_of(result: SimulationResult, *, are_all_samples_kept: bool = False) -> R
         holds=dict(result.holds),
         nested=dict(result.nested),
         blockers=dict(result.blockers),
+        unawaited=dict(result.unawaited),
         samples=samples_of(result, are_all_kept=are_all_samples_kept),
     )
 

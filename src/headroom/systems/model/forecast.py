@@ -5,6 +5,7 @@ a station cannot carry is found without any solver.
 """
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headroom.errors import HeadroomError
@@ -13,7 +14,11 @@ from headroom.simulation import Model
 from headroom.simulation.capacity import overloaded_station
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headroom.solvers import Bounds, Solution
+
+_CHANGING = "formulas know only jobs that keep their class; simulate the model"
 
 
 def forecast_of(model: Model) -> Forecast:
@@ -37,24 +42,51 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
-    from headroom.solvers import solve  # noqa: PLC0415 - few commands need the solvers
+    if model.mixes:
+        told = [f"{one.location}: mix {one.name!r}: {_CHANGING}" for one in model.mixes.values()]
+        return Forecast(reasons=tuple(told))
+    return _solved(model)
+
+
+def _solved(model: Model) -> Forecast:
+    from headroom.solvers import NoSteadyStateError, solve  # noqa: PLC0415 - few need them
 
     try:
         return _from(solve(model))
+    except NoSteadyStateError as error:
+        found = _limits_of(model)
+        if model.stop_time is None and all(one.is_endless for one in model.classes.values()):
+            return replace(found, overload=error.message)
+        return replace(found, reasons=(error.message,))
     except HeadroomError as error:
-        return Forecast(reasons=(error.message,))
+        return replace(_limits_of(model), reasons=(error.message,))
+
+
+def _limits_of(model: Model) -> Forecast:
+    """Return the bounds of a model alone."""
+    from headroom.solvers import bounds  # noqa: PLC0415 - few commands need the solvers
+
+    try:
+        return _bounded(bounds(model))
+    except HeadroomError:
+        return Forecast()
+
+
+def _bounded(bounds: "Sequence[Bounds]") -> Forecast:
+    highest = math.fsum(one.throughput_per_s_high for one in bounds)
+    is_bounded = bool(bounds) and math.isfinite(highest)
+    return Forecast(
+        highest={"throughput": highest} if is_bounded else {}, limits=tuple(map(_limits, bounds))
+    )
 
 
 def _from(solution: "Solution") -> Forecast:
-    highest = math.fsum(one.throughput_per_s_high for one in solution.bounds)
-    is_bounded = bool(solution.bounds) and math.isfinite(highest)
-    return Forecast(
+    return replace(
+        _bounded(solution.bounds),
         values=solution.metrics(),
         is_exact=solution.is_exact,
         method=solution.label,
-        highest={"throughput": highest} if is_bounded else {},
         reasons=solution.reasons,
-        limits=tuple(map(_limits, solution.bounds)),
     )
 
 

@@ -28,6 +28,12 @@ _PERCENTILES = tuple(
 _STATION = (
     Metric(name="utilization", unit="1", description="Busy share of the servers"),
     Metric(name="queue_len_mean", unit="1", better="low", description="Mean jobs waiting"),
+    Metric(
+        name="queue_len_max",
+        unit="1",
+        better="low",
+        description="Most jobs waiting at once in a run, warm-up included",
+    ),
     Metric(name="wait_s_mean", unit="s", better="low", description="Mean time in the queue"),
     Metric(name="response_s_mean", unit="s", better="low", description="Mean wait and service"),
     Metric(name="throughput", unit="1/s", better="high", description="Completions per second"),
@@ -36,6 +42,12 @@ _STATION = (
 _POOL = (
     Metric(name="utilization", unit="1", description="Held share of the tokens"),
     Metric(name="queue_len_mean", unit="1", better="low", description="Mean requests waiting"),
+    Metric(
+        name="queue_len_max",
+        unit="1",
+        better="low",
+        description="Most requests waiting at once in a run, warm-up included",
+    ),
     Metric(name="wait_s_mean", unit="s", better="low", description="Mean wait for tokens"),
     Metric(name="throughput", unit="1/s", better="high", description="Grants per second"),
 )
@@ -56,7 +68,7 @@ _FAILING = (
     ),
 )
 
-_VISIT = ("throughput", "wait_s_mean", "response_s_mean", "jobs_mean")
+_VISIT = ("throughput", "queue_len_mean", "wait_s_mean", "response_s_mean", "jobs_mean")
 MOST_PLACES = 400
 """Pairs of class and place up to which each pair has metrics of its own; as the analysis has it."""
 
@@ -123,6 +135,14 @@ def resource_metrics(
         *_qualified("class", classes, (*_FLOW, *_PERCENTILES)),
         *_qualified("station", stations, _STATION),
         *_qualified("pool", pools, _POOL),
+    )
+
+
+def visit_metrics() -> tuple[Metric, ...]:
+    """Return the metrics of class C at NAME that only models of several classes have."""
+    return (
+        *_qualified("station", ["NAME.class.C"], [one for one in _STATION if one.name in _VISIT]),
+        *_qualified("pool", ["NAME.class.C"], [one for one in _POOL if one.name in _VISIT]),
     )
 
 

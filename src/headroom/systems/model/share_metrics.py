@@ -1,10 +1,11 @@
 """Where the time of each class can go: the shares that its programs make possible.
 
 Invariant: what is declared here is what `headroom.analysis.states` finds in a run, and only for the
-stations and pools that a class can come to.
+stations and pools that a class can come to. Where only work comes that no job waits for, there is
+no share: it is no part of the time of a job.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from headroom.experiment.system import Metric
 from headroom.simulation import Model
@@ -53,8 +54,10 @@ def _place_shares(
     model: Model, name: str, steps: list[Step], *, can_fill: bool
 ) -> Iterator[Metric]:
     """Yield the shares of the stations and pools that `steps` come to."""
+    unawaited = model.unawaited()
     if len(model.classes) * len(model.station_rows()) <= MOST_PLACES:
-        stations = (model.stations[used] for used in _named(steps, "use", "station"))
+        used_ones = _named(steps, "use", "station", unawaited.get("station", ()))
+        stations = (model.stations[used] for used in used_ones)
         for used, station in {one.row: one for one in stations}.items():
             prefix = f"class.{name}.station.{used}."
             if station.discipline != "infinite":
@@ -63,13 +66,14 @@ def _place_shares(
             if can_fill and station.discipline != "infinite":
                 yield _share(f"{prefix}blocked_share", "blocked_share")
     if len(model.classes) * len(model.pool_rows()) <= MOST_PLACES:
-        pools = (model.pools[asked].row for asked in _named(steps, "acquire", "pool"))
-        for asked in dict.fromkeys(pools):
+        asked_ones = _named(steps, "acquire", "pool", unawaited.get("pool", ()))
+        for asked in dict.fromkeys(model.pools[one].row for one in asked_ones):
             yield _share(f"class.{name}.pool.{asked}.wait_share", "pool.wait_share")
 
 
-def _named(steps: list[Step], op: str, key: str) -> list[str]:
-    return list(dict.fromkeys(str(step.data[key]) for step in steps if step.op == op))
+def _named(steps: list[Step], op: str, key: str, left_out: Collection[str]) -> list[str]:
+    named = dict.fromkeys(str(step.data[key]) for step in steps if step.op == op)
+    return [name for name in named if name not in left_out]
 
 
 def _steps_of_classes(model: Model) -> dict[str, list[Step]]:

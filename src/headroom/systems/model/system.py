@@ -14,9 +14,11 @@ from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
 from headroom.jmt import write_jsimg
-from headroom.simulation import Model, SimulationResult, simulate
+from headroom.simulation import Model, SimulationResult
 from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.remarks import remarks
+from headroom.simulation.run import run_model
 from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
@@ -151,6 +153,10 @@ class ModelSystem:
         )
         return data
 
+    def remarks(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return what is likely a mistake in the model of `config`, each with its line."""
+        return remarks(self._model(config))
+
     def write_trace(
         self, config: Mapping[str, Value], *, seed: int, event_count: int, path: Path
     ) -> int:
@@ -173,7 +179,7 @@ class ModelSystem:
         time_s = self.setup.time_s
         if every_s is not None:
             check_size(model, every_s=every_s, time_s=time_s)
-        return simulate(
+        return run_model(
             model,
             seed=seed,
             completions=self.setup.completions,
@@ -187,7 +193,7 @@ class ModelSystem:
 
 def _traced(model: Model, *, seed: int, event_count: int, completions: int | None) -> EventTrace:
     """Return the first events of one run of `model`."""
-    trace = simulate(model, seed=seed, completions=completions, trace=event_count).trace
+    trace = run_model(model, seed=seed, completions=completions, trace=event_count).trace
     if trace is None:
         raise AssertionError(f"asked for {event_count} events, the kernel gave no trace")
     return trace

@@ -1,5 +1,7 @@
 """What formulas say of a model before it runs."""
 
+import pytest
+
 from headroom.simulation import Model, exponential, trace
 from headroom.systems.model.forecast import forecast_of
 
@@ -38,3 +40,56 @@ def test_a_recording_ends_and_its_queues_with_it() -> None:
     program.use(model.station("server"), exponential(5))
     model.open_class("jobs", program, interarrival=trace([0.0, 1.0, 2.0]))
     assert not forecast_of(model).overload
+
+
+def test_a_mix_gets_its_line_and_no_figures() -> None:
+    model = Model("mix", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server"), exponential(1))
+    model.closed_mix("users", {"one": (program, 1), "two": (program, 2)}, population=3)
+    found = forecast_of(model)
+    assert not found.values
+    (reason,) = found.reasons
+    assert "test_forecast.py:" in reason
+    assert "mix 'users'" in reason
+
+
+def test_a_pool_that_lets_too_few_through_is_an_overload_with_its_bounds() -> None:
+    """One token at a CPU and a disk of 1 s each: 0.5 /s, not the 1 that each of them could do."""
+    model = Model("narrow", time_unit="s")
+    program = model.program("visit")
+    with program.holding(model.pool("tokens", tokens=1)):
+        program.use(model.station("cpu"), exponential(1))
+        program.use(model.station("disk"), exponential(1))
+    model.open_class("jobs", program, interarrival=exponential(1 / 0.6))
+    found = forecast_of(model)
+    assert "pool 'tokens' lets 0.5 jobs/s through" in found.overload
+    assert found.highest["throughput"] == pytest.approx(0.5)
+
+
+def test_where_no_formula_applies_the_bounds_are_still_there() -> None:
+    model = Model("circle", time_unit="s", may_deadlock=True)
+    cpu = model.station("cpu")
+    pools = [model.pool(name, tokens=1) for name in "ab"]
+    for number, order in enumerate((pools, pools[::-1])):
+        program = model.program(f"p{number}")
+        with program.holding(order[0]), program.holding(order[1]):
+            program.use(cpu, exponential(2))
+        model.closed_class(f"c{number}", program, population=2, think=exponential(9))
+    found = forecast_of(model)
+    assert not found.values
+    assert "circle of orders" in found.reasons[0]
+    assert [one.throughput_high for one in found.limits] == pytest.approx([2 / 11] * 2)
+
+
+def test_a_load_that_time_outs_shed_is_no_overload() -> None:
+    """Cause: waits that end in a time-out were counted as work, and sizing left such models out."""
+    model = Model("storm", time_unit="ms")
+    call = model.program("call")
+    with call.attempt(timeout=exponential(100)) as attempt, attempt.work():
+        call.use(model.station("back"), exponential(15))
+    model.open_class("calls", call, interarrival=exponential(10))
+    found = forecast_of(model)
+    assert not found.overload
+    assert not found.values
+    assert "only a run tells" in found.reasons[0]

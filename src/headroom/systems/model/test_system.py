@@ -160,7 +160,7 @@ def test_the_fingerprint_is_that_of_the_model_as_data_and_not_of_its_text(tmp_pa
 def test_an_error_in_a_model_file_names_its_line(
     tmp_path: Path, source: str, line: int, words: str
 ) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(HeadroomError) as caught:
         of_file(tmp_path, source).fingerprint({})
     assert f"model.py:{line}: " in caught.value.message
     assert words in caught.value.message

@@ -166,7 +166,11 @@ class Machine:
                     f"a cluster has {nodes} nodes ({self.processing_nodes} processing, "
                     f"{self.io_nodes} I/O, {self.communication_nodes} communication), and its "
                     f"switch has {ports} ports for them"
-                    + (f" beside {UPLINKS} that lead to other clusters" if self.clusters > 1 else ""),
+                    + (
+                        f" beside {UPLINKS} that lead to other clusters"
+                        if self.clusters > 1
+                        else ""
+                    ),
                     f"keep to {ports} nodes a cluster",
                 )
             )

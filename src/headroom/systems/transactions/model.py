@@ -32,7 +32,7 @@ class MachineModel:
     place: str
 
     @property
-    def __name__(self) -> str:  # noqa: A003 - what messages call a function
+    def __name__(self) -> str:
         """Name of the machine, for messages."""
         return self.name
 

@@ -98,9 +98,7 @@ class Processes:
     def _running(self) -> Program:
         """Return the program of a burst: queue for the processor, and keep it."""
         run = self._model.program("run")
-        run.use_one_of(
-            self._elements.processors, self._burst, policy="index", by=self._place
-        )
+        run.use_one_of(self._elements.processors, self._burst, policy="index", by=self._place)
         return run
 
     def _beginning(self) -> Program:

@@ -140,9 +140,7 @@ class Transport:
                     self._hop(cross, self._elements.across, groups[0])
             self._hop(cross, self._elements.down, there)
 
-    def _hop(
-        self, cross: Program, links: list[tuple[Station, ...]], place: Expression
-    ) -> None:
+    def _hop(self, cross: Program, links: list[tuple[Station, ...]], place: Expression) -> None:
         stations = [link for of_planes in links for link in of_planes]
         by = place * self._machine.planes + self.addresses.plane
         cross.use_one_of(stations, self._moving(self._machine.link_ms), policy="index", by=by)

@@ -1,0 +1,127 @@
+"""Print why intervals cover as often as they do: `python -m benches.probes.coverage_causes`.
+
+An interval misses because the estimate is biased, because the error that it states is not that
+of the estimates, or because its skewness is not theirs. Over many experiments all three can be
+seen: mean, variance and skewness of the estimates beside what the intervals say on average. Seeds
+are neither those of the published table nor those that chose the method.
+
+`python -m benches.probes.coverage_causes "M/M/1, load 0.9" "5 x 10,000" 600`: a model, a setting
+and the number of experiments.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benches.coverage import SEEDS_APART, SETTINGS, Setting, planned
+from benches.coverage_models import Known, models
+from headroom.analysis.intervals import Sample
+from headroom.analysis.point import summarise
+from headroom.experiment.run import Run
+from headroom.simulation import Model, simulate
+from headroom.systems.model.conversion import run_of
+
+FIRST_SEED = 200_000_000
+HEAD = "| metric | covers | above | below | bias | variance | skewness | said |"
+RULE = "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """What the estimates of one metric did, and what their intervals said.
+
+    Parameters
+    ----------
+    coverage, above, below
+        Shares of the experiments whose interval contains the truth, lies above it, below it.
+    bias
+        Mean of the estimates less the truth, in standard deviations of one estimate.
+    variance
+        Mean of the stated variances over the variance of the estimates.
+    skewness, skewness_said
+        Of the estimates, and on average of what the intervals assume.
+    """
+
+    coverage: float
+    above: float
+    below: float
+    bias: float
+    variance: float
+    skewness: float
+    skewness_said: float
+
+
+def causes(samples: Sequence[Sample | None], truth: float | None) -> Causes:
+    """Return what the samples of one metric tell; without a truth, their own mean stands for it.
+
+    Examples
+    --------
+    >>> from headroom.analysis.spread import Spread
+    >>> spread = Spread(standard_error=1.0, degrees=9, skewness=0.0)
+    >>> found = causes([Sample(values=np.array([value]), spread=spread) for value in (4.0, 6.0)],
+    ...                truth=5.0)
+    >>> found.coverage, found.bias, found.variance, found.skewness
+    (1.0, 0.0, 1.0, 0.0)
+    """
+    known = [one for one in samples if one is not None and one.spread is not None]
+    values = np.array([one.value for one in known])
+    target = float(values.mean()) if truth is None else truth
+    bounds = [one.interval() for one in known]
+    above = sum(one.low is not None and one.low > target for one in bounds) / len(samples)
+    below = sum(one.high is not None and one.high < target for one in bounds) / len(samples)
+    centred = values - values.mean()
+    spreads = [one.spread for one in known if one.spread is not None]
+    return Causes(
+        coverage=len(known) / len(samples) - above - below,
+        above=above,
+        below=below,
+        bias=float((values.mean() - target) / values.std()),
+        variance=float(np.mean([one.standard_error**2 for one in spreads]) / values.var()),
+        skewness=float(np.mean(centred**3) / np.mean(centred**2) ** 1.5),
+        skewness_said=float(np.mean([one.skewness for one in spreads])),
+    )
+
+
+def samples_of(known: Known, setting: Setting, experiments: int) -> dict[str, list[Sample | None]]:
+    """Return the samples of all metrics of a model, experiment by experiment."""
+    model = known.build()
+    summaries = [
+        summarise(planned(), [_run(model, setting, number, place)
+                              for place in range(setting.replications)])
+        for number in range(experiments)
+    ]  # fmt: skip
+    return {name: [one.samples.get(name) for one in summaries] for name in known.truths}
+
+
+def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
+    seed = FIRST_SEED + SEEDS_APART * number + place
+    return run_of(simulate(model, seed=seed, completions=setting.completions))
+
+
+def table(found: dict[str, Causes]) -> str:
+    """Return the causes of all metrics as a Markdown table."""
+    return "\n".join([HEAD, RULE, *(_line(name, one) for name, one in found.items())])
+
+
+def _line(name: str, one: Causes) -> str:
+    return (
+        f"| `{name}` | {100 * one.coverage:.1f} % | {100 * one.above:.1f} % | "
+        f"{100 * one.below:.1f} % | {one.bias:+.2f} | {one.variance:.2f} | {one.skewness:.1f} | "
+        f"{one.skewness_said:.1f} |"
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table of one model in one setting."""
+    name, wanted, experiments = arguments
+    known = next(one for one in models() if one.name == name)
+    setting = next(one for one in SETTINGS if one.name == wanted)
+    samples = samples_of(known, setting, int(experiments))
+    print(table({metric: causes(found, known.truths[metric]) for metric, found in samples.items()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
