@@ -291,13 +291,23 @@ fn model() -> impl Strategy<Value = Value> {
     let units = prop::sample::select(vec![None, None, Some("all"), Some("each")]);
     let orders = prop::sample::select(vec!["fcfs", "priority"]);
     let sizes = (2_u32..6, 1_u32..12, units, orders);
-    (programs, stations, sizes, any::<[u64; 3]>(), mixes()).prop_map(
-        |(programs, stations, (tokens, people, unit, order), keys, mixes)| {
-            let stations = Vec::from(stations);
+    let groups = any::<[bool; 2]>();
+    (programs, stations, sizes, any::<[u64; 3]>(), mixes(), groups).prop_map(
+        |(programs, stations, (tokens, people, unit, order), keys, mixes, groups)| {
+            let mut stations = Vec::from(stations);
+            if groups[0] {
+                stations[1]["group"] = json!("group");
+                stations[3]["group"] = json!("group");
+            }
             let breakdowns = breakdowns(&stations, unit, keys[2]);
-            let pools: Vec<Value> = (0..POOLS)
-                .map(|k| json!({"name": format!("k{k}"), "tokens": tokens, "order": order}))
-                .collect();
+            let pool = |k: u32| {
+                let mut pool = json!({"name": format!("k{k}"), "tokens": tokens, "order": order});
+                if groups[1] {
+                    pool["group"] = json!("group");
+                }
+                pool
+            };
+            let pools: Vec<Value> = (0..POOLS).map(pool).collect();
             let programs: Vec<Value> = [programs.0, programs.1, programs.2]
                 .into_iter()
                 .enumerate()

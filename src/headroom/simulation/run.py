@@ -144,7 +144,10 @@ def run_model(
 def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the rows of stations and pools all of which only unawaited work comes to."""
     found = {kind: frozenset(names) for kind, names in model.unawaited().items()}
-    of_kinds = {"station": model.station_rows(), "pool": model.pool_rows()}
+    of_kinds: dict[str, Mapping[str, tuple[Station | Pool, ...]]] = {
+        "station": model.station_rows(),
+        "pool": model.pool_rows(),
+    }
     return {
         kind: rows
         for kind, names in found.items()

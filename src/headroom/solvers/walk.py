@@ -294,7 +294,7 @@ class Walk:
         skipped = _scaled(flow, 1.0 - entered)
         more, walked = rounds - entered, 1
         is_fixed = isinstance(node.count, Distribution) and node.count.c2 == 0
-        while is_fixed and 1 < more and walked < ROUNDS and _differs(before, self.attributes):
+        while is_fixed and more > 1 and walked < ROUNDS and _differs(before, self.attributes):
             before = self.attributes
             last = yield self._sequence(node.body, last)
             more, walked = more - 1, walked + 1
@@ -316,7 +316,7 @@ class Walk:
         return left
 
     def _ways(self, node: BranchBlock) -> Sequence[Way]:
-        """Return how often each case is taken: in proportion to the values that decide, if known."""
+        """Return how often each case is taken: as often as the values that decide, if known."""
         found = None
         if node.kind == "index" and node.by is not None:
             found = self.known.by_number(node.by, len(node.cases))
@@ -458,8 +458,7 @@ def _mixed_state(ends: Sequence[tuple[float, _State]]) -> _State:
 def _differs(before: Mapping[str, Moments], after: Mapping[str, Moments]) -> bool:
     """Return whether a round of a loop has changed what a job carries."""
     return any(
-        abs(one.mean - after[name].mean) > UNCHANGED * abs(one.mean)
-        for name, one in before.items()
+        abs(one.mean - after[name].mean) > UNCHANGED * abs(one.mean) for name, one in before.items()
     )
 
 
