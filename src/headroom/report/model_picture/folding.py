@@ -2,7 +2,8 @@
 
 Two parts are alike where nothing but a number in their names tells them apart: the same data, and
 routes of the same kind to parts that are alike themselves (partition refinement as for automata,
-Hopcroft 1971, in its simple form). More than `FEW` of them are drawn as one. Where more than `MOST`
+Hopcroft 1971, in its simple form). More than `FEW` of them are drawn as one, and so are those
+that the model reports as a group. Where more than `MOST`
 nodes are left, those with the same name but for numbers follow, and then the rest is one box.
 
 Invariant: every part of the model is a member of exactly one node.
@@ -29,13 +30,20 @@ _REST = "rest"
 
 def folded(graph: Graph) -> Graph:
     """Return the graph with alike parts made one, and idle junctions left out."""
-    small = without_idle_junctions(_with_groups(graph, _alike(graph), FEW + 1))
+    small = _with_groups(graph, {key: _row(node) for key, node in graph.nodes.items()}, FEW + 1)
+    small = without_idle_junctions(_with_groups(small, _alike(small), FEW + 1))
     if len(small.nodes) > MOST:
         names = {key: (node.kind, _bare(node)) for key, node in small.nodes.items()}
         small = without_idle_junctions(_with_groups(small, names, 2))
     if len(small.nodes) > MOST:
         small = without_idle_junctions(_with_groups(small, _few_and_rest(small), 2))
     return replace_labels(small)
+
+
+def _row(node: Node) -> Hashable:
+    """Return the group of like parts in which a node is reported, else the node by itself."""
+    group = node.data.get("group")
+    return (node.kind, group) if isinstance(group, str) and group else node.key
 
 
 def _bare(node: Node) -> str:
@@ -106,8 +114,9 @@ def _with_groups(graph: Graph, groups: Mapping[str, Hashable], least: int) -> Gr
 def _group(nodes: list[Node]) -> Node:
     first = nodes[0]
     members = tuple(member for node in nodes for member in node.members)
-    kinds = {node.kind for node in nodes}
-    if len(kinds) > 1 or (len({_bare(node) for node in nodes}) > 1 and first.name):
+    kinds, rows = {node.kind for node in nodes}, {_row(node) for node in nodes}
+    has_row = len(rows) == 1 and len(nodes) > 1
+    if len(kinds) > 1 or (not has_row and len({_bare(node) for node in nodes}) > 1 and first.name):
         return Node(key=first.key, kind="other", name=f"{len(members) or len(nodes):,} more parts",
                     note=listed([node.name for node in nodes if node.name], most=20),
                     members=members)  # fmt: skip
@@ -116,7 +125,7 @@ def _group(nodes: list[Node]) -> Node:
     lines = [line for line in first.lines if all(line in node.lines for node in nodes)]
     return replace(
         first,
-        name=f"{first.name} \u2026 {nodes[-1].name}",
+        name=str(first.data["group"]) if has_row else f"{first.name} \u2026 {nodes[-1].name}",
         lines=(f"{len(members):,} alike" if len(nodes) > 1 else "", *lines),
         note=f"{len(members):,} alike: {listed(members, most=40)}; each: {first.note}",
         members=members,
