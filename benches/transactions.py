@@ -250,7 +250,7 @@ def _simpy_table(rows: list[Row]) -> str:
     lines = [(rate[0].case, "Headroom", rate[0].peer, "Headroom is faster by")]
     peer_rate = rate[0].peer_value or 0.0
     lines += [
-        ("  transactions/s", figure(own_rate), figure(peer_rate), _ratio(rate[0])),
+        ("  transactions/s", _whole(own_rate), _whole(peer_rate), _ratio(rate[0])),
         (
             "  million station visits/s",
             figure(own_rate * visits / 1e6),
@@ -295,19 +295,20 @@ def _growth_table(rows: list[Row], what: str) -> str:
     ]
     head = (what, "transactions/s", "visits of each", "million visits/s", f"{base} is faster by")
     lines = [
-        (f"  {name}", figure(rate), figure(each), figure(rate * each / 1e6), ratio)
+        (f"  {name}", _whole(rate), _whole(each), figure(rate * each / 1e6), ratio)
         for name, rate, each, ratio in figures
     ]
     return aligned([head, *lines])
 
 
 def _building_table(rows: list[Row]) -> str:
-    lines = [("build, check, compile", "ms", "with a run, ms", "times as long")]
+    lines = [("build, check, compile", "s", "with a run of", "s", "times as long")]
     lines += [
         (
             f"  {one.case}",
-            figure(1e3 * one.headroom),
-            f"{figure(1e3 * (one.peer_value or 0.0))}, {one.peer}",
+            figure(one.headroom),
+            one.peer,
+            figure(one.peer_value or 0.0),
             _ratio(one),
         )
         for one in _found(rows, BUILD, "")
@@ -317,6 +318,11 @@ def _building_table(rows: list[Row]) -> str:
 
 def _found(rows: list[Row], metric: str, case: str) -> list[Row]:
     return [row for row in rows if row.metric == metric and row.case.startswith(case)]
+
+
+def _whole(value: float) -> str:
+    """Return a count or a rate with three digits, without an exponent."""
+    return figure(value) if value < 100 else f"{float(f'{value:.3g}'):,.0f}"  # noqa: PLR2004
 
 
 def _ratio(row: Row, *, digits: int = 3) -> str:

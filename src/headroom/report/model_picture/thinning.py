@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from headroom.report.model_picture.graph import Edge, Graph, Node, merged
 
-MOST = 24
+MOST = 12
 """Junctions of a picture that can be read."""
 
 
