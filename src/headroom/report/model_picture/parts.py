@@ -59,12 +59,17 @@ def station_node(
         ),
         data=dict(data),
         members=(name,),
+        rows=_group(data),
     )
 
 
 def _in_group(data: Mapping[str, Any]) -> str:
-    group = data.get("group")
-    return f"reported as {group}" if isinstance(group, str) and group else ""
+    return "".join(f"reported as {row}" for row in _group(data))
+
+
+def _group(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the name under which a part is reported with others like it."""
+    return (str(data["group"]),) if data.get("group") else ()
 
 
 def _servers(data: Mapping[str, Any]) -> str:
@@ -113,7 +118,7 @@ def pool_node(data: Mapping[str, Any]) -> Node:
     lines = tuple(filter(None, [count, order]))
     note = "; ".join([f"pool {name}", *lines, *filter(None, [_in_group(data)])])
     return Node(key=f"pool {name}", kind="pool", name=name, lines=lines, note=note,
-                data=dict(data), members=(name,))  # fmt: skip
+                data=dict(data), members=(name,), rows=_group(data))  # fmt: skip
 
 
 def class_node(data: Mapping[str, Any], unit: str) -> Node:

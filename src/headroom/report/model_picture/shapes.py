@@ -99,7 +99,7 @@ def shape_of(node: Node, marks: Marks, holding: Sequence[str] = ()) -> Shape:
         Pools that could not be drawn around the node: they are named below it.
     """
     share, words = _busy(node, marks)
-    limits = marks.limiting in _rows(node)
+    limits = marks.limiting in {f"{node.kind} {name}" for name in node.reported}
     body, half_width, half_height = _symbol(node, share, limits=limits)
     small = [(line, "mp-line") for line in node.lines]
     if words:
@@ -114,16 +114,10 @@ def shape_of(node: Node, marks: Marks, holding: Sequence[str] = ()) -> Shape:
     return _with_room(body, texts, half_width, half_height, note=node.note)
 
 
-def _rows(node: Node) -> list[str]:
-    """Return the rows in which the members of a node are reported: one for those of a group."""
-    group = node.data.get("group")
-    names = [group] if isinstance(group, str) and group else node.members
-    return [f"{node.kind} {name}" for name in names]
-
-
 def _busy(node: Node, marks: Marks) -> tuple[float | None, str]:
     """Return the mean busy share of the members of a node, in words as well."""
-    found = [marks.busy[row] for row in _rows(node) if row in marks.busy]
+    found = [marks.busy[key] for name in node.reported
+             if (key := f"{node.kind} {name}") in marks.busy]  # fmt: skip
     if not found:
         return None, ""
     shares = [mark.share for mark in found]

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from headroom.errors import StudyError
+from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, constant
 from headroom.systems.transactions.elements import build_elements
 from headroom.systems.transactions.machine import Machine
-from headroom.systems.transactions.machine_file import machine_path, read_machine
+from headroom.systems.transactions.machine_file import machine_path, opening_comment, read_machine
 from headroom.systems.transactions.processes import Processes
 from headroom.systems.transactions.transactions import build_transactions
 from headroom.systems.transactions.workload import DECK
@@ -36,15 +38,33 @@ class MachineModel:
         """Name of the machine, for messages."""
         return self.name
 
+    @property
+    def about(self) -> str:
+        """What the first lines of the machine file, which are comments, say of the machine.
+
+        Examples
+        --------
+        >>> machine_model("spax").about[:46]
+        'SPAX, the parallel transaction machine of pape'
+        """
+        return opening_comment(Path(self.place.rpartition(":")[0]))
+
     def machine(self, **changed: Value) -> Machine:
         """Return the machine with some numbers changed.
 
         Raises
         ------
         StudyError
-            Such a machine cannot be.
+            A number is unknown, of the wrong type or out of its range, or such a machine cannot be.
         """
-        values = {one.name: one.default for one in self.parameters} | changed
+        known = {one.name: one for one in self.parameters}
+        for name in changed:
+            if name not in known:
+                raise StudyError(
+                    f"the machine {self.name!r} has no {name!r}", cure=suggestion(name, known)
+                )
+        values = {one.name: one.default for one in self.parameters}
+        values |= {name: known[name].check(value) for name, value in changed.items()}
         machine = Machine(**values)  # type: ignore[arg-type]  # the file was read against its fields
         machine.check()
         return machine
@@ -54,7 +74,7 @@ class MachineModel:
         machine = self.machine(**config)
         model = Model(f"{self.name} under TPC-C", time_unit="ms")
         elements = build_elements(model, machine)
-        programs = build_transactions(model, machine, Processes(model, machine, elements))
+        programs = build_transactions(model, Processes(model, machine, elements))
         population = machine.terminals * machine.warehouses
         model.closed_mix(
             "terminals",
@@ -96,3 +116,5 @@ def machine_model(machine: str | Path) -> MachineModel:
 
 SPAX = machine_model("spax")
 """The machine of paper P0."""
+SERVER = machine_model("server")
+"""A present-day machine: compute and storage nodes over 25 GbE, with NVMe."""
