@@ -100,7 +100,8 @@ def test_the_bounds_of_a_group_hold_whichever_member_a_job_takes() -> None:
     program.use_one_of(stations, exponential(5), policy="index", by=place)
     model.closed_class("users", program, population=100)
     (found,) = forecast_of(model).limits
-    assert (found.resource, found.throughput_high) == ("cpu", pytest.approx(800))
+    assert found.resource == "cpu"
+    assert found.throughput_high == pytest.approx(800)
 
 
 def test_a_model_with_groups_is_written_for_jmt_station_by_station(tmp_path: Path) -> None:
