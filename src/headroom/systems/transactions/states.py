@@ -5,8 +5,8 @@ each transaction how its time is shared among the states, and draws both figures
 measured: share, mean stay, and how often a transaction takes each way.
 
 A part that the owner of another warehouse does counts as what it is there: its process runs and
-waits at the owner's processor. All the rest of a response time is sleep, the way of the terminal's
-message included, which takes less than a thousandth of it.
+waits at the owner's processor. All the rest of a response time is sleep; so is the way of the
+terminal's request and answer, a fraction of a millisecond.
 """
 
 import argparse
