@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from glob import escape
 from math import inf, isfinite
 
 import msgspec
@@ -172,8 +171,12 @@ def analyse_point(
         [*metrics, *resource_metrics(resources), *state_metrics(summary.samples)], summary.samples
     )
     if experiment.spec.metrics:
-        patterns = [*experiment.spec.metrics, *map(escape, needed)]
-        estimates = {name: one for name, one in estimates.items() if _is_kept(name, patterns)}
+        patterns = experiment.spec.metrics
+        estimates = {
+            name: one
+            for name, one in estimates.items()
+            if name in needed or _is_kept(name, patterns)
+        }
     result = PointResult(
         key=point.key,
         levels=dict(point.levels),
@@ -199,7 +202,9 @@ def analyse_point(
 
 
 def _is_kept(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    """Return whether the last pattern that fits a metric keeps it; one with "!" leaves it out."""
+    fitting = [pattern for pattern in patterns if fnmatchcase(name, pattern.removeprefix("!"))]
+    return bool(fitting) and not fitting[-1].startswith("!")
 
 
 def _without_curve(cut: WarmUpCut | None) -> WarmUpCut | None:

@@ -80,7 +80,7 @@ def check_patterns(
         missing = {
             number: pattern
             for number, pattern in missing.items()
-            if not any(fnmatchcase(name, pattern) for name in names)
+            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names)
         }
     for number, pattern in missing.items():
         raise loaded.error(
