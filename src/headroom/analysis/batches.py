@@ -140,7 +140,7 @@ def _of_ratios(
         known = np.isfinite(sums) & (sums > 0.0)
         ratio = totals / np.where(known, sums, 1.0)
         residuals = [
-            Residuals(gained[above] - np.where(known, ratio * rows, 0.0), lengths_s)
+            Residuals(gained[above] - ratio * np.where(known, rows, 0.0), lengths_s)
             for (lengths_s, gained), rows in zip(parts, over, strict=True)
         ]
         spread = spreads(residuals, np.where(known, sums, np.nan), **sizes)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated
 
 import msgspec
@@ -108,6 +109,7 @@ class _How:
 
 
 def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome:
+    start = perf_counter()
     outcome = run_plan(
         plan,
         journal,
@@ -118,7 +120,24 @@ def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome
         stop_on_failure=how.stop_on_failure,
     )
     _say_notes(outcome, about=about, quiet=how.quiet)
+    if outcome.event_count:
+        speed = pace_in_words(outcome.event_count, perf_counter() - start)
+        session.note(f"{about}{speed}", quiet=how.quiet)
     return outcome
+
+
+def pace_in_words(events: int, wall_s: float) -> str:
+    """Return how many events were simulated, and how fast.
+
+    Examples
+    --------
+    >>> pace_in_words(2_400_000_000, 240.0)
+    '2,400 million events in 240 s, 10.0 million a second'
+    """
+    million = events / 1e6
+    return (
+        f"{million:,.4g} million events in {wall_s:.3g} s, {million / wall_s:.3g} million a second"
+    )
 
 
 def _run_what_ifs(plan: Plan, journal: Journal, how: _How, base: Outcome) -> Outcome:

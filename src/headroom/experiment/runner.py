@@ -71,6 +71,8 @@ class Outcome:
         Reason to number of stored replications that were not reused.
     notes
         What a user should know, one sentence each.
+    event_count
+        Events that the simulations of this session went through.
     """
 
     done: int
@@ -81,6 +83,7 @@ class Outcome:
     given_up: int = 0
     kept: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    event_count: int = 0
 
 
 def run_plan(
@@ -165,6 +168,7 @@ class _Session:
         self._started_count = 0
         self._done_count = 0
         self._failed_count = 0
+        self._event_count = 0
         self._untried: Counter[str] = Counter()
         self._refusals: dict[str, HeadroomError] = {}
         self._was_killed = False
@@ -196,6 +200,7 @@ class _Session:
             given_up=self._untried.total(),
             kept=found.kept,
             notes=(*self._journal.notes, *found.notes(), *self._own_notes()),
+            event_count=self._event_count,
         )
 
     def _schedule(self, column: Column, found: resume.Survey) -> Schedule:
@@ -342,6 +347,7 @@ class _Session:
         is_done = not result.error
         state = schedule.finish(planned, is_done=is_done)
         self._done_count += is_done
+        self._event_count += result.event_count
         self._failed_count += not is_done
         self._progress.finish(planned.point.experiment, wall_s=result.wall_s, is_done=is_done)
         self._note_pace(result.wall_s)

@@ -58,6 +58,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float
     error: str = ""
     run: bytes | None = None
+    event_count: int = 0
+    """Simulated events, where the system counts them."""
 
 
 def recipe_of(system: System, setup: msgspec.Struct, base: Path) -> Recipe:
@@ -89,9 +91,10 @@ def run_task(system: System, task: Task) -> Result:
     """Run one replication; every error of the system becomes part of the result."""
     started_at = utc_now()
     start = perf_counter()
-    error, encoded = "", None
+    error, encoded, events = "", None, 0
     try:
         run = _run_of(system, task)
+        events = int(run.counters.get("events", 0))
         encoded = encode_run(run if task.keeps_samples else replace(run, samples=None))
     except HeadroomError as known:
         error = str(known)
@@ -103,6 +106,7 @@ def run_task(system: System, task: Task) -> Result:
         wall_s=perf_counter() - start,
         error=error,
         run=encoded,
+        event_count=events,
     )
 
 

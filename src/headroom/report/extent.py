@@ -92,7 +92,7 @@ def extents_of(result: StudyResult) -> list[Extent]:
 def _figure_count(experiment: ExperimentResult) -> int:
     axes = max(1, sum(dimension.is_numeric for dimension in dimensions_of(experiment)))
     trade_offs = _TRADE_OFFS if experiment.column == "measure" else 0
-    return max(1, len(experiment.responses)) * axes + trade_offs
+    return max(1, len(experiment.responses)) * axes + trade_offs + (axes > 1)
 
 
 def fair_shares(sizes: Sequence[int], budget: int) -> list[int]:

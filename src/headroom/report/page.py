@@ -31,6 +31,7 @@ from headroom.report.charts.detail import (
     first_choice,
 )
 from headroom.report.charts.figure import Figure
+from headroom.report.charts.heat import heat_maps
 from headroom.report.charts.over_time import with_series
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
@@ -163,6 +164,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         figures=[
             *tradeoff_figures(experiment, marks=extent.marks),
             *sweep_figures(experiment, marks=extent.marks),
+            *heat_maps(experiment, marks=extent.marks),
         ],
         details=detail_figures(experiment),
         closer=closer,

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 def check_blocking_cycles(parsed: Parsed) -> None:
     """Raise `SimulationError` where a circle of blocking stations may fill up."""
     model = parsed.model
-    blocking = [name for name, station in model.stations.items() if station.blocks]
+    blocking = {name: None for name, station in model.stations.items() if station.blocks}
     if model.may_deadlock or not blocking:
         return
     routes = {
         pair: line
         for pair, line in direct_routes(parsed).items()
-        if all(model.stations[name].blocks for name in pair)
+        if pair[0] in blocking and pair[1] in blocking
     }
     places = {name: model.stations[name].capacity for name in blocking}
-    following = _on_circles(blocking, routes)
+    following = _on_circles(list(blocking), routes)
     most = _jobs_at(parsed, set(following))
     for name in following:
         circle = _smallest_circle(name, following, places, most)
@@ -62,12 +62,14 @@ def blockers(model: "Model") -> dict[str, tuple[str, ...]]:
     """
     if not any(station.blocks for station in model.stations.values()):
         return {}
-    routes = direct_routes(parse_model(model))
-    found = {
-        name: tuple(to for to, one in model.stations.items() if one.blocks and (name, to) in routes)
-        for name in model.stations
+    places = {name: index for index, name in enumerate(model.stations)}
+    found: dict[str, list[str]] = {}
+    for origin, target in direct_routes(parse_model(model)):
+        if model.stations[target].blocks:
+            found.setdefault(origin, []).append(target)
+    return {
+        name: tuple(sorted(found[name], key=places.__getitem__)) for name in places if name in found
     }
-    return {name: stations for name, stations in found.items() if stations}
 
 
 def _refuse(circle: list[str], routes: dict[tuple[str, str], str], room: float) -> None:

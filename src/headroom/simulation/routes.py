@@ -66,6 +66,7 @@ class _Routes:
         self.found: dict[tuple[str, str], str] = {}
         self.programs: dict[str, _Way] = {}
         self._pause = _Way() if through_pauses else _NOWHERE
+        self._linked: set[tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = set()
 
     def sequence(self, body: Body) -> Task[_Way]:
         """Return how a list of steps begins and ends."""
@@ -134,10 +135,13 @@ class _Routes:
         is_passed = way.is_passed and following.is_passed
         return _Way(_unique(first), _unique(last), is_passed=is_passed)
 
-    def _link(self, last: Iterable[str], first: Iterable[tuple[str, str]]) -> None:
-        pairs = tuple(first)
+    def _link(self, last: tuple[str, ...], first: tuple[tuple[str, str], ...]) -> None:
+        """Note the routes between two parts of programs; the same parts often follow each other."""
+        if (last, first) in self._linked:
+            return
+        self._linked.add((last, first))
         for origin in last:
-            for station, location in pairs:
+            for station, location in first:
                 self.found.setdefault((origin, station), location)
 
 

@@ -2,6 +2,7 @@
 
 import time as clocks
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from headroom import _core
@@ -17,6 +18,58 @@ Sampling: TypeAlias = Literal["fast", "inversion", "antithetic"]
 
 SEED_LIMIT = 2**64
 TRACE_LIMIT = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyModel:
+    """A model that was checked and read, so that it can be run again without either.
+
+    Parameters
+    ----------
+    model
+        The model; nothing may be added to it any more.
+    data
+        Its canonical JSON.
+    holds, nested, blockers, unawaited
+        What holds what, by row of the results; see `SimulationResult`.
+    """
+
+    model: Model
+    data: bytes
+    holds: Mapping[str, tuple[str, ...]]
+    nested: Mapping[str, tuple[str, ...]]
+    blockers: Mapping[str, tuple[str, ...]]
+    unawaited: Mapping[str, tuple[str, ...]]
+
+
+def ready(model: Model) -> ReadyModel:
+    """Check and read `model`.
+
+    Raises
+    ------
+    SimulationError
+        Where the model contradicts itself; the message names the line of the step.
+
+    Examples
+    --------
+    >>> from headroom.systems.model.library import mm1
+    >>> once = ready(mm1())
+    >>> [int(run_ready(once, seed=seed, completions=9).classes.capacity.size) for seed in (1, 2)]
+    [1, 1]
+    """
+    if not isinstance(model, Model):
+        raise refused(
+            f"{model!r} is no model, so it cannot be simulated",
+            cure="pass a Model; `headroom run` simulates model files of a study",
+        )
+    return ReadyModel(
+        model=model,
+        data=model.to_json(),
+        holds=_by_row(model.holds(), model.pools, model.stations),
+        nested=_by_row(model.nested(), model.pools, model.pools),
+        blockers=_by_row(model.blockers(), model.stations, model.stations),
+        unawaited=_unawaited_rows(model),
+    )
 
 
 def simulate(
@@ -100,25 +153,42 @@ def run_model(
     is_quiet: bool = True,
 ) -> SimulationResult:
     """Run `model` once, as `simulate` does; a study says by itself what is idle in its models."""
-    if not isinstance(model, Model):
-        raise refused(
-            f"{model!r} is no model, so it cannot be simulated",
-            cure="pass a Model; `headroom run` simulates model files of a study",
-        )
-    if not is_whole(seed) or not 0 <= seed < SEED_LIMIT:
-        raise refused(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
-    if completions is not None or time is not None:
-        check_stop(completions, time)
-    _check_wishes(sample_every, trace, sampling)
-    data = model.to_json()
+    _check_wishes(seed, completions, time)
+    _check_extras(sample_every, trace, sampling)
+    once = ready(model)
     if not is_quiet:
         warn_of(model)
+    return run_ready(
+        once,
+        seed=seed,
+        completions=completions,
+        time=time,
+        sample_every=sample_every,
+        trace=trace,
+        sampling=sampling,
+    )
+
+
+def run_ready(
+    once: ReadyModel,
+    *,
+    seed: int,
+    completions: int | None = None,
+    time: float | None = None,
+    sample_every: float | None = None,
+    trace: int = 0,
+    sampling: Sampling = "fast",
+) -> SimulationResult:
+    """Run a model that `ready` gave once, as `simulate` does."""
+    _check_wishes(seed, completions, time)
+    _check_extras(sample_every, trace, sampling)
+    model = once.model
     if time is None and (completions is not None or model.stop_time is None):
         refuse_overload(model)
     before_s = clocks.thread_time()
     try:
         raw = _core.simulate(
-            model=data,
+            model=once.data,
             seed=seed,
             completions=completions,
             time=time,
@@ -134,17 +204,27 @@ def run_model(
     return from_kernel(
         raw,
         processor_s=processor_s,
-        holds=_by_row(model.holds(), model.pools, model.stations),
-        nested=_by_row(model.nested(), model.pools, model.pools),
-        blockers=_by_row(model.blockers(), model.stations, model.stations),
-        unawaited=_unawaited_rows(model),
+        holds=once.holds,
+        nested=once.nested,
+        blockers=once.blockers,
+        unawaited=once.unawaited,
     )
+
+
+def _check_wishes(seed: int, completions: int | None, time: float | None) -> None:
+    if not is_whole(seed) or not 0 <= seed < SEED_LIMIT:
+        raise refused(f"the seed is {seed!r}", cure="give a whole number from 0 to 2**64-1")
+    if completions is not None or time is not None:
+        check_stop(completions, time)
 
 
 def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the rows of stations and pools all of which only unawaited work comes to."""
     found = {kind: frozenset(names) for kind, names in model.unawaited().items()}
-    of_kinds = {"station": model.station_rows(), "pool": model.pool_rows()}
+    of_kinds: dict[str, Mapping[str, tuple[Station | Pool, ...]]] = {
+        "station": model.station_rows(),
+        "pool": model.pool_rows(),
+    }
     return {
         kind: rows
         for kind, names in found.items()
@@ -179,7 +259,7 @@ def _line(model: Model, place: tuple[str, int] | None) -> str:
     return f"{model.programs[program].steps[step].location}: "
 
 
-def _check_wishes(sample_every: float | None, trace: int, sampling: Sampling) -> None:
+def _check_extras(sample_every: float | None, trace: int, sampling: Sampling) -> None:
     if sample_every is not None and (not is_number(sample_every) or sample_every <= 0):
         raise refused(
             f"the samples lie {sample_every!r} apart", cure="give a time above 0 as sample_every"

@@ -29,6 +29,7 @@ def themes() -> dict[str, dict[str, Any]]:
             rule="#6d7887",
             paper="#ffffff",
             panel="#ffffff",
+            ramp=["#f1f6fb", "#0072B2"],
             series=LIGHT_SERIES,
         ),
         "dark": _config(
@@ -38,13 +39,22 @@ def themes() -> dict[str, dict[str, Any]]:
             rule="#8d99a8",
             paper="#12161c",
             panel="#191f27",
+            ramp=["#1f2b38", "#56B4E9"],
             series=DARK_SERIES,
         ),
     }
 
 
 def _config(
-    *, ink: str, soft: str, grid: str, rule: str, paper: str, panel: str, series: list[str]
+    *,
+    ink: str,
+    soft: str,
+    grid: str,
+    rule: str,
+    paper: str,
+    panel: str,
+    ramp: list[str],
+    series: list[str],
 ) -> dict[str, Any]:
     axis = {
         "labelColor": soft,
@@ -77,7 +87,7 @@ def _config(
             "columnPadding": 14,
             "labelLimit": 240,
         },
-        "range": {"category": series, "symbol": SYMBOLS},
+        "range": {"category": series, "symbol": SYMBOLS, "heatmap": ramp, "ramp": ramp},
         "mark": {"color": series[0]},
         "rule": {"color": series[0]},
         "text": {"color": ink},
@@ -96,6 +106,7 @@ def _config(
             "theory": {"stroke": ink, "strokeDash": [1, 3], "strokeWidth": 2, "strokeCap": "round"},
             "inside-text": {"color": paper, "fontSize": 11},
             "series-fill": {"fill": series[0]},
+            "cell": {"stroke": panel, "strokeWidth": 2},
             "whisker": {"color": ink, "strokeWidth": 1.4},
         },
     }

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -18,7 +18,7 @@ from headroom.simulation import Model, SimulationResult
 from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.simulation.remarks import remarks
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ReadyModel, ready, run_model, run_ready
 from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
@@ -26,6 +26,7 @@ from headroom.systems.model.forecast import forecast_of
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.parameters import parameters_of
+from headroom.systems.model.ready_models import ReadyModels
 from headroom.systems.model.sampling import check_size
 from headroom.systems.model.source import (
     built_model,
@@ -77,6 +78,7 @@ class ModelSystem:
     setup: ModelSetup
     function: Callable[..., Any]
     declared: tuple[Parameter, ...]
+    ready_models: ReadyModels = field(default_factory=ReadyModels, compare=False, repr=False)
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -120,11 +122,11 @@ class ModelSystem:
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the model of `config` once."""
         every_s = self.setup.sample_every_s
-        return run_of(self._simulated(self._model(config), seed, every_s=every_s))
+        return run_of(self._simulated(self._ready(config), seed, every_s=every_s))
 
     def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
         """Simulate the model of `config` once and keep how it went over time."""
-        result = self._simulated(self._model(config), seed, every_s=every_s)
+        result = self._simulated(self._ready(config), seed, every_s=every_s)
         return run_of(result, are_all_samples_kept=True)
 
     def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
@@ -135,7 +137,7 @@ class ModelSystem:
         self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
     ) -> Run:
         """Simulate the model of `config` with changed stations and pools once."""
-        return run_of(self._simulated(changed_model(self._model(config), changes), seed))
+        return run_of(self._simulated(self._ready(config, changes), seed))
 
     def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
         """Return what formulas say of the model of `config` with changed stations and pools."""
@@ -173,19 +175,27 @@ class ModelSystem:
         write_jsimg(self._model(config), path)
 
     def _simulated(
-        self, model: Model, seed: int, *, every_s: float | None = None
+        self, once: ReadyModel, seed: int, *, every_s: float | None = None
     ) -> SimulationResult:
-        unit_s = SECONDS_PER_UNIT[model.time_unit]
+        unit_s = SECONDS_PER_UNIT[once.model.time_unit]
         time_s = self.setup.time_s
         if every_s is not None:
-            check_size(model, every_s=every_s, time_s=time_s)
-        return run_model(
-            model,
+            check_size(once.model, every_s=every_s, time_s=time_s)
+        return run_ready(
+            once,
             seed=seed,
             completions=self.setup.completions,
             time=None if time_s is None else time_s / unit_s,
             sample_every=None if every_s is None else every_s / unit_s,
         )
+
+    def _ready(self, config: Mapping[str, Value], changes: Sequence[Change] = ()) -> ReadyModel:
+        """Return the model of `config` with `changes`, ready to run again and again."""
+
+        def build() -> ReadyModel:
+            return ready(changed_model(self._model(config), changes))
+
+        return self.ready_models.of(config, changes, build)
 
     def _model(self, config: Mapping[str, Value]) -> Model:
         return built_model(self.function, config)

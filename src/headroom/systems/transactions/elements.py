@@ -11,16 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from headroom.simulation import Model, Pool, Station
-from headroom.systems.transactions.machine import (
-    CLUSTERS_OF_A_GROUP,
-    INFINITE_DISKS,
-    UPLINKS,
-    Machine,
-)
+from headroom.systems.transactions.machine import INFINITE_DISKS, Machine
 
 NodeKind: TypeAlias = Literal["node", "io", "communication"]
-GROUP_LINKS = 4
-"""Links between two groups of clusters in each direction and plane: two of each of two switches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +71,11 @@ def build_elements(model: Model, machine: Machine) -> Elements:
                     _inside(model, machine, kind, made)
                     made.nodes.append(_way(model, machine, kind))
             if machine.clusters > 1:
-                made.up.append(_links(model, machine, "up", UPLINKS))
-                made.down.append(_links(model, machine, "down", UPLINKS))
-    groups = -(-machine.clusters // CLUSTERS_OF_A_GROUP)
-    for group in range(groups if groups > 1 else 0):
+                made.up.append(_links(model, machine, "up", machine.uplinks))
+                made.down.append(_links(model, machine, "down", machine.uplinks))
+    for group in range(machine.groups if machine.groups > 1 else 0):
         with model.inside(f"group {group + 1}"):
-            made.across.append(_links(model, machine, "across", GROUP_LINKS))
+            made.across.append(_links(model, machine, "across", machine.group_links))
     return made
 
 
@@ -101,7 +93,9 @@ def _nodes_of_a_cluster(machine: Machine) -> Iterator[tuple[NodeKind, int]]:
 def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> None:
     """Add what works inside a node."""
     if kind == "communication":
-        station = model.station("processor", group="communication processor")
+        station = model.station(
+            "processor", servers=machine.io_processors, group="communication processor"
+        )
         made.communication_processors.append(station)
         return
     if kind == "node":
@@ -110,7 +104,9 @@ def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> N
             for one in range(machine.processors)
         ]
         return
-    made.io_processors.append(model.station("processor", group="io processor"))
+    made.io_processors.append(
+        model.station("processor", servers=machine.io_processors, group="io processor")
+    )
     if machine.disks == INFINITE_DISKS:
         made.disks.append([model.station("disks", discipline="infinite", group="disk")])
         made.scsi.append([])
@@ -137,7 +133,7 @@ def _way(model: Model, machine: Machine, kind: NodeKind) -> Node:
         dma_send=model.station("DMA send", group=f"{kind} DMA send"),
         dma_receive=model.station(
             "DMA receive",
-            buffer=receive * machine.packets_per_buffer - 1,
+            buffer=(receive if machine.packet_trains else receive * machine.packets_per_buffer) - 1,
             group=f"{kind} DMA receive",
         ),
         pci=model.station("PCI", group=f"{kind} PCI"),

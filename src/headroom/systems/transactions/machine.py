@@ -7,18 +7,21 @@ above. Sources: paper P0 sections 3.1 and 3.2; each number's own source is in th
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
 from headroom.errors import StudyError
 
-SWITCH_PORTS = 10
-"""Ports of an Xcent switch (paper P0, section 3.1)."""
-UPLINKS = 2
-"""Ports of a cluster's switch that lead to the level above, where there is more than one cluster."""
-CLUSTERS_OF_A_GROUP = 8
-"""Clusters that one switch of the level above joins; its other two ports lead to the next group."""
 INFINITE_DISKS = 0
 """Number of disks that stands for as many as there are requests."""
+GROUPS_AT_MOST = 2
+"""Groups of clusters that can be joined directly."""
+PLANE_CHOICES = ("by node", "by chance")
+"""On which plane a load of packets travels: that of its node, or any."""
+
+Flaws: TypeAlias = Iterator[tuple[str, str]]
+"""What is wrong, each with its cure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,8 @@ class Machine:
     processors: int
     planes: int
     plane_choice: str
+    switch_ports: int
+    uplinks: int
 
     terminals: int
     think_ms: float
@@ -79,6 +84,7 @@ class Machine:
     link_bytes: int
     routing_cycles: float
 
+    io_processors: int
     io_processor_mhz: float
     io_request_kiloinstructions: float
     disks: int
@@ -108,9 +114,32 @@ class Machine:
         return math.ceil(self.page_bytes / self.packet_bytes)
 
     @property
-    def does_io(self) -> bool:
-        """Whether any access needs an I/O node."""
-        return self.io_probability > 0
+    def ports_of_a_cluster(self) -> int:
+        """Ports of a cluster's switch that are left for nodes."""
+        return self.switch_ports - (self.uplinks if self.clusters > 1 else 0)
+
+    @property
+    def clusters_of_a_group(self) -> int:
+        """Clusters that a switch of the level above joins; its other ports lead to the other group.
+
+        There are as many such switches as a cluster has uplinks, one for each.
+        """
+        return max(1, self.switch_ports - self.uplinks)
+
+    @property
+    def groups(self) -> int:
+        """Groups of clusters."""
+        return math.ceil(self.clusters / self.clusters_of_a_group)
+
+    @property
+    def group_links(self) -> int:
+        """Links from a group to the other in each plane: so many ports of so many switches."""
+        return self.uplinks**2
+
+    @property
+    def has_io(self) -> bool:
+        """Whether there is an I/O node to ask: for pages, and to make records safe."""
+        return self.io_nodes > 0
 
     def processor_ms(self, kiloinstructions: float) -> float:
         """Return how long a processor needs for so many thousand instructions of the database."""
@@ -150,54 +179,80 @@ class Machine:
         return 1e-3 * self.packet_bytes / self.bus_mb_s
 
     def check(self) -> None:
-        """Raise `StudyError` where such a machine cannot be."""
-        for flaw, cure in self._flaws():
-            raise StudyError(f"there is no such machine: {flaw}", cure=cure)
+        """Raise `StudyError` where such a machine cannot be; the message has all reasons."""
+        found = [*self._wrong_numbers(), *self._wrong_network(), *self._wrong_nodes()]
+        if found:
+            flaws, cures = zip(*found, strict=True)
+            raise StudyError(f"there is no such machine: {'; '.join(flaws)}", cure="; ".join(cures))
 
-    def _flaws(self) -> "list[tuple[str, str]]":
-        """Return what is wrong, each with its cure."""
-        ports = SWITCH_PORTS - (UPLINKS if self.clusters > 1 else 0)
-        nodes = self.nodes_of_a_cluster
-        capacity = self.packets_per_buffer * self.packet_bytes
-        found = []
+    def _wrong_numbers(self) -> Flaws:
+        """Yield numbers that nothing can have, whatever a machine file declares as their range."""
+        for name in FIELDS:
+            value = getattr(self, name)
+            if isinstance(value, (str, bool)):
+                continue
+            least, most = _least(name), _MOST.get(name, math.inf)
+            if name in _RATES and not value > 0:
+                yield f"{name} is {value:g}", f"set {name} above 0"
+            elif not least <= value <= most:
+                limits = f"{least:g} to {most:g}" if most < math.inf else f"{least:g} or more"
+                yield f"{name} is {value:g}", f"set {name} to {limits}"
+        if self.plane_choice not in PLANE_CHOICES:
+            known = " or ".join(map(repr, PLANE_CHOICES))
+            yield f"plane_choice is {self.plane_choice!r}", f"choose {known}"
+
+    def _wrong_network(self) -> Flaws:
+        """Yield what does not fit the switches."""
+        nodes, ports = self.nodes_of_a_cluster, self.ports_of_a_cluster
+        beside = f" beside {self.uplinks} that lead to other clusters" if self.clusters > 1 else ""
+        if self.groups > GROUPS_AT_MOST:
+            most = GROUPS_AT_MOST * self.clusters_of_a_group
+            yield (
+                f"switches of {self.switch_ports} ports join at most {most} clusters, not "
+                f"{self.clusters}",
+                f"keep to {most} clusters",
+            )
         if nodes > ports:
-            found.append(
-                (
-                    f"a cluster has {nodes} nodes ({self.processing_nodes} processing, "
-                    f"{self.io_nodes} I/O, {self.communication_nodes} communication), and its "
-                    f"switch has {ports} ports for them"
-                    + (
-                        f" beside {UPLINKS} that lead to other clusters"
-                        if self.clusters > 1
-                        else ""
-                    ),
-                    f"keep to {ports} nodes a cluster",
-                )
+            yield (
+                f"a cluster has {nodes} nodes ({self.processing_nodes} processing, "
+                f"{self.io_nodes} I/O, {self.communication_nodes} communication), and its switch "
+                f"has {ports} ports for them{beside}",
+                f"keep to {ports} nodes a cluster",
             )
-        if self.does_io and self.io_nodes == 0:
-            found.append(
-                (
-                    f"{100 * self.io_probability:g} % of the accesses need an I/O node, and there "
-                    "is none",
-                    "set io_nodes to 1 or more, or io_probability to 0",
-                )
-            )
+
+    def _wrong_nodes(self) -> Flaws:
+        """Yield what no node can do."""
+        capacity = self.packets_per_buffer * self.packet_bytes
         if capacity < self.packet_bytes:
-            found.append(
-                (
-                    f"a buffer of {capacity} B holds no packet of {self.packet_bytes} B",
-                    "set packets_per_buffer to 1 or more",
-                )
+            yield (
+                f"a buffer of {capacity} B holds no packet of {self.packet_bytes} B",
+                "set packets_per_buffer to 1 or more",
             )
-        if self.plane_choice not in {"by node", "by chance"}:
-            found.append(
-                (
-                    f"plane_choice is {self.plane_choice!r}",
-                    "choose 'by node' or 'by chance'",
-                )
+        if self.io_probability > 0 and not self.has_io:
+            yield (
+                f"{100 * self.io_probability:g} % of the accesses need an I/O node, and there is "
+                "none",
+                "set io_nodes to 1 or more, or io_probability to 0",
             )
-        return found
 
 
 FIELDS = {one.name: one.type for one in fields(Machine)}
 """Name and type of each number of a machine."""
+_RATES = frozenset(
+    name for name in FIELDS if name.endswith(("_mhz", "_mb_s")) or name == "cycles_per_instruction"
+)
+"""Numbers that something is divided by."""
+_COUNTED_FROM_0 = frozenset({"io_nodes", "communication_nodes", "disks", "packets_per_buffer"})
+_MOST: dict[str, float] = {
+    "remote_line_share": 1,
+    "remote_payment_share": 1,
+    "io_probability": 1,
+    "cache_miss_rate": 1,
+    "destage_share": 1,
+    "elevator_factor": 1,
+}
+
+
+def _least(name: str) -> float:
+    """Return the lowest value of a number: whole ones count something that must be there."""
+    return 1 if FIELDS[name] is int and name not in _COUNTED_FROM_0 else 0

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from headroom.errors import StudyError
+from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, constant
 from headroom.systems.transactions.elements import build_elements
@@ -53,9 +55,16 @@ class MachineModel:
         Raises
         ------
         StudyError
-            Such a machine cannot be.
+            A number is unknown, of the wrong type or out of its range, or such a machine cannot be.
         """
-        values = {one.name: one.default for one in self.parameters} | changed
+        known = {one.name: one for one in self.parameters}
+        for name in changed:
+            if name not in known:
+                raise StudyError(
+                    f"the machine {self.name!r} has no {name!r}", cure=suggestion(name, known)
+                )
+        values = {one.name: one.default for one in self.parameters}
+        values |= {name: known[name].check(value) for name, value in changed.items()}
         machine = Machine(**values)  # type: ignore[arg-type]  # the file was read against its fields
         machine.check()
         return machine
@@ -65,7 +74,7 @@ class MachineModel:
         machine = self.machine(**config)
         model = Model(f"{self.name} under TPC-C", time_unit="ms")
         elements = build_elements(model, machine)
-        programs = build_transactions(model, machine, Processes(model, machine, elements))
+        programs = build_transactions(model, Processes(model, machine, elements))
         population = machine.terminals * machine.warehouses
         model.closed_mix(
             "terminals",
@@ -107,3 +116,5 @@ def machine_model(machine: str | Path) -> MachineModel:
 
 SPAX = machine_model("spax")
 """The machine of paper P0."""
+SERVER = machine_model("server")
+"""A present-day machine: compute and storage nodes over 25 GbE, with NVMe."""

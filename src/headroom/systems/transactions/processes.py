@@ -19,8 +19,8 @@ class Processes:
     """What programs of transactions are made of."""
 
     def __init__(self, model: Model, machine: Machine, elements: Elements) -> None:
+        self.machine = machine
         self._model = model
-        self._machine = machine
         self._elements = elements
         self._home: Attribute = model.attribute("home", initial=-1)
         self._place: Attribute = model.attribute("place")
@@ -29,12 +29,13 @@ class Processes:
         self._transport = Transport(model, machine, elements)
         self._io = (
             InputOutput(model, machine, elements, self._transport, self._place)
-            if machine.does_io
+            if machine.has_io
             else None
         )
         self._run = self._running()
         self._begin = self._beginning()
-        self._access = self._accessing()
+        self._answer = self._answering() if machine.communication_nodes else None
+        self._access = self._accessing(self._io)
 
     def begin(self, program: Program) -> None:
         """Let a transaction begin: its request comes in, and its process is ready."""
@@ -42,58 +43,63 @@ class Processes:
 
     def do(self, program: Program, work: Work) -> None:
         """Do some work: its accesses, then the instructions of its calls and scans."""
-        for _ in range(work.accesses):
-            program.call(self._access)
-        machine = self._machine
+        if self._access is not None:
+            for _ in range(work.accesses):
+                program.call(self._access)
+        machine = self.machine
         thousand = work.calls * machine.call_kiloinstructions
         self._compute(program, thousand + work.scans * machine.scan_kiloinstructions)
 
     def commit(self, program: Program) -> None:
         """Make the changes of a transaction durable: its log record is written."""
-        self._compute(program, self._machine.commit_kiloinstructions)
+        self._compute(program, self.machine.commit_kiloinstructions)
         if self._io is not None:
-            self._sleep(program, self._io.write(self._machine.log_bytes))
+            self._sleep(program, self._io.write(self.machine.log_bytes))
+
+    def finish(self, program: Program) -> None:
+        """End a transaction that changed nothing: it commits, and there is no record to write."""
+        self._compute(program, self.machine.commit_kiloinstructions)
 
     def file_result(self, program: Program) -> None:
         """Write the result of a deferred transaction to its file."""
         if self._io is not None:
-            self._sleep(program, self._io.write(self._machine.result_bytes))
+            self._sleep(program, self._io.write(self.machine.result_bytes))
 
     def end(self, program: Program) -> None:
         """Let a transaction end: what is left of its burst runs, and the answer goes out."""
         program.call(self._run)
-        if self._machine.communication_nodes:
-            program.call(self._answered())
+        if self._answer is not None:
+            program.call(self._answer)
 
     def at_owner(self, program: Program, name: str, work: Callable[[Program], None]) -> None:
         """Let the owner of another warehouse do `work`, and sleep until its answer is there."""
         known = self._model.programs
         delegated = known.get(name) or self._delegation(name, work)
-        self._compute(program, self._machine.message_kiloinstructions)
+        self._compute(program, self.machine.message_kiloinstructions)
         program.call(self._run)
         program.call(delegated)
         program.set(self._place, self._home)
-        self._wake(program, self._machine.message_kiloinstructions)
+        self._wake(program, self.machine.message_kiloinstructions)
 
     @property
     def has_others(self) -> bool:
         """Whether there are other warehouses."""
-        return self._machine.warehouses > 1
+        return self.machine.warehouses > 1
 
     def _compute(self, program: Program, kiloinstructions: float) -> None:
         if kiloinstructions > 0:
-            program.set(self._burst, self._burst + self._machine.processor_ms(kiloinstructions))
+            program.set(self._burst, self._burst + self.machine.processor_ms(kiloinstructions))
 
     def _sleep(self, program: Program, what: Program) -> None:
         """Run up to here, ask for `what`, sleep, and wake when it is done."""
-        self._compute(program, self._machine.io_kiloinstructions)
+        self._compute(program, self.machine.io_kiloinstructions)
         program.call(self._run)
         program.call(what)
         self._wake(program, 0.0)
 
     def _wake(self, program: Program, kiloinstructions: float) -> None:
-        thousand = kiloinstructions + self._machine.switch_kiloinstructions
-        program.set(self._burst, self._machine.processor_ms(thousand))
+        thousand = kiloinstructions + self.machine.switch_kiloinstructions
+        program.set(self._burst, self.machine.processor_ms(thousand))
 
     def _running(self) -> Program:
         """Return the program of a burst: queue for the processor, and keep it."""
@@ -102,61 +108,66 @@ class Processes:
         return run
 
     def _beginning(self) -> Program:
-        """Return the program that begins a transaction at its terminal's warehouse."""
+        """Return the program that begins a transaction at its terminal's warehouse.
+
+        Terminals go to the warehouses in turn, when they begin for the first time.
+        """
         begin = self._model.program("begin")
-        with begin.branch() as first, first.when(self._home < 0):
-            with begin.branch("round_robin") as turn:
-                for warehouse in range(self._machine.warehouses):
-                    with turn.case():
-                        begin.set(self._home, warehouse)
+        with (
+            begin.branch() as first,
+            first.when(self._home < 0),
+            begin.branch("round_robin") as turn,
+        ):
+            for warehouse in range(self.machine.warehouses):
+                with turn.case():
+                    begin.set(self._home, warehouse)
         begin.set(self._place, self._home)
-        begin.set(self._burst, self._machine.processor_ms(self._machine.switch_kiloinstructions))
-        if self._machine.communication_nodes:
+        begin.set(self._burst, self.machine.processor_ms(self.machine.switch_kiloinstructions))
+        if self.machine.communication_nodes:
             self._terminal_message(begin, is_answer=False)
         return begin
 
-    def _answered(self) -> Program:
-        known = self._model.programs.get("answer terminal")
-        if known is not None:
-            return known
+    def _answering(self) -> Program:
+        """Return the program that sends the answer to the terminal."""
         answer = self._model.program("answer terminal")
         self._terminal_message(answer, is_answer=True)
         return answer
 
     def _terminal_message(self, program: Program, *, is_answer: bool) -> None:
-        """Move a message between a communication node and the node of the warehouse."""
-        machine, at = self._machine, self._transport.addresses
-        per_cluster = machine.processors * machine.processing_nodes
-        cluster = floor(self._home / per_cluster)
+        """Move a message between a communication node and the node of the warehouse.
+
+        A warehouse's terminals are at one of the communication nodes of its cluster.
+        """
+        machine, at = self.machine, self._transport.addresses
+        cluster = floor(self._home / (machine.processors * machine.processing_nodes))
         count = machine.communication_nodes
-        node = cluster * machine.nodes_of_a_cluster + (machine.nodes_of_a_cluster - count)
+        first = machine.nodes_of_a_cluster - count
+        node = cluster * machine.nodes_of_a_cluster + first + self._home % count
         home = node_of_processor(machine, self._home)
-        stations = self._elements.communication_processors[::count]
-        source, target = (home, node) if is_answer else (node, home)
+        stations, by = self._elements.communication_processors, cluster * count + self._home % count
         if not is_answer:
-            program.use_one_of(stations, machine.io_processor_ms, policy="index", by=cluster)
-        program.set(at.source, source)
-        program.set(at.target, target)
+            program.use_one_of(stations, machine.io_processor_ms, policy="index", by=by)
+        program.set(at.source, home if is_answer else node)
+        program.set(at.target, node if is_answer else home)
         program.call(self._transport.send(machine.request_bytes))
         if is_answer:
-            program.use_one_of(stations, machine.io_processor_ms, policy="index", by=cluster)
+            program.use_one_of(stations, machine.io_processor_ms, policy="index", by=by)
 
-    def _accessing(self) -> Program | None:
+    def _accessing(self, io: InputOutput | None) -> Program | None:
         """Return the program of an access: with some probability its page must be fetched."""
+        if io is None or self.machine.io_probability <= 0:
+            return None
         access = self._model.program("access")
-        if self._io is None:
-            access.set(self._burst, self._burst)
-            return access
         with access.branch() as buffer:
-            with buffer.case(self._machine.io_probability):
-                self._sleep(access, self._io.read())
+            with buffer.case(self.machine.io_probability):
+                self._sleep(access, io.read())
             with buffer.otherwise():
                 pass
         return access
 
     def _delegation(self, name: str, work: Callable[[Program], None]) -> Program:
         """Return the program of a process that the owner of another warehouse runs."""
-        machine = self._machine
+        machine = self.machine
         others = machine.warehouses - 1
         delegated = self._model.program(name)
         step = floor(draw(uniform(0, others))) if others > 1 else 0.0
@@ -172,7 +183,7 @@ class Processes:
 
     def _message(self, program: Program, source: Attribute, target: Attribute) -> None:
         """Send a message between the nodes of two processors; within a node it costs no way."""
-        at, machine = self._transport.addresses, self._machine
+        at, machine = self._transport.addresses, self.machine
         here, there = (node_of_processor(machine, one) for one in (source, target))
         with program.branch() as way, way.when(here != there):
             program.set(at.source, here)

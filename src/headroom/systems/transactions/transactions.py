@@ -1,11 +1,9 @@
 """The five transactions of TPC-C as programs."""
 
-import math
 from collections.abc import Callable
 
 from headroom.simulation import Model, Program, discrete
 from headroom.systems.transactions import workload
-from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.processes import Processes
 from headroom.systems.transactions.workload import Kind
 
@@ -13,9 +11,9 @@ REMOTE_STOCK = "stock at its owner"
 REMOTE_CUSTOMER = "customer at its owner"
 
 
-def build_transactions(model: Model, machine: Machine, processes: Processes) -> dict[Kind, Program]:
+def build_transactions(model: Model, processes: Processes) -> dict[Kind, Program]:
     """Return the program of each transaction."""
-    builders: dict[Kind, Callable[[Program, Machine, Processes], None]] = {
+    builders: dict[Kind, Callable[[Program, Processes], None]] = {
         "New-Order": _new_order,
         "Payment": _payment,
         "Order-Status": _order_status,
@@ -26,12 +24,12 @@ def build_transactions(model: Model, machine: Machine, processes: Processes) -> 
     for kind, build in builders.items():
         programs[kind] = model.program(kind)
         processes.begin(programs[kind])
-        build(programs[kind], machine, processes)
+        build(programs[kind], processes)
         processes.end(programs[kind])
     return programs
 
 
-def _new_order(program: Program, machine: Machine, processes: Processes) -> None:
+def _new_order(program: Program, processes: Processes) -> None:
     """Clause 2.4: header, then 5 to 15 lines, each perhaps from another warehouse's stock."""
     processes.do(program, workload.HEADER)
     lines = list(range(workload.LEAST_LINES, workload.MOST_LINES + 1))
@@ -41,13 +39,13 @@ def _new_order(program: Program, machine: Machine, processes: Processes) -> None
             program,
             processes,
             REMOTE_STOCK,
-            machine.remote_line_share,
+            processes.machine.remote_line_share,
             lambda at: processes.do(at, workload.STOCK),
         )
     processes.commit(program)
 
 
-def _payment(program: Program, machine: Machine, processes: Processes) -> None:
+def _payment(program: Program, processes: Processes) -> None:
     """Clause 2.5: year-to-date sums, then the customer, perhaps of another warehouse."""
     processes.do(program, workload.YEAR_TO_DATE)
 
@@ -55,17 +53,19 @@ def _payment(program: Program, machine: Machine, processes: Processes) -> None:
         _customer(at, processes)
         processes.do(at, workload.CUSTOMER_UPDATE)
 
-    _perhaps_remote(program, processes, REMOTE_CUSTOMER, machine.remote_payment_share, pay)
+    share = processes.machine.remote_payment_share
+    _perhaps_remote(program, processes, REMOTE_CUSTOMER, share, pay)
     processes.commit(program)
 
 
-def _order_status(program: Program, machine: Machine, processes: Processes) -> None:
+def _order_status(program: Program, processes: Processes) -> None:
     """Clause 2.6: the customer's newest order and its lines."""
     _customer(program, processes)
     processes.do(program, workload.LAST_ORDER)
+    processes.finish(program)
 
 
-def _delivery(program: Program, machine: Machine, processes: Processes) -> None:
+def _delivery(program: Program, processes: Processes) -> None:
     """Clause 2.7: the oldest new order of each district, as one transaction; then its result."""
     with program.loop(workload.DISTRICTS):
         processes.do(program, workload.DISTRICT_DELIVERY)
@@ -73,15 +73,15 @@ def _delivery(program: Program, machine: Machine, processes: Processes) -> None:
     processes.file_result(program)
 
 
-def _stock_level(program: Program, machine: Machine, processes: Processes) -> None:
+def _stock_level(program: Program, processes: Processes) -> None:
     """Clause 2.8: the lines of the last orders of a district, and the stock of their items."""
-    lines = workload.ORDERS_LOOKED_AT * workload.MEAN_LINES
+    page_bytes = processes.machine.page_bytes
     processes.do(program, workload.DISTRICT_READ)
-    page = workload.recent_lines(machine.page_bytes)
-    with program.loop(math.ceil(lines / page.scans)):
-        processes.do(program, page)
-    with program.loop(round(lines)):
+    with program.loop(workload.pages_of_recent_lines(page_bytes)):
+        processes.do(program, workload.page_of_recent_lines(page_bytes))
+    with program.loop(workload.RECENT_LINES):
         processes.do(program, workload.STOCK_OF_ITEM)
+    processes.finish(program)
 
 
 def _customer(program: Program, processes: Processes) -> None:
@@ -89,6 +89,7 @@ def _customer(program: Program, processes: Processes) -> None:
     surely, rest = divmod(workload.CUSTOMERS_OF_A_NAME, 1)
     with program.branch() as choice:
         with choice.case(workload.BY_NAME_SHARE):
+            processes.do(program, workload.NAME)
             with program.loop(int(surely)):
                 processes.do(program, workload.CUSTOMER_OF_NAME)
             with program.branch() as one_more:

@@ -11,10 +11,11 @@ the same answers in half of the time (`make bench PART=transactions` compares th
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from headroom.simulation import Attribute, Expression, Model, Program, Station, draw, floor, uniform
 from headroom.systems.transactions.elements import Elements, Node
-from headroom.systems.transactions.machine import CLUSTERS_OF_A_GROUP, Machine
+from headroom.systems.transactions.machine import Machine
 
 
 @dataclass(slots=True)
@@ -26,8 +27,9 @@ class Addresses:
 
     source: Attribute
     target: Attribute
-    plane: Attribute
     packets: Attribute
+    plane: Attribute | None
+    """None where there is one plane only."""
 
 
 class Transport:
@@ -35,15 +37,15 @@ class Transport:
 
     def __init__(self, model: Model, machine: Machine, elements: Elements) -> None:
         self.addresses = Addresses(
-            *(model.attribute(name) for name in ("source", "target", "plane", "packets"))
+            source=model.attribute("source"),
+            target=model.attribute("target"),
+            packets=model.attribute("packets"),
+            plane=model.attribute("plane") if machine.planes > 1 else None,
         )
         self._model = model
         self._machine = machine
         self._elements = elements
         self._sent: dict[int, Program] = {}
-        self._cross = self._crossing()
-        self._packet = self._single_packet()
-        self._load = self._whole_load()
 
     def send(self, size_bytes: int) -> Program:
         """Return the program of a message of `size_bytes` from `source` to `target`."""
@@ -70,11 +72,12 @@ class Transport:
         program.set(self.addresses.packets, packets)
         program.call(self._load)
 
-    def _whole_load(self) -> Program:
+    @cached_property
+    def _load(self) -> Program:
         """Return the program of a load: buffer, DMA, buses, then its packets one by one."""
         at, machine = self.addresses, self._machine
         load = self._model.program("load")
-        if machine.planes > 1:
+        if at.plane is not None:
             is_by_node = machine.plane_choice == "by node"
             chosen = at.source % machine.planes if is_by_node else _uniform_below(machine.planes)
             load.set(at.plane, chosen)
@@ -85,8 +88,7 @@ class Transport:
                     if self._packet is not None:
                         with load.loop(at.packets - 1):
                             load.call(self._packet)
-                    ports = list(node.port_in)
-                    load.use_one_of(ports, self._port_time(), policy="index", by=at.plane)
+                    self._use_port_in(load, node)
         load.call(self._cross)
         return load
 
@@ -98,26 +100,35 @@ class Transport:
         load.use(node.dma_send, packets * machine.dma_ms)
         load.use(node.pci, packets * machine.pci_ms)
 
-    def _single_packet(self) -> Program | None:
+    def _use_port_in(self, load: Program, node: Node) -> None:
+        if self.addresses.plane is None:
+            load.use(node.port_in[0], self._port_time())
+        else:
+            ports, by = list(node.port_in), self.addresses.plane
+            load.use_one_of(ports, self._port_time(), policy="index", by=by)
+
+    @cached_property
+    def _packet(self) -> Program | None:
         """Return the program of a packet that is not the last of its load; None without such."""
         if self._machine.packet_trains or self._machine.packets_per_buffer == 1:
             return None
         at = self.addresses
         ports = [port for node in self._elements.nodes for port in node.port_in]
         packet = self._model.program("packet")
-        by = at.source * self._machine.planes + at.plane
+        by = at.source * self._machine.planes + self._plane
         packet.use_one_of(ports, self._port_time(), policy="index", by=by)
         packet.reply()
         packet.call(self._cross)
         return packet
 
-    def _crossing(self) -> Program:
+    @cached_property
+    def _cross(self) -> Program:
         """Return the program of a packet from the input port of its switch into the memory."""
         cross = self._model.program("cross")
         if self._machine.clusters > 1:
             self._between_clusters(cross)
         at, machine = self.addresses, self._machine
-        with cross.branch("index", by=at.target * machine.planes + at.plane) as target:
+        with cross.branch("index", by=at.target * machine.planes + self._plane) as target:
             for node in self._elements.nodes:
                 for port in node.port_out:
                     with target.case():
@@ -135,15 +146,21 @@ class Transport:
         with cross.branch() as way, way.when(here != there):
             self._hop(cross, self._elements.up, here)
             if self._elements.across:
-                groups = [floor(one / CLUSTERS_OF_A_GROUP) for one in (here, there)]
+                size = self._machine.clusters_of_a_group
+                groups = [floor(one / size) for one in (here, there)]
                 with cross.branch() as far, far.when(groups[0] != groups[1]):
                     self._hop(cross, self._elements.across, groups[0])
             self._hop(cross, self._elements.down, there)
 
     def _hop(self, cross: Program, links: list[tuple[Station, ...]], place: Expression) -> None:
         stations = [link for of_planes in links for link in of_planes]
-        by = place * self._machine.planes + self.addresses.plane
+        by = place * self._machine.planes + self._plane
         cross.use_one_of(stations, self._moving(self._machine.link_ms), policy="index", by=by)
+
+    @property
+    def _plane(self) -> Attribute | float:
+        """The plane of a packet, as an expression knows it."""
+        return 0.0 if self.addresses.plane is None else self.addresses.plane
 
     def _port_time(self) -> Expression | float:
         return self._moving(self._machine.port_ms)

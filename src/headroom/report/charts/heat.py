@@ -1,0 +1,151 @@
+"""A response over two numeric factors at once: a map, one cell for each pair of levels.
+
+Lines show one factor well and the other as a legend; where two factors must be in balance, the
+map shows the border. Each cell says its value and what limits there, so colour says nothing alone.
+
+Invariant: a cell is a point; nothing is interpolated.
+"""
+
+from collections.abc import Sequence
+
+from headroom.analysis.results import Estimate, ExperimentResult, PointResult
+from headroom.quantities import Scale, format_level, format_levels
+from headroom.report.charts.channels import VALUE_TOOLTIP, layered
+from headroom.report.charts.figure import Figure, Row, Spec, describe_interval, estimate_row
+from headroom.report.charts.sweep import scale_of
+from headroom.report.dimensions import Dimension, dimensions_of, hold_label
+from headroom.report.words import axis_title, direction_phrase, join_words, title_metric
+
+_FEWEST_CELLS = 6
+"""Below, the lines say all."""
+_CELLS_WITH_TEXT = 64
+_COLUMNS_WITH_LIMITS = 10
+_CELL_PX, _AXIS_PX = 44, 60
+_TEXT_PX = 7
+"""Half of the distance of the two texts of a cell."""
+
+
+def heat_maps(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
+    """Return the map of the first response, where two numeric factors span one.
+
+    Parameters
+    ----------
+    marks
+        Cells at most; a map with more is left out, because one with holes would mislead.
+    """
+    numeric = [one for one in dimensions_of(experiment) if one.is_numeric]
+    if len(numeric) < 2 or not experiment.responses:  # noqa: PLR2004 - two axes
+        return []
+    up, across = sorted(numeric[:2], key=lambda one: len(one.labels))
+    metric = experiment.responses[0]
+    found = [(one, one.estimates[metric]) for one in experiment.points if metric in one.estimates]
+    if len(up.labels) * len(across.labels) < _FEWEST_CELLS or not 0 < len(found) <= marks:
+        return []
+    return [_figure(experiment, found, across=across, up=up)]
+
+
+def _figure(
+    experiment: ExperimentResult,
+    found: Sequence[tuple[PointResult, Estimate]],
+    *,
+    across: Dimension,
+    up: Dimension,
+) -> Figure:
+    metric = experiment.responses[0]
+    estimates = [estimate for _, estimate in found]
+    scale = scale_of(estimates)
+    held = [one for one in dimensions_of(experiment) if one not in (across, up)]
+    rows = [_row(point, one, scale, across=across, up=up, held=held) for point, one in found]
+    title = axis_title(metric, scale)
+    limits = "Each cell: the value and what limits there." if _has_texts(across, up) else ""
+    return Figure(
+        key=f"{experiment.name}-{metric}-map".replace(".", "-"),
+        title=f"{title_metric(metric)} by {across.name} and {up.name}",
+        caption=" ".join(filter(None, [describe_interval(estimates), limits])),
+        direction=direction_phrase(estimates[0].better),
+        spec=_spec(rows, title, across=across, up=up),
+        rows=rows,
+        experiment=experiment.name,
+        holds=list(dict.fromkeys(row["hold"] for row in rows)) if held else [],
+        hold_title=join_words([one.name for one in held]),
+    )
+
+
+def _row(
+    point: PointResult,
+    estimate: Estimate,
+    scale: Scale,
+    *,
+    across: Dimension,
+    up: Dimension,
+    held: Sequence[Dimension],
+) -> Row:
+    verdict = point.bottleneck
+    return {
+        "across": across.label_of(point),
+        "up": up.label_of(point),
+        "hold": hold_label(point, held),
+        "point": format_levels(point.levels),
+        "limit": verdict.name if verdict is not None and verdict.limits else "",
+        "label": format_level(float(f"{estimate.value * scale.factor:.3g}")),
+        **estimate_row(estimate, scale),
+    }
+
+
+def _has_texts(across: Dimension, up: Dimension) -> bool:
+    return len(across.labels) * len(up.labels) <= _CELLS_WITH_TEXT
+
+
+def _spec(rows: Sequence[Row], title: str, *, across: Dimension, up: Dimension) -> Spec:
+    axis = {"labelAngle": 0, "grid": False, "ticks": False, "domain": False}
+    place = {
+        "x": {
+            "field": "across", "type": "ordinal", "title": across.title,
+            "sort": across.labels, "axis": axis,
+        },
+        "y": {
+            "field": "up", "type": "ordinal", "title": up.title,
+            "sort": up.labels[::-1], "axis": axis,
+        },
+    }  # fmt: skip
+    cells = {
+        "mark": {"type": "rect", "style": "cell"},
+        "encoding": {
+            **place,
+            "color": {
+                "field": "value",
+                "type": "quantitative",
+                "title": title,
+                "scale": {"zero": False, "nice": False},
+                "legend": {"gradientLength": 160, "tickCount": 3},
+            },
+            "tooltip": [*VALUE_TOOLTIP, {"field": "limit", "type": "nominal", "title": "limit"}],
+        },
+    }
+    texts = _texts(rows, place, across) if _has_texts(across, up) else []
+    height = _CELL_PX * len(up.labels) + _AXIS_PX
+    return layered([cells, *texts], title, height=height)
+
+
+def _texts(rows: Sequence[Row], place: Spec, across: Dimension) -> list[Spec]:
+    """Return the texts of the cells, in the colour of the paper on those that are full."""
+    values = [row["value"] for row in rows]
+    middle = (min(values) + max(values)) / 2.0
+    has_limits = len(across.labels) <= _COLUMNS_WITH_LIMITS and any(row["limit"] for row in rows)
+    lines: list[tuple[str, int, Spec]] = [("label", 0, {"fontWeight": 600})]
+    if has_limits:
+        lines = [
+            ("label", -_TEXT_PX, {"fontWeight": 600}),
+            ("limit", _TEXT_PX, {"fontSize": 10, "limit": 90}),
+        ]
+    sides = ((f"datum.value > {middle!r}", {"style": "inside-text"}),
+             (f"datum.value <= {middle!r}", {}))  # fmt: skip
+    return [
+        {
+            "transform": [{"filter": test}],
+            "mark": {"type": "text", "dy": offset, **style, **side},
+            "encoding": {**place, "text": {"field": name}},
+        }
+        for test, side in sides
+        for name, offset, style in lines
+    ]

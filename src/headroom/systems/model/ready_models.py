@@ -1,0 +1,44 @@
+"""Models that were built and checked, kept for the next replication of their point.
+
+Invariant: a kept model is used only for the very numbers that it was built with: 1, 1.0 and True
+are equal in Python, and yet a model may tell them apart.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+from headroom.experiment.changes import Change
+from headroom.experiment.system import Value
+from headroom.simulation.run import ReadyModel
+
+MOST_BYTES = 32 * 2**20
+"""Bytes of models as data that are kept; the model itself takes some ten times as many."""
+
+
+class ReadyModels:
+    """The models that were used last, up to `most_bytes` of data."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[str, ReadyModel] = OrderedDict()
+
+    def of(
+        self,
+        config: Mapping[str, Value],
+        changes: Sequence[Change],
+        build: Callable[[], ReadyModel],
+    ) -> ReadyModel:
+        """Return the model of `config` with `changes`, and `build` it where it is not kept."""
+        key = repr((sorted(config.items()), [change.text for change in changes]))
+        if key not in self._kept:
+            self._kept[key] = build()
+        self._kept.move_to_end(key)
+        self._forget()
+        return self._kept[key]
+
+    def _forget(self) -> None:
+        """Let go of the models that were not used for longest; the last one stays."""
+        size = sum(len(one.data) for one in self._kept.values())
+        while size > self._most_bytes and len(self._kept) > 1:
+            _, gone = self._kept.popitem(last=False)
+            size -= len(gone.data)
