@@ -19,15 +19,13 @@ from typing import Any
 import simpy
 
 from headroom.systems.transactions import workload
-from headroom.systems.transactions.machine import CLUSTERS_OF_A_GROUP, UPLINKS, Machine
+from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.workload import Work
 
 Process = Generator[simpy.Event, Any, None]
 Part = Callable[["Terminal"], Process]
 
 NAME = f"SimPy {version('simpy')}"
-GROUP_LINKS = 4
-"""Links between two groups of clusters in each direction and plane."""
 
 
 class Node:
@@ -41,7 +39,8 @@ class Node:
         receive = machine.io_receive_buffers if is_io else machine.node_receive_buffers
         self.send_buffers = one(capacity=send)
         self.dma_send, self.dma_receive = one(), one()
-        self.places = one(capacity=receive * machine.packets_per_buffer)
+        together = 1 if machine.packet_trains else machine.packets_per_buffer
+        self.places = one(capacity=receive * together)
         self.pci = one()
         self.bus = one() if has_bus else None
         self.port_in = [one() for _ in range(machine.planes)]
@@ -109,9 +108,8 @@ class Simulation:
         machine, made = self.machine, Elements()
         for _ in range(machine.clusters):
             self._add_cluster(made)
-        groups = -(-machine.clusters // CLUSTERS_OF_A_GROUP)
-        for _ in range(groups if groups > 1 else 0):
-            made.across.append(self._links(GROUP_LINKS))
+        for _ in range(machine.groups if machine.groups > 1 else 0):
+            made.across.append(self._links(machine.group_links))
         return made
 
     def _add_cluster(self, made: Elements) -> None:
@@ -122,17 +120,17 @@ class Simulation:
             made.processors += [one() for _ in range(machine.processors)]
         for _ in range(machine.io_nodes):
             made.nodes.append(node(is_io=True, has_bus=False))
-            made.io_processors.append(one())
+            made.io_processors.append(one(capacity=machine.io_processors))
             parallel = machine.disk_parallelism
             made.disks.append([one(capacity=parallel) for _ in range(machine.disks)])
             buses = min(machine.scsi_buses, machine.disks)
             made.scsi.append([one() for _ in range(buses)])
         for _ in range(machine.communication_nodes):
             made.nodes.append(node(is_io=False, has_bus=False))
-            made.communication.append(one())
+            made.communication.append(one(capacity=machine.io_processors))
         if machine.clusters > 1:
-            made.up.append(self._links(UPLINKS))
-            made.down.append(self._links(UPLINKS))
+            made.up.append(self._links(machine.uplinks))
+            made.down.append(self._links(machine.uplinks))
 
     def _links(self, count: int) -> list[simpy.Resource]:
         planes = range(self.machine.planes)
@@ -184,27 +182,29 @@ class Simulation:
     def _order_status(self, at: Terminal) -> Process:
         yield from self._customer(at)
         yield from self._do(at, workload.LAST_ORDER)
+        self._finish(at)
 
     def _delivery(self, at: Terminal) -> Process:
         for _ in range(workload.DISTRICTS):
             yield from self._do(at, workload.DISTRICT_DELIVERY)
         yield from self._commit(at)
-        if self.machine.does_io:
+        if self.machine.has_io:
             yield from self._sleep(at, self._write(at, self.machine.result_bytes))
 
     def _stock_level(self, at: Terminal) -> Process:
-        lines = workload.ORDERS_LOOKED_AT * workload.MEAN_LINES
+        page_bytes = self.machine.page_bytes
         yield from self._do(at, workload.DISTRICT_READ)
-        page = workload.recent_lines(self.machine.page_bytes)
-        for _ in range(math.ceil(lines / page.scans)):
-            yield from self._do(at, page)
-        for _ in range(round(lines)):
+        for _ in range(workload.pages_of_recent_lines(page_bytes)):
+            yield from self._do(at, workload.page_of_recent_lines(page_bytes))
+        for _ in range(workload.RECENT_LINES):
             yield from self._do(at, workload.STOCK_OF_ITEM)
+        self._finish(at)
 
     def _customer(self, at: Terminal) -> Process:
         if self.draw.random() >= workload.BY_NAME_SHARE:
             yield from self._do(at, workload.CUSTOMER_BY_NUMBER)
             return
+        yield from self._do(at, workload.NAME)
         surely, rest = divmod(workload.CUSTOMERS_OF_A_NAME, 1)
         for _ in range(int(surely) + (self.draw.random() < rest)):
             yield from self._do(at, workload.CUSTOMER_OF_NAME)
@@ -219,9 +219,12 @@ class Simulation:
         thousand = work.calls * machine.call_kiloinstructions
         at.burst += machine.processor_ms(thousand + work.scans * machine.scan_kiloinstructions)
 
-    def _commit(self, at: Terminal) -> Process:
+    def _finish(self, at: Terminal) -> None:
         at.burst += self.machine.processor_ms(self.machine.commit_kiloinstructions)
-        if self.machine.does_io:
+
+    def _commit(self, at: Terminal) -> Process:
+        self._finish(at)
+        if self.machine.has_io:
             yield from self._sleep(at, self._write(at, self.machine.log_bytes))
 
     def _sleep(self, at: Terminal, what: Process) -> Process:
@@ -266,8 +269,9 @@ class Simulation:
     def _terminal_message(self, at: Terminal, *, is_answer: bool) -> Process:
         machine = self.machine
         cluster = at.home // (machine.processors * machine.processing_nodes)
-        node = (cluster + 1) * machine.nodes_of_a_cluster - machine.communication_nodes
-        station = self.elements.communication[cluster * machine.communication_nodes]
+        count = machine.communication_nodes
+        node = (cluster + 1) * machine.nodes_of_a_cluster - count + at.home % count
+        station = self.elements.communication[cluster * count + at.home % count]
         home = self._node_of(at.home)
         if is_answer:
             yield from self._send(home, node, machine.request_bytes)
@@ -394,6 +398,6 @@ class Simulation:
         here, there = (one // self.machine.nodes_of_a_cluster for one in (source, target))
         if here == there:
             return []
-        groups = [one // CLUSTERS_OF_A_GROUP for one in (here, there)]
+        groups = [one // self.machine.clusters_of_a_group for one in (here, there)]
         across = [self.elements.across[groups[0]][plane]] if groups[0] != groups[1] else []
         return [self.elements.up[here][plane], *across, self.elements.down[there][plane]]
