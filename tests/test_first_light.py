@@ -91,13 +91,14 @@ def results(folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("system", ["model", "command"])
+@pytest.mark.parametrize("system", ["model", "command", "machine"])
 def test_a_starter_study_runs_as_it_is_written(tmp_path: Path, system: str) -> None:
     study = tmp_path / "mine"
     assert headroom("init", study, "--system", system).returncode == 0
     run = headroom("run", study, "--quick")
     assert run.returncode == 0, run.stderr
     assert "results/quick/report.html" in run.stdout
+    assert "differs" not in run.stdout
     page = (study / "results/quick/report.html").read_text("utf-8")
     assert "How" in page
     assert headroom("status", study, "--quick").returncode == 0

@@ -17,13 +17,21 @@ class Starter(StrEnum):
 
     MODEL = "model"
     COMMAND = "command"
+    MACHINE = "machine"
+
+
+_BESIDE = {Starter.MACHINE: ("headroom.systems.transactions", "machines/spax.toml", "machine.toml")}
+"""What a starter takes from elsewhere: package, path in it, name in the new folder."""
 
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder to create; an empty one is fine.")],
     *,
     system: Annotated[
-        Starter, typer.Option(help="A simulation model, or a real program as a black box.")
+        Starter,
+        typer.Option(
+            help="A simulation model, a real program as a black box, or a machine under TPC-C."
+        ),
     ] = Starter.MODEL,
 ) -> None:
     """Write a commented starter study that runs as it is."""
@@ -36,6 +44,9 @@ def init(
     for source in files("headroom.cli").joinpath("starters", system.value).iterdir():
         if source.is_file():
             (folder / source.name).write_bytes(source.read_bytes())
+    if system in _BESIDE:
+        package, path, name = _BESIDE[system]
+        (folder / name).write_bytes(files(package).joinpath(path).read_bytes())
     result_console(ColorMode.AUTO).print(
         f"wrote {folder}/study.toml; next: headroom run {shlex.quote(str(folder))}",
         markup=False,

@@ -27,6 +27,7 @@ from headroom.experiment.study import Replications
 from headroom.experiment.system import Changeable
 from headroom.experiment.what_if import changed_plan, changed_point, changes_in, text_of
 from headroom.report.what_if import render_what_ifs
+from headroom.report.words import settings_words
 from headroom.sizing.evaluate import plan_of
 
 _FOLDER = "what-if"
@@ -103,8 +104,11 @@ def what_if(
             )
         plan = session.open_plan(Path(subject), quick=quick, seed=seed)
         place = session.journal_of(plan)
+        where = ""
     else:
-        plan, place = _model_plan(subject, fixed or [], completions, replications or 10, seed)
+        plan, place, where = _model_plan(
+            subject, fixed or [], completions, replications or 10, seed
+        )
     with Journal.open(place, create=True) as journal:
         runner = _Runner(journal, jobs or os.cpu_count() or 1, color, is_quiet=quiet)
         experiment, base = _base(plan, journal, point)
@@ -116,10 +120,13 @@ def what_if(
         result = session.analysed(
             replace(plan, experiments=(replace(experiment, points=(base,)),)), journal
         )
-    _print(result, {text_of(one) for one in changes}, as_json=as_json, color=color)
+    texts = {text_of(one) for one in changes}
+    _print(result, texts, where, as_json=as_json, color=color)
 
 
-def _print(result: StudyResult, texts: set[str], *, as_json: bool, color: ColorMode) -> None:
+def _print(
+    result: StudyResult, texts: set[str], where: str, *, as_json: bool, color: ColorMode
+) -> None:
     experiment = result.experiments[0]
     found = experiment.points[0]
     kept = [one for one in found.what_ifs if one.change in texts]
@@ -133,7 +140,7 @@ def _print(result: StudyResult, texts: set[str], *, as_json: bool, color: ColorM
         )
         write_json("what-if", answer)
     else:
-        render_what_ifs(experiment, found, result_console(color))
+        render_what_ifs(experiment, found, result_console(color), where=where)
     has_effects = any(one.effects for one in kept)
     raise typer.Exit(ExitCode.DONE if has_effects else ExitCode.POINTS_FAILED)
 
@@ -165,9 +172,12 @@ class _Runner:
 
 def _model_plan(
     subject: str, fixed: Sequence[str], completions: int | None, count: int, seed: int | None
-) -> tuple[Plan, Path]:
+) -> tuple[Plan, Path, str]:
+    """Return the plan of a model's one point, its journal, and the point in words."""
     base, results = find_subject(subject, "", completions, [])
-    chosen = with_config(base, parse_settings(fixed, base.system.parameters()), [])
+    declared = base.system.parameters()
+    chosen = with_config(base, parse_settings(fixed, declared), [])
+    changed = [one.name for one in declared if chosen.config.get(one.name) != one.default]
     plan = plan_of(
         chosen,
         [chosen.config],
@@ -176,7 +186,7 @@ def _model_plan(
     )
     place = results / _FOLDER / JOURNAL_NAME
     place.parent.mkdir(parents=True, exist_ok=True)
-    return plan, place
+    return plan, place, settings_words(chosen.config, changed)
 
 
 def _base(plan: Plan, journal: Journal, wanted: str | None) -> tuple[PlannedExperiment, Point]:

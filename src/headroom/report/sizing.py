@@ -8,12 +8,10 @@ from rich.console import Console
 from headroom.quantities import format_bounds, format_level
 from headroom.report.numbers import format_plus_minus
 from headroom.report.screen import Column, Screen
-from headroom.report.words import count_noun, title_metric
+from headroom.report.words import count_noun, settings_words, title_metric
 from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import Check, SizingResult, Trial
 
-FIXED_SHOWN = 12
-"""Fixed parameters that are all told."""
 LOPSIDED = 1.5
 """Times the other side of an interval from which a side is too long for one ± to tell both."""
 
@@ -35,11 +33,7 @@ def render_sizing(result: SizingResult, console: Console) -> None:
 
 def fixed_words(result: SizingResult) -> str:
     """Return the parameters that are not varied; of many, those that somebody has changed."""
-    is_long = len(result.fixed) > FIXED_SHOWN
-    names = result.changed if is_long else list(result.fixed)
-    told = [f"{name} = {format_level(result.fixed[name])}" for name in names]
-    rest = len(result.fixed) - len(names)
-    return ", ".join([*told, f"{rest} others as declared"] if rest else told)
+    return settings_words(result.fixed, result.changed)
 
 
 def effort_words(result: SizingResult) -> str:

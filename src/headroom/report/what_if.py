@@ -144,11 +144,13 @@ def _limit_then(found: WhatIfResult) -> str:
     return found.bottleneck.name if found.bottleneck.limits else "nothing"
 
 
-def render_what_ifs(experiment: ExperimentResult, point: PointResult, console: Console) -> None:
-    """Print what changes give at one point."""
+def render_what_ifs(
+    experiment: ExperimentResult, point: PointResult, console: Console, *, where: str = ""
+) -> None:
+    """Print what changes give at one point, which `where` tells in words."""
     screen = Screen(console)
     screen.line(experiment.title or experiment.name, "bold")
-    screen.line(label_point(point, experiment.factors), "bold")
+    screen.line(where or label_point(point, experiment.factors), "bold")
     if point.bottleneck is not None:
         screen.item("Now", f"{_capital(point.bottleneck.evidence)}.")
     render_what_if_table(point, screen)

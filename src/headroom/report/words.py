@@ -4,9 +4,10 @@ Invariant: nothing here computes; a label never loses information that the reade
 the metric in the results, because tables and tooltips also carry its name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from headroom.analysis.results import Factor, PointResult
+from headroom.experiment.system import Value
 from headroom.quantities import Scale, format_level
 
 _WORDS = {
@@ -18,6 +19,8 @@ _WORDS = {
     "len": "length",
     "stdout": "output size",
 }
+SETTINGS_SHOWN = 12
+"""Parameters that are all told."""
 _UNIT_WORDS = {"s", "bytes", "b", "ms", "us", "ns", "1"}
 _QUALIFIED = {"station", "pool", "class"}
 
@@ -118,6 +121,22 @@ def telling_factors(factors: Sequence[Factor]) -> list[Factor]:
         if is_name and factor.name not in explained:
             explained.update(factor.zipped_with)
     return [factor for factor in factors if factor.name not in explained]
+
+
+def settings_words(values: Mapping[str, Value], changed: Collection[str]) -> str:
+    """Return the values of parameters; of many, those that are not as declared.
+
+    Examples
+    --------
+    >>> settings_words({"users": 80, "disks": 2}, ["users"])
+    'users = 80, disks = 2'
+    >>> settings_words({f"knob_{number}": number for number in range(40)}, ["knob_7"])
+    'knob_7 = 7, 39 others as declared'
+    """
+    names = [name for name in values if name in changed or len(values) <= SETTINGS_SHOWN]
+    told = [f"{name} = {quoted(format_level(values[name]))}" for name in names]
+    rest = len(values) - len(names)
+    return ", ".join([*told, f"{rest} others as declared"] if rest else told)
 
 
 def label_point(point: PointResult, factors: Sequence[Factor]) -> str:
