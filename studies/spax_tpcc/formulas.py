@@ -7,15 +7,19 @@ has room, and that the five transactions differ. Service is exponential, so the 
 product form (Baskett, Chandy, Muntz, Palacios, 1975).
 """
 
-from collections.abc import Iterator
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, exponential
+from headroom.solvers import solve
 from headroom.systems.transactions import Machine, MachineModel, machine_model, workload
 from headroom.systems.transactions.workload import DECK, Kind, Work
 
-_CUSTOMER = Work(accesses=0, calls=1)
 _BY_NAME = workload.BY_NAME_SHARE * workload.CUSTOMERS_OF_A_NAME
 
 
@@ -56,7 +60,7 @@ def asked_of(kind: Kind, machine: Machine) -> Asked:
     accesses = sum(times * work.accesses for times, work in parts)
     calls = sum(times * work.calls for times, work in parts)
     scans = sum(times * work.scans for times, work in parts)
-    commits = kind in {"New-Order", "Payment", "Delivery"}
+    writes = kind in {"New-Order", "Payment", "Delivery"}
     remote = {
         "New-Order": workload.MEAN_LINES * machine.remote_line_share,
         "Payment": machine.remote_payment_share,
@@ -65,8 +69,8 @@ def asked_of(kind: Kind, machine: Machine) -> Asked:
         accesses=accesses,
         kiloinstructions=calls * machine.call_kiloinstructions
         + scans * machine.scan_kiloinstructions
-        + commits * machine.commit_kiloinstructions,
-        records=float(commits) + (kind == "Delivery"),
+        + machine.commit_kiloinstructions,
+        records=float(writes) + (kind == "Delivery"),
         delegations=remote.get(kind, 0.0),
     )
 
@@ -79,6 +83,7 @@ def _parts(kind: Kind, machine: Machine) -> Iterator[tuple[float, Work]]:
     if kind == "Payment":
         yield from ((1, workload.YEAR_TO_DATE), (1, workload.CUSTOMER_UPDATE))
     if kind in {"Payment", "Order-Status"}:
+        yield workload.BY_NAME_SHARE, workload.NAME
         yield _BY_NAME, workload.CUSTOMER_OF_NAME
         yield 1 - workload.BY_NAME_SHARE, workload.CUSTOMER_BY_NUMBER
     if kind == "Order-Status":
@@ -86,10 +91,10 @@ def _parts(kind: Kind, machine: Machine) -> Iterator[tuple[float, Work]]:
     if kind == "Delivery":
         yield workload.DISTRICTS, workload.DISTRICT_DELIVERY
     if kind == "Stock-Level":
-        page = workload.recent_lines(machine.page_bytes)
-        looked_at = workload.ORDERS_LOOKED_AT * lines
-        yield from ((1, workload.DISTRICT_READ), (-(-looked_at // page.scans), page))
-        yield looked_at, workload.STOCK_OF_ITEM
+        page = workload.page_of_recent_lines(machine.page_bytes)
+        pages = workload.pages_of_recent_lines(machine.page_bytes)
+        yield from ((1, workload.DISTRICT_READ), (pages, page))
+        yield workload.RECENT_LINES, workload.STOCK_OF_ITEM
 
 
 def mean_asked(machine: Machine) -> Asked:
@@ -184,3 +189,31 @@ class QueueNetwork:
 
 
 build = QueueNetwork(machine_model("spax"))
+
+
+def theory_of(study: Mapping[str, Any]) -> dict[str, float]:
+    """Return the throughput (1/s) by formulas for each claim of a study that cites this file."""
+    fixed = {one["name"]: one.get("fixed", {}) for one in study["experiment"]}
+    found = {}
+    for claim in study["claim"]:
+        if "formulas.py" in claim.get("source", ""):
+            config = {name: _value(one) for name, one in fixed[claim["experiment"]].items()}
+            found[claim["name"]] = solve(build(**config | claim["where"])).throughput_per_s
+    return found
+
+
+def _value(fixed: Any) -> Value:  # noqa: ANN401 - as TOML gives it
+    """Return a fixed value, which may come with its source."""
+    value: Value = fixed["value"] if isinstance(fixed, dict) else fixed
+    return value
+
+
+def main() -> None:
+    """Print the values of the claims: `python studies/spax_tpcc/formulas.py`."""
+    text = Path(__file__).with_name("study.toml").read_text(encoding="utf-8")
+    for name, per_s in theory_of(tomllib.loads(text)).items():
+        sys.stdout.write(f"{name:24} {per_s:.4g}\n")
+
+
+if __name__ == "__main__":
+    main()
