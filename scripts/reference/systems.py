@@ -110,10 +110,11 @@ def _registered_models() -> Iterator[str]:
     for entry in sorted(entry_points(group="headroom.models"), key=lambda item: item.name):
         setup = msgspec.convert({"model": entry.name}, system_type.setup_type)
         yield f"### Registered model `{entry.name}`\n"
-        yield f"{opening(entry.load())}\n"
+        loaded = entry.load()
+        yield f"{getattr(loaded, 'about', None) or opening(loaded)}\n"
         parameters = system_type.load(setup, base=Path()).parameters()
         yield table(
-            ("parameter", "unit", "default", "range", "meaning"),
+            ("parameter", "unit", "default", "range", "meaning", "source"),
             [_parameter_row(item) for item in parameters],
         )
 
@@ -122,7 +123,8 @@ def _parameter_row(item: Parameter) -> tuple[str, ...]:
     low = "" if item.low is None else f"{item.low:g}"
     high = "" if item.high is None else f"{item.high:g}"
     default = "required" if item.default is None else f"{item.default}"
-    return (f"`{item.name}`", item.unit, default, f"{low} to {high}", item.description)
+    range_ = ", ".join(map(str, item.choices)) or (f"{low} to {high}" if low or high else "")
+    return (f"`{item.name}`", item.unit, default, range_, item.description, item.source)
 
 
 def _structs_within(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:

@@ -361,12 +361,14 @@ def format_with_unit(value: object, unit: str) -> str:
     --------
     >>> format_with_unit(8.5, "ms"), format_with_unit(100, "1"), format_with_unit("xz", "")
     ('8.5 ms', '100', 'xz')
-    >>> format_with_unit(2_000_000, "B")
-    '2,000,000 B'
+    >>> format_with_unit(2_000_000, "B"), format_with_unit(23, "1e3")
+    ('2,000,000 B', '23 \u00d7 1e3')
     """
     is_long = isinstance(value, (int, float)) and abs(value) >= _GROUPED_FROM
     text = f"{value:,.12g}" if is_long else format_level(value)
-    return text if unit in {"", "1"} or not text else f"{text} {unit}"
+    if unit in {"", "1"} or not text:
+        return text
+    return f"{text} \u00d7 {unit}" if unit[0].isdigit() else f"{text} {unit}"
 
 
 def to_ascii(text: str) -> str:

@@ -163,6 +163,7 @@ def _add_point(
         rows,
         planned=planned,
         precision=precision,
+        needed=analysed.needed,
         is_pictured=is_pictured,
         has_series=has_series,
     )

@@ -14,6 +14,10 @@ A station is taken while it works, is broken, or holds a job that finds no place
 that is taken all the time because of the last is a symptom, and so is a pool whose tokens such
 jobs hold: what limits is the end of the chain, the station that blocks and is not blocked itself,
 however busy it is. Where a station is taken because it is broken, the time that it is down limits.
+A group of like stations is reported in one row, and its mean may hide one that is full. So the row
+carries the busy share of its busiest station, over the whole run, and that decides. A group that
+limits only by one station says so: more servers for all of them help, an even load may do as well.
+
 A station that turns jobs away never fills up, so that is said beside any verdict. It is full
 because more comes than it takes; it limits only where that harms (see `culprits`).
 
@@ -266,6 +270,12 @@ def _verdict(row: Part, evidence: str, *, limits: bool, share: float | None = No
 
 
 def _why_station(cause: Part, waits: str) -> list[str]:
+    if cause.is_uneven:
+        return [
+            f"the busiest {cause.name} is busy {format_percent(cause.busiest)}, all of them "
+            f"together {_shown(cause)}: who needs that one waits, however free the others are",
+            waits,
+        ]
     return [f"{cause.name} is busy {_shown(cause)}{_besides(cause)}", waits]
 
 
@@ -438,6 +448,9 @@ def _jobs(number: float) -> str:
 def _others(others: Sequence[Part]) -> str:
     """Say how busy the rest is; `others` is sorted, busiest first."""
     share = others[0].utilization.value
+    if others[0].is_uneven:
+        busiest = format_percent(others[0].busiest)
+        return f"{others[0].name} follows at {format_percent(share)}, the busiest at {busiest}"
     if share >= SATURATED:
         return f"{others[0].name} follows at {format_percent(share)}"
     bound = format_percent(share)

@@ -67,9 +67,23 @@ class Part:
         return self._value("reject_ratio")
 
     @property
+    def busiest(self) -> float:
+        """Busy share of the busiest station of a group; of a station by itself, its own."""
+        return max(self.utilization.value, self._value("utilization_max"))
+
+    @property
+    def is_uneven(self) -> bool:
+        """True for a group of which one station is saturated though all together are not."""
+        return self.utilization.value < SATURATED <= self.busiest
+
+    @property
     def taken(self) -> float:
-        """Share of the time in which no work can begin: busy, broken, or held up."""
-        return self.utilization.value + self.blocked + self.down
+        """Share of the time in which no work can begin: busy, broken, or held up.
+
+        Of a group it is that of the busiest: whoever needs that one waits, however free the
+        others are.
+        """
+        return self.busiest + self.blocked + self.down
 
     @property
     def is_saturated(self) -> bool:

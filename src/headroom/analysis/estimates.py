@@ -32,6 +32,7 @@ from headroom.experiment.system import Column, Direction, Metric
 _UNITS_BY_ENDING: dict[str, tuple[str, Direction]] = {
     "throughput": ("1/s", "high"),
     "utilization": ("1", "none"),
+    "utilization_max": ("1", "none"),
     "queue_len_mean": ("1", "low"),
     "queue_len_max": ("1", "low"),
     "jobs_mean": ("1", "none"),

@@ -7,6 +7,7 @@ is named and left out; a point without a steady state reports no numbers, only w
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from math import inf, isfinite
 
 import msgspec
@@ -138,6 +139,7 @@ def analyse_point(
     *,
     planned: int,
     precision: bool | None,
+    needed: Collection[str] = (),
     is_pictured: bool = True,
     has_series: bool = True,
 ) -> tuple[PointResult, dict[str, Sample]]:
@@ -153,6 +155,8 @@ def analyse_point(
         Replications that the point needs in all, as far as that is known now.
     precision
         Whether the stopping rule was satisfied; None where replications are fixed.
+    needed
+        Metrics that are kept although the study does not name them.
     is_pictured
         Whether the point keeps its distributions and its warm-up curve.
     has_series
@@ -166,6 +170,13 @@ def analyse_point(
     estimates = estimates_of(
         [*metrics, *resource_metrics(resources), *state_metrics(summary.samples)], summary.samples
     )
+    if experiment.spec.metrics:
+        patterns = experiment.spec.metrics
+        estimates = {
+            name: one
+            for name, one in estimates.items()
+            if name in needed or _is_kept(name, patterns)
+        }
     result = PointResult(
         key=point.key,
         levels=dict(point.levels),
@@ -188,6 +199,12 @@ def analyse_point(
         precision_reached=precision,
     )
     return result, summary.samples
+
+
+def _is_kept(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether the last pattern that fits a metric keeps it; one with "!" leaves it out."""
+    fitting = [pattern for pattern in patterns if fnmatchcase(name, pattern.removeprefix("!"))]
+    return bool(fitting) and not fitting[-1].startswith("!")
 
 
 def _without_curve(cut: WarmUpCut | None) -> WarmUpCut | None:

@@ -50,7 +50,8 @@ class Resource(_Result, frozen=True, kw_only=True):
     """A station or a pool at one point.
 
     Its estimates are those of the point whose metric starts with ``KIND.NAME.``. Stations:
-    ``utilization``, ``queue_len_mean``, ``queue_len_max`` (of whole runs, warm-up included),
+    ``utilization``, ``utilization_max`` (of a group, its busiest station over whole runs),
+    ``queue_len_mean``, ``queue_len_max`` (of whole runs, warm-up included),
     ``jobs_mean``, ``wait_s_mean``, ``response_s_mean``, ``throughput``. Pools: ``utilization``,
     ``queue_len_mean``, ``queue_len_max``, ``wait_s_mean``, ``throughput`` (grants).
     """

@@ -46,6 +46,10 @@ def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
         if table is not None and "queue_len" in table.maxima:
             longest = {"queue_len_max": table.maxima["queue_len"]}
             values.update(_named(table.kind, table.names, longest))
+        if table is not None and "busy_share" in table.maxima:
+            shares = table.maxima["busy_share"]
+            busiest = {"utilization_max": np.where(shares > 0.0, shares, np.nan)}
+            values.update(_named(table.kind, table.names, busiest))
     values.update(state_values(window))
     return {name: value for name, value in values.items() if np.isfinite(value)}
 

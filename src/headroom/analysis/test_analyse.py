@@ -1,5 +1,6 @@
 """A whole study through the analysis: partial, failed, unsound, repeated."""
 
+import dataclasses
 import gc
 import weakref
 from collections.abc import Callable, Iterator
@@ -45,6 +46,30 @@ def claim(**fields: Any) -> Claim:
     table = {"name": "c", "text": "So it is.", "experiment": "web", "metric": "throughput"}
     converted: Claim = msgspec.convert({**table, **fields}, Claim)
     return converted
+
+
+def test_a_study_keeps_the_metrics_that_it_names_and_those_that_it_needs(journal: Journal) -> None:
+    other = Metric(name="response_s_mean", unit="s")
+    study = ExampleStudy(
+        metrics=(THROUGHPUT, other, STATION), kept=["*", "!response_s_mean", "!thr*"]
+    )
+    study.fill(
+        journal,
+        lambda _level, number: Run(
+            values={"throughput": 1.0 + number, other.name: 2.0, STATION.name: 0.5}
+        ),
+    )
+    claims = [claim(kind="value", metric="throughput", where={"users": 1}, value=2, tolerance=9.0)]
+    # Without responses of its own, a study shows the first three metrics, and so needs them.
+    shown = {THROUGHPUT.name, other.name, STATION.name}
+    assert set(analysed(study, journal).experiments[0].points[0].estimates) == shown
+    few = msgspec.structs.replace(study.plan().experiments[0].spec, responses=[STATION.name])
+    plan = study.plan()
+    experiment = dataclasses.replace(plan.experiments[0], spec=few)
+    told = msgspec.structs.replace(plan.study, claims=claims)
+    narrow = dataclasses.replace(plan, study=told, experiments=(experiment,))
+    result = analyse(narrow, journal, environments=(), command="headroom run example")
+    assert set(result.experiments[0].points[0].estimates) == {THROUGHPUT.name, STATION.name}
 
 
 def test_a_finished_study_has_an_estimate_for_every_point(journal: Journal) -> None:

@@ -72,6 +72,7 @@ class ExampleStudy:
     claims: Sequence[Claim] = ()
     warm_up: WarmUp = field(default_factory=WarmUp)
     seed: int = 7
+    kept: Sequence[str] = ()
 
     def plan(self) -> Plan:
         """Return the plan."""
@@ -80,6 +81,7 @@ class ExampleStudy:
             system={"name": "example"},
             replications=self.replications,
             warm_up=self.warm_up,
+            metrics=list(self.kept),
         )
         points = tuple(self._point(level) for level in self.levels)
         experiment = PlannedExperiment(

@@ -109,6 +109,9 @@ def size(
     question = Question(
         subject=subject,
         fixed=chosen.config,
+        as_declared=frozenset(
+            one.name for one in declared if chosen.config.get(one.name) == one.default
+        ),
         targets=targets,
         seed=DEFAULT_SEED if seed is None else seed,
         error=error,

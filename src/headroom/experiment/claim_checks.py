@@ -4,6 +4,7 @@ Whether a claim *holds* is for the analysis; here it only must be decidable.
 """
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from headroom.errors import HeadroomError
 from headroom.experiment.plan import FactorSpec, PlannedExperiment, Point
@@ -60,6 +61,33 @@ def check_metric(
     raise loaded.error(
         place, f"the system reports no metric {metric!r}", cure=suggestion(metric, known)
     )
+
+
+def check_patterns(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    patterns: Sequence[str],
+    system: System,
+    points: Sequence[Point],
+) -> None:
+    """Raise `StudyError` for the first pattern that no metric of any point fits."""
+    missing = dict(enumerate(patterns))
+    names: dict[str, None] = {}
+    for point in points:
+        if not missing:
+            return
+        names |= {one.name: None for one in system.metrics(point.config)}
+        missing = {
+            number: pattern
+            for number, pattern in missing.items()
+            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names)
+        }
+    for number, pattern in missing.items():
+        raise loaded.error(
+            (*place, number),
+            f"no metric of the system fits {pattern!r}",
+            cure=suggestion(pattern, names),
+        )
 
 
 def _check_claim(

@@ -15,7 +15,7 @@ import msgspec
 
 from headroom.errors import HeadroomError
 from headroom.experiment import registry
-from headroom.experiment.claim_checks import check_claims, check_metric
+from headroom.experiment.claim_checks import check_claims, check_metric, check_patterns
 from headroom.experiment.levels import checked_level, expand_levels
 from headroom.experiment.limit_checks import check_limits
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
@@ -150,6 +150,7 @@ def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedE
         place = variant.key_path("replications", "metric")
         check_metric(loaded, place, variant.spec.replications.metric, system, points)
     check_limits(loaded, variant, system, draft.factors, points)
+    check_patterns(loaded, variant.key_path("metrics"), variant.spec.metrics, system, points)
     return PlannedExperiment(
         spec=variant.spec,
         system=system,

@@ -183,6 +183,15 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     responses: Annotated[
         list[str], Meta(description="Metrics to show first; empty: the system's first three.")
     ] = []
+    metrics: Annotated[
+        list[str],
+        Meta(
+            description="Metrics to keep in the results, as patterns such as "
+            "`station.*.utilization`, or `!station.*.class.*` for what is left out; of several that "
+            "fit, the last decides. Those of responses, claims and limits are kept besides. "
+            "Empty: all."
+        ),
+    ] = []
     replications: Annotated[Replications, Meta(description="How often each point runs.")] = (
         Replications(count=10)
     )

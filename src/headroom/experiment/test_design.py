@@ -101,6 +101,11 @@ WRONG = {
     "empty zip": ("zipped = [{}]", "equal length", "each"),
     "no levels": ("factors.users = []", "no levels", "at least one"),
     "unknown response": ("responses = ['throughputs']", "no metric 'throughputs'", "'throughput'"),
+    "pattern that fits nothing": (
+        "metrics = ['throughputs*']",
+        "no metric of the system fits 'throughputs*'",
+        "'throughput'",
+    ),
     "no system name": ("", "has no name", "fake-model"),
     "unknown system": ("", "no system 'fake-modle'", "'fake-model'"),
     "unknown set-up": ("system.observation = 3", "unknown key 'observation'", "'observations'"),

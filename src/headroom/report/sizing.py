@@ -12,6 +12,8 @@ from headroom.report.words import count_noun, title_metric
 from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import Check, SizingResult, Trial
 
+FIXED_SHOWN = 12
+"""Fixed parameters that are all told."""
 LOPSIDED = 1.5
 """Times the other side of an interval from which a side is too long for one ± to tell both."""
 
@@ -24,11 +26,20 @@ def render_sizing(result: SizingResult, console: Console) -> None:
         screen.item("Target", target.text)
     screen.item("Cost", cost_words(result))
     if result.fixed:
-        screen.item("Fixed", ", ".join(f"{n} = {format_level(v)}" for n, v in result.fixed.items()))
+        screen.item("Fixed", fixed_words(result))
     for number, sentence in enumerate(result.statement):
         screen.item("" if number else "Answer", sentence)
     screen.item("Effort", effort_words(result))
     _render_trail(result, screen)
+
+
+def fixed_words(result: SizingResult) -> str:
+    """Return the parameters that are not varied; of many, those that somebody has changed."""
+    is_long = len(result.fixed) > FIXED_SHOWN
+    names = result.changed if is_long else list(result.fixed)
+    told = [f"{name} = {format_level(result.fixed[name])}" for name in names]
+    rest = len(result.fixed) - len(names)
+    return ", ".join([*told, f"{rest} others as declared"] if rest else told)
 
 
 def effort_words(result: SizingResult) -> str:

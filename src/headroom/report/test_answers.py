@@ -17,7 +17,7 @@ from headroom.analysis.results import (
     WhatIfResult,
 )
 from headroom.report.headroom_left import headroom_sentences, limits_table
-from headroom.report.sizing import figure_of, render_sizing
+from headroom.report.sizing import figure_of, fixed_words, render_sizing
 from headroom.report.sizing_page import render_sizing_page
 from headroom.report.what_if import render_what_ifs, what_if_sentences, what_if_table
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
@@ -146,6 +146,7 @@ def sizing() -> SizingResult:
         format=FORMAT,
         subject="shop",
         fixed={"users": 400},
+        changed=["users"],
         targets=[TARGET],
         axes=[
             AxisUsed(name="servers", levels=[1, 2, 3, 4], weight=1.0, is_priced_by_value=True),
@@ -206,3 +207,10 @@ def test_the_trail_in_the_terminal_has_a_row_for_each_look() -> None:
     assert "servers = 4 is the smallest" in shown
     assert "servers + 2 x place of <b>disk</b>" in shown
     assert len(re.findall(r"^ \d .*(meets|fails|undecided)", shown, flags=re.MULTILINE)) == 3
+
+
+def test_of_many_fixed_parameters_those_are_told_that_somebody_has_changed() -> None:
+    many = {f"knob_{number}": number for number in range(40)}
+    result = msgspec.structs.replace(sizing(), fixed=many, changed=["knob_7"])
+    assert fixed_words(result) == "knob_7 = 7, 39 others as declared"
+    assert fixed_words(sizing()) == "users = 400"

@@ -49,6 +49,7 @@ def check_model(model: "Model") -> None:
         )
     _refuse_ambiguous_groups("station", model.stations.values())
     _refuse_ambiguous_groups("pool", model.pools.values())
+    _refuse_unlike(model)
     for program in model.programs.values():
         refuse_forgotten(program)
         if not program.steps:
@@ -76,6 +77,20 @@ def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None
                 f"{one.location}: {kind} {one.name!r} is in the group {one.group!r}, but that is "
                 f"the name of a {kind} by itself",
                 cure="give one of the two another name",
+            )
+
+
+def _refuse_unlike(model: "Model") -> None:
+    """Raise `SimulationError` where a group has both stations with servers to count and without."""
+    for row, members in model.station_rows().items():
+        unlimited = [one for one in members if one.discipline == "infinite"]
+        limited = [one for one in members if one.discipline != "infinite"]
+        if unlimited and limited:
+            raise SimulationError(
+                f"{limited[0].location}: the group {row!r} has station {limited[0].name!r} with "
+                f"{limited[0].servers} servers and {unlimited[0].name!r} with one for each job, so "
+                "that it has no utilization",
+                cure="put stations in one group only where they are alike",
             )
 
 

@@ -372,7 +372,10 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
     };
     let rows = &plan.station_rows;
     let stations = capacities(rows, |index| servers(plan.stations[index].servers));
-    let maxima = station_maxima(rows, &state.stations);
+    let mut maxima = station_maxima(rows, &state.stations);
+    if rows.has_groups() {
+        maxima.push(("busy_share", busiest(plan, state)));
+    }
     let stations = tables.next(stations, STATION_COLUMNS, maxima);
     let rows = &plan.pool_rows;
     let pools = capacities(rows, |index| f64::from(plan.pools[index].tokens));
@@ -493,6 +496,25 @@ fn station_maxima(rows: &Rows, stations: &[Station]) -> Maxima {
         ),
         ("jobs", largest(rows, |index| stations[index].jobs_max)),
     ]
+}
+
+/// Return the busy share of the busiest station of each group, over the whole run; 0 for a station
+/// by itself, and where each job has a server of its own.
+fn busiest(plan: &Plan, state: &State) -> Vec<f64> {
+    let elapsed = nearest(u128::from(state.now.ticks())).max(1.0);
+    let share = |index: usize| match plan.stations[index].servers {
+        u32::MAX => 0.0,
+        servers => {
+            let busy = state.stations[index].totals_at(state.now).busy_area;
+            nearest(busy) / (elapsed * f64::from(servers))
+        }
+    };
+    let rows = plan.station_rows.iter();
+    rows.map(|members| match members.clone().count() {
+        1 => 0.0,
+        _ => members.map(share).fold(0.0, f64::max),
+    })
+    .collect()
 }
 
 fn pool_maxima(rows: &Rows, pools: &[Pool]) -> Maxima {

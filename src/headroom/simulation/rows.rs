@@ -43,6 +43,12 @@ impl Rows {
         Ok(rows)
     }
 
+    /// Return whether some row stands for several.
+    #[must_use]
+    pub fn has_groups(&self) -> bool {
+        self.members.iter().any(|row| row.len() > 1)
+    }
+
     /// Iterate over the indices of the members of each row.
     pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = usize> + Clone> {
         self.members

@@ -136,11 +136,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchBlock:
-    """Take one of `cases`; `kind` is the kernel's name of how it is chosen."""
+    """Take one of `cases`; `kind` is the kernel's name of how it is chosen.
+
+    `by` is the kernel's postfix code of the number by which it is, None where there is none.
+    """
 
     location: str
     kind: str
     cases: tuple[Case, ...]
+    by: Sequence[object] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,7 +340,8 @@ def _block(step: Step, inside: list[Any]) -> Any:  # noqa: ANN401, PLR0911 - any
         case "case":
             return Case(at, _choice(data), body)
         case "branch":
-            return BranchBlock(at, _kind(data), body)
+            choice = cast("dict[str, Any]", data.get("choice", {}))
+            return BranchBlock(at, _kind(data), body, choice.get("by"))
         case "node":
             routes = cast("list[dict[str, Any]]", data["to"])
             ways = tuple(Route(route["node"], _choice(route)) for route in routes)

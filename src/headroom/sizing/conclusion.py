@@ -25,6 +25,8 @@ class Question:
 
     subject: str
     fixed: Mapping[str, Value]
+    as_declared: frozenset[str] = frozenset()
+    """Those of them that have the value with which they are declared."""
     targets: Sequence[Target]
     seed: int
     error: float
@@ -50,6 +52,7 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
         format=FORMAT,
         subject=question.subject,
         fixed=dict(question.fixed),
+        changed=[name for name in question.fixed if name not in question.as_declared],
         targets=list(question.targets),
         axes=[
             AxisUsed(

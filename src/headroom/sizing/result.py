@@ -65,6 +65,8 @@ class SizingResult(msgspec.Struct, frozen=True, kw_only=True):
     """The model or study, as it was named."""
     fixed: dict[str, Value]
     """Parameters that were set, not varied."""
+    changed: list[str]
+    """Those of them whose value is not the declared one."""
     targets: list[Target]
     axes: list[AxisUsed]
     seed: int

@@ -8,6 +8,7 @@ of no run stays above what follows from here, and the response time of none belo
 jobs are scheduled.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,10 @@ import numpy as np
 from headroom.simulation import Model
 from headroom.simulation.capacity import work_rate
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.step import Step
 from headroom.simulation.visits import TOGETHER, Visits, expected_visits, least_visits
 from headroom.solvers.closed import FloatArray
+from headroom.solvers.mixture import chains_of
 from headroom.solvers.network import Network
 
 FAIR = frozenset({"fcfs", "ps", "random", "infinite"})
@@ -41,7 +44,8 @@ class Needs:
     names
         Of what can limit: stations, stations among which jobs choose, pools.
     demand_s
-        Shape (names, classes): least work (s at speed 1) or token-time (s) of one walk.
+        Shape (names, classes): least work (s at speed 1) or token-time (s) of one walk; the
+        classes of a mix are one, as in the network.
     capacity
         Shape (names,): work or token-time that is done in a second at most.
     time_s
@@ -96,20 +100,44 @@ def needs_of(model: Model, network: Network) -> Needs:
         if station.discipline != "infinite"
     ]
     rows += [_together(model, group) for group in expected_visits(model).groups if len(group) > 1]
+    rows += [_of_row(model, name, members) for name, members in _chosen_rows(model)]
     rows += [
         (f"pool {pool}", [times.get(pool, 0.0) for times in least.pool_times.values()], tokens)
         for pool, tokens in network.pools.items()
     ]
     unit_s = SECONDS_PER_UNIT[model.time_unit]
-    shape = (len(rows), len(network.classes))
+    shape = (len(rows), len(model.classes))
+    shares = _shares(model)
+    demands = np.array([row for _, row, _ in rows], dtype=np.float64).reshape(shape) * unit_s
     return Needs(
         names=tuple(name for name, _, _ in rows),
-        demand_s=np.array([row for _, row, _ in rows], dtype=np.float64).reshape(shape) * unit_s,
+        demand_s=demands @ shares,
         capacity=np.array([capacity for _, _, capacity in rows], dtype=np.float64),
-        time_s=np.array(list(least.times.values())) * unit_s,
-        may_be_lost=tuple(least.may_be_lost.values()),
-        is_exact=tuple(least.is_exact.values()),
+        time_s=np.array(list(least.times.values())) @ shares * unit_s,
+        may_be_lost=_where(any, least.may_be_lost, shares),
+        is_exact=_where(all, least.is_exact, shares),
         is_fair=_is_fair(model),
+    )
+
+
+def _shares(model: Model) -> FloatArray:
+    """Return how often each class is a walk of each column: shape (classes, columns)."""
+    columns = list(chains_of(model))
+    places = {name: place for place, name in enumerate(model.classes)}
+    found = np.zeros((len(places), len(columns)))
+    for column, chain in enumerate(columns):
+        for one, share in zip(chain.classes, chain.shares, strict=True):
+            found[places[one.name], column] = share
+    return found
+
+
+def _where(
+    rule: Callable[[Iterable[bool]], bool], told: Mapping[str, bool], shares: FloatArray
+) -> tuple[bool, ...]:
+    """Return what is told of each class by column: of any, or of all of its classes."""
+    values = list(told.values())
+    return tuple(
+        rule(values[place] for place in np.flatnonzero(column)) for column in shares.T
     )
 
 
@@ -125,6 +153,27 @@ def _together(model: Model, group: frozenset[str]) -> tuple[str, list[float], fl
     capacity = sum(work_rate(model, name) for name in sorted(group))
     names = [name for name in model.stations if name in group]
     return " and ".join(names), _row(least_visits(model, group), TOGETHER), capacity
+
+
+def _steps(model: Model) -> Iterator[Step]:
+    return (step for one in model.programs.values() for step in one.steps)
+
+
+def _chosen_rows(model: Model) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the groups of like stations of a model, where not chance alone decides who goes where.
+
+    What a walk needs of each of them may then be nothing, and yet something of all together.
+    """
+    if any(isinstance(step.data.get("choice"), Mapping) for step in _steps(model)):
+        for name, members in model.station_rows().items():
+            if len(members) > 1 and members[0].discipline != "infinite":
+                yield name, frozenset(one.name for one in members)
+
+
+def _of_row(model: Model, name: str, members: frozenset[str]) -> tuple[str, list[float], float]:
+    """Return what a walk needs of a group of like stations, whichever of them it takes."""
+    _, needed, capacity = _together(model, members)
+    return name, needed, capacity
 
 
 def _row(least: Visits, station: str) -> list[float]:

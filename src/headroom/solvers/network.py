@@ -17,9 +17,12 @@ from headroom.simulation import classes as simulated
 from headroom.simulation.check import check_model
 from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.simulation.parsed import parse_model
+from headroom.simulation.structure import Body
 from headroom.solvers.arrivals import Arrivals, arrivals_of
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
+from headroom.solvers.finite import Known
+from headroom.solvers.mixture import Chain, chains_of, mixed_walk
 from headroom.solvers.moments import Moments
 from headroom.solvers.walk import Hold, Join, Part, Path, Section, Visit, Walk
 
@@ -58,9 +61,23 @@ class Centre:
         return sum(self.speeds) if self.speeds else self.servers
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Member:
+    """A class of a mix: its share of all walks, and its own walk, times in seconds.
+
+    `visits` and `service_s` have the shape (stations,), as a column of the network.
+    """
+
+    name: str
+    share: float
+    whole: Section
+    visits: FloatArray
+    service_s: FloatArray
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobClass:
-    """A class of jobs: closed with a population, or open with arrivals."""
+    """A class of jobs, closed with a population or open with arrivals; or a mix of classes."""
 
     name: str
     population: int
@@ -76,6 +93,8 @@ class JobClass:
     """The walk by what is held meanwhile, s at the mean speed of each station."""
     uses: tuple[Visit, ...]
     flows: Mapping[tuple[str, str], float]
+    members: tuple[Member, ...] = ()
+    """Of a mix its classes; the rest is then the mean of their walks."""
 
     @property
     def is_open(self) -> bool:
@@ -102,7 +121,7 @@ class Network:
     name
         Name of the model.
     stations, classes
-        In the order of the model.
+        In the order of the model; the classes of a mix are one.
     visits, service_s, service_c2
         Shape (stations, classes): visits of one walk, mean and squared coefficient of variation
         of the service of one visit.
@@ -173,24 +192,25 @@ def network_of(model: Model) -> Network:
     unit_s = SECONDS_PER_UNIT[model.time_unit]
     trees = parse_model(model).trees
     initial = {name: Moments(one.initial, 0.0) for name, one in model.attributes.items()}
-    walks = []
-    for one in model.classes.values():
-        walk = Walk(trees, initial | _replayed(one))
-        walk.run(one.program)
-        _refuse_unknown(model.name, walk)
-        walks.append(walk)
-    stations = tuple(_centre(model, one) for one in model.stations.values())
-    speeds = {station.name: _mean_speed(station) for station in stations}
+    chains, own = list(chains_of(model)), []
+    for chain in chains:
+        own.append([_prepared(trees, initial, one) for one in chain.classes])
+        for one, walk in zip(chain.classes, own[-1], strict=True):
+            walk.run(one.program)
+            _refuse_unknown(model.name, walk)
+    walks = [mixed_walk(of, chain.shares) for of, chain in zip(own, chains, strict=True)]
+    units = _Units(tuple(_centre(model, one) for one in model.stations.values()), unit_s)
     classes = tuple(
-        _job_class(one, walk, unit_s, speeds)
-        for one, walk in zip(model.classes.values(), walks, strict=True)
+        replace(_job_class(chain, walk, units), members=_members(chain, of, units))
+        for chain, walk, of in zip(chains, walks, own, strict=True)
     )
-    visits, service, c2 = _tables(stations, walks, unit_s)
+    visits, service, c2 = _tables(units, walks)
     pools = _binding_pools(model, classes)
     reasons = [reason for walk in walks for reason in walk.reasons]
+    reasons += [reason for chain in chains for reason in chain.reasons]
     return Network(
         name=model.name,
-        stations=stations,
+        stations=units.stations,
         classes=classes,
         visits=visits,
         service_s=service,
@@ -206,6 +226,15 @@ def _refuse_unknown(name: str, walk: Walk) -> None:
             f"model {name!r} cannot be solved: {walk.unknown}",
             cure="simulate it, or give that step a distribution",
         )
+
+
+def _prepared(
+    trees: Mapping[str, Body], initial: Mapping[str, Moments], one: simulated.JobClass
+) -> Walk:
+    """Return the walk of a class that is to begin, with what its jobs carry."""
+    replayed = _replayed(one)
+    fixed = {name: ((at.mean, 1.0),) for name, at in initial.items() if name not in replayed}
+    return Walk(trees, {**initial, **replayed}, Known(fixed))
 
 
 def _replayed(one: simulated.JobClass) -> dict[str, Moments]:
@@ -233,23 +262,56 @@ def _centre(model: Model, station: Station) -> Centre:
     )
 
 
-def _job_class(
-    one: simulated.JobClass, walk: Walk, unit_s: float, speeds: Mapping[str, float]
-) -> JobClass:
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """The stations of a model, and its time unit (s)."""
+
+    stations: tuple[Centre, ...]
+    unit_s: float
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """Mean speed of each station."""
+        return {station.name: _mean_speed(station) for station in self.stations}
+
+
+def _job_class(chain: Chain, walk: Walk, units: _Units) -> JobClass:
+    one, unit_s, speeds = chain.classes[0], units.unit_s, units.speeds
     is_closed = one.population is not None
     arrivals = arrivals_of(one)
     return JobClass(
-        name=one.name,
+        name=chain.name,
         population=one.population or 0,
         think_s=one.law.mean * unit_s if is_closed and one.law else 0.0,
         rate_per_s=arrivals.rate / unit_s,
         arrivals=arrivals,
-        priority=float(one.priority),
+        priority=math.fsum(
+            share * one.priority for one, share in zip(chain.classes, chain.shares, strict=True)
+        ),
         whole=_in_seconds(walk.whole, unit_s, speeds),
         holds=walk.holds,
         parts={path: _part_in_seconds(part, unit_s, speeds) for path, part in walk.parts.items()},
         uses=tuple(walk.uses),
         flows=walk.flows,
+    )
+
+
+def _members(chain: Chain, walks: Sequence[Walk], units: _Units) -> tuple[Member, ...]:
+    """Return the classes of a mix; none for a class by itself."""
+    if not chain.classes[0].mix:
+        return ()
+    visits, service, _ = _tables(units, walks)
+    return tuple(
+        Member(
+            name=one.name,
+            share=share,
+            whole=_in_seconds(walk.whole, units.unit_s, units.speeds),
+            visits=visits[:, column],
+            service_s=service[:, column],
+        )
+        for column, (one, share, walk) in enumerate(
+            zip(chain.classes, chain.shares, walks, strict=True)
+        )
     )
 
 
@@ -284,10 +346,19 @@ def scaled(network: Network, row: int, factor: float, station: Centre) -> Networ
             whole=_scaled_section(one.whole, station.name, factor),
             parts={path: _scaled_part(part, station.name, factor) for path, part in
                    one.parts.items()},
+            members=tuple(_scaled_member(member, row, factor, station.name) for member in
+                          one.members),
         )
         for one in network.classes
     )  # fmt: skip
     return replace(network, stations=stations, classes=classes, service_s=service)
+
+
+def _scaled_member(member: Member, row: int, factor: float, name: str) -> Member:
+    service = member.service_s.copy()
+    service[row] *= factor
+    whole = _scaled_section(member.whole, name, factor)
+    return replace(member, whole=whole, service_s=service)
 
 
 def _scaled_section(section: Section, name: str, factor: float) -> Section:
@@ -307,9 +378,10 @@ def _scaled_work(work: Mapping[str, float], name: str, factor: float) -> dict[st
 
 
 def _tables(
-    stations: Sequence[Centre], walks: Sequence[Walk], unit_s: float
+    units: _Units, walks: Sequence[Walk]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return visits, mean service (s) and its c2, all uses of a station by a class mixed."""
+    stations = units.stations
     rows = {one.name: place for place, one in enumerate(stations)}
     shape = (len(stations), len(walks))
     visits, total, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -323,7 +395,7 @@ def _tables(
     safe = np.where(visits > 0, visits, 1.0)
     service, second = total / safe, square / safe
     c2 = np.where(service > 0, second / np.where(service > 0, service, 1.0) ** 2 - 1, 0.0)
-    return visits, service * unit_s, np.maximum(c2, 0.0)
+    return visits, service * units.unit_s, np.maximum(c2, 0.0)
 
 
 def _mean_speed(station: Centre) -> float:

@@ -23,6 +23,7 @@ from headroom.solvers.closed_network import (
 from headroom.solvers.errors import NoSteadyStateError, SolverError
 from headroom.solvers.fork_join import fork_join
 from headroom.solvers.forks import NOBODY, walk_time_s
+from headroom.solvers.members import shares_at, solved_members
 from headroom.solvers.needs import Needs, needs_of
 from headroom.solvers.network import Network, network_of
 from headroom.solvers.open_network import open_waits
@@ -187,8 +188,15 @@ def _solution(
         is_exact=is_exact,
         reasons=tuple(reasons),
         classes=tuple(
-            _class(network, answer, column, (responses or {}).get(column), is_markov=is_markov)
-            for column in range(len(network.classes))
+            solved
+            for column, one in enumerate(network.classes)
+            for solved in solved_members(
+                network,
+                answer,
+                column,
+                _class(network, answer, column, (responses or {}).get(column), is_markov=is_markov),
+                {pool.name: pool.wait_s for pool in pools},
+            )
         ),
         stations=tuple(
             _station(network, answer, row, lost, is_markov=is_markov)
@@ -234,7 +242,9 @@ def _station(
     total = float(rates.sum())
     wait = float(rates @ answer.wait_s[row]) / total if total > 0 else math.nan
     service = float(rates @ network.service_s[row]) / total if total > 0 else math.nan
-    names = [one.name for one in network.classes]
+    parts = list(shares_at(network, answer, row))
+    columns = [column for column, one in enumerate(network.classes) for _ in one.members or (one,)]
+    pairs = list(zip(parts, columns, strict=True))
     return StationSolution(
         name=station.name,
         servers=station.servers,
@@ -243,7 +253,11 @@ def _station(
         jobs=float(answer.jobs[row].sum()),
         wait_s=wait,
         response_s=wait + service,
-        jobs_by_class=dict(zip(names, map(float, answer.jobs[row]), strict=True)),
-        throughput_by_class=dict(zip(names, map(float, rates), strict=True)),
+        jobs_by_class={
+            name: float(answer.jobs[row, column]) * part for (name, _, part), column in pairs
+        },
+        throughput_by_class={
+            name: float(rates[column]) * part for (name, part, _), column in pairs
+        },
         wait_s_at=wait_percentiles(network, row) if is_markov else {},
     )

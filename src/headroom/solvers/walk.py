@@ -39,12 +39,15 @@ from headroom.simulation.structure import (
     run_deep,
 )
 from headroom.simulation.traffic import chosen_shares, passages
+from headroom.solvers.finite import Known, Law, Way, mixed_law, moments
 from headroom.solvers.moments import Moments, moments_of
 
 OUTSIDE = ""
 """Where flow comes from before the first station and goes to after the last."""
 ROUNDS = 200
-"""Rounds until the routes of a network of nodes have settled."""
+"""Rounds until the routes of a network of nodes, or what jobs carry in a loop, have settled."""
+UNCHANGED = 1e-3
+"""Relative change of a mean below which a loop is taken to go on alike."""
 SETTLED = 1e-12
 
 Flow = dict[str, float]
@@ -122,11 +125,14 @@ class Walk:
     programs
         Tree of each program.
     attributes
-        What is known of each attribute of a job.
+        Moments of each attribute of a job.
+    known
+        Laws of those that take few values.
     """
 
     programs: Mapping[str, Body]
     attributes: dict[str, Moments]
+    known: Known = field(default_factory=lambda: Known({}))
     uses: list[Visit] = field(default_factory=list)
     flows: dict[tuple[str, str], float] = field(default_factory=dict)
     whole: Section = field(default_factory=Section)
@@ -194,10 +200,18 @@ class Walk:
             case Release():
                 self._release(node)
             case Assign():
-                self.attributes[node.attribute] = moments_of(node.value, self.attributes)
+                self._assign(node)
             case Prioritize():
                 self._note(node, "a job changes its priority on the way")
         return flow
+
+    def _assign(self, node: Assign) -> None:
+        law = self.known.law(node.value)
+        self.known.laws.pop(node.attribute, None)
+        if law:
+            self.known.laws[node.attribute] = law
+        found = moments(law) if law else moments_of(node.value, self.attributes)
+        self.attributes = {**self.attributes, node.attribute: found}
 
     def _call(self, node: Call, flow: Flow) -> Task[Flow]:
         under, held = self._under, self._held
@@ -235,6 +249,8 @@ class Walk:
 
     def _moments(self, node: Node, amount: Amount) -> Moments:
         found = moments_of(amount, self.attributes)
+        if math.isnan(found.mean) and (law := self.known.law(amount)):
+            found = moments(law)
         if math.isnan(found.mean):
             self.unknown = self.unknown or (
                 f"{node.location}: the mean of what the step {_word(node)} draws cannot be computed"
@@ -265,33 +281,73 @@ class Walk:
             del self._held[pool]
 
     def _loop(self, node: LoopBlock, flow: Flow) -> Task[Flow]:
+        """Walk a first round, others while they change what the job carries, and the rest as one.
+
+        Rounds are told apart where their number is fixed.
+        """
         rounds = self._moments(node, node.count).mean
         if not rounds > 0:
             return flow
         entered = _share_entered(node.count)
-        first: Flow = yield self._sequence(node.body, _scaled(flow, entered))
+        before = self.attributes
+        last: Flow = yield self._sequence(node.body, _scaled(flow, entered))
         skipped = _scaled(flow, 1.0 - entered)
-        more = rounds - entered
+        more, walked = rounds - entered, 1
+        is_fixed = isinstance(node.count, Distribution) and node.count.c2 == 0
+        while is_fixed and 1 < more and walked < ROUNDS and _differs(before, self.attributes):
+            before = self.attributes
+            last = yield self._sequence(node.body, last)
+            more, walked = more - 1, walked + 1
         if more <= 0:
-            return _merged(first, skipped)
-        last: Flow = yield self._sequence(node.body, _scaled(first, more / entered))
+            return _merged(last, skipped)
+        last = yield self._sequence(node.body, _scaled(last, more / entered))
         return _merged(_scaled(last, entered / more), skipped)
 
     def _branch(self, node: BranchBlock, flow: Flow) -> Task[Flow]:
         left: Flow = {}
-        shares = self._shares(node, node.kind, [case.chosen for case in node.cases])
-        for case, share in zip(node.cases, shares, strict=True):
-            if share > 0:
-                found: Flow = yield self._sequence(case.body, _scaled(flow, share))
+        before, ends = self._state(), []
+        for case, way in zip(node.cases, self._ways(node), strict=True):
+            if way.share > 0:
+                self._set_state(before, way.laws)
+                found: Flow = yield self._sequence(case.body, _scaled(flow, way.share))
                 left = _merged(left, found)
+                ends.append((way.share, self._state()))
+        self._set_state(_mixed_state(ends))
         return left
+
+    def _ways(self, node: BranchBlock) -> Sequence[Way]:
+        """Return how often each case is taken: in proportion to the values that decide, if known."""
+        found = None
+        if node.kind == "index" and node.by is not None:
+            found = self.known.by_number(node.by, len(node.cases))
+        elif node.kind == "condition":
+            found = self.known.by_conditions([case.chosen.condition for case in node.cases])
+        if found is not None:
+            self._note(node, "a route is chosen by what the job carries; here by chance")
+            return found
+        shares = self._shares(node, node.kind, [case.chosen for case in node.cases])
+        return [Way(share, {}) for share in shares]
+
+    def _state(self) -> "_State":
+        return dict(self.attributes), dict(self.known.laws)
+
+    def _set_state(self, state: "_State", learned: Mapping[str, Law] | None = None) -> None:
+        """Go on with what is known of attributes, and with what was learned beside it."""
+        self.attributes, self.known.laws = dict(state[0]), dict(state[1])
+        for name, law in (learned or {}).items():
+            self.known.laws[name] = law
+            self.attributes[name] = moments(law)
 
     def _shares(
         self, node: Node | NetworkNode, kind: str, choices: Sequence[Choice]
     ) -> list[float]:
         """Return how often each way is taken; evenly where the state decides."""
         if kind != "probability":
-            words = {"round_robin": "in turn", "hash": "by a hash of the job"}
+            words = {
+                "round_robin": "in turn",
+                "hash": "by a hash of the job",
+                "index": "by a number that the job carries",
+            }
             how = words.get(kind, "by the state of the system")
             self._note(node, f"a route is chosen {how}; the cases are taken as equally likely")
         return chosen_shares(kind, choices)
@@ -347,8 +403,9 @@ class Walk:
         """
         outer, under, held = self._section, self._under, self._held
         start = (*under, *held) if quorum else BESIDE
-        sections = []
+        before, sections = self._state(), []
         for arm in arms:
+            self._set_state(before)
             self._section, self._under, self._held = Section(), start, {}
             if isinstance(node, Reply):
                 self._held = dict(held)
@@ -356,6 +413,7 @@ class Walk:
             for origin, mass in left.items():
                 self._route(origin, OUTSIDE, mass)
             sections.append(self._section)
+        self._set_state(before)
         self._section, self._under, self._held = outer, under, held
         if not self._is_rehearsal:
             outer.joins.append(Join(_mass(flow), sections, quorum, node.location))
@@ -367,6 +425,48 @@ class Walk:
 
     def _note(self, node: Node | NetworkNode, what: str) -> None:
         self.reasons[f"{node.location}: {what}"] = None
+
+
+_State = tuple[dict[str, Moments], dict[str, Law]]
+"""What is known of the attributes of a job: moments, and laws of those with few values."""
+
+
+def _mixed_state(ends: Sequence[tuple[float, _State]]) -> _State:
+    """Return what is known where several ways meet, each with its share."""
+    first = ends[0][1]
+    if len(ends) == 1:
+        return first
+    total = math.fsum(share for share, _ in ends)
+    found = dict(first[0])
+    laws = dict(first[1])
+    for name, alone in first[0].items():
+        parts = [(share / total, state[0].get(name, alone)) for share, state in ends]
+        if any(one != alone for _, one in parts):
+            found[name] = _mixture(parts)
+            laws.pop(name, None)
+            law = mixed_law((share / total, state[1].get(name)) for share, state in ends)
+            if law:
+                laws[name] = law
+        elif any(state[1].get(name) != first[1].get(name) for _, state in ends):
+            law = mixed_law((share / total, state[1].get(name)) for share, state in ends)
+            laws.pop(name, None)
+            if law:
+                laws[name] = law
+    return found, laws
+
+
+def _differs(before: Mapping[str, Moments], after: Mapping[str, Moments]) -> bool:
+    """Return whether a round of a loop has changed what a job carries."""
+    return any(
+        abs(one.mean - after[name].mean) > UNCHANGED * abs(one.mean)
+        for name, one in before.items()
+    )
+
+
+def _mixture(parts: Sequence[tuple[float, Moments]]) -> Moments:
+    mean = math.fsum(share * one.mean for share, one in parts)
+    second = math.fsum(share * one.second for share, one in parts)
+    return Moments(mean, max(second / mean**2 - 1.0, 0.0) if mean else 0.0)
 
 
 def _word(node: Node) -> str:

@@ -1,9 +1,11 @@
 """Parts that are alike become one node, so that a picture of many parts stays readable.
 
-Two parts are alike where nothing but a number in their names tells them apart: the same data, and
-routes of the same kind to parts that are alike themselves (partition refinement as for automata,
-Hopcroft 1971, in its simple form). More than `FEW` of them are drawn as one. Where more than `MOST`
-nodes are left, those with the same name but for numbers follow, and then the rest is one box.
+What the model itself calls a group, and the results report as one, is one node with the name of the
+group. Of the rest, two parts are alike where nothing but a number in their names tells them apart:
+the same data, and routes of the same kind to parts that are alike themselves (partition refinement
+as for automata, Hopcroft 1971, in its simple form). More than `FEW` of them are drawn as one. Where
+choices outnumber parts, they are left out (`thinning`). Where more than `MOST` nodes are left,
+those with the same name but for numbers follow, and then the rest is one box.
 
 Invariant: every part of the model is a member of exactly one node.
 """
@@ -14,6 +16,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 
 from headroom.report.model_picture.graph import Edge, Graph, Node, merged
+from headroom.report.model_picture.thinning import choices_of, has_too_many_choices, thinned
 from headroom.report.model_picture.words import listed, shortened
 
 FEW = 4
@@ -29,13 +32,25 @@ _REST = "rest"
 
 def folded(graph: Graph) -> Graph:
     """Return the graph with alike parts made one, and idle junctions left out."""
-    small = without_idle_junctions(_with_groups(graph, _alike(graph), FEW + 1))
+    reported = _with_groups(graph, _own_groups(graph), 1) if _has_groups(graph) else graph
+    small = without_idle_junctions(_with_groups(reported, _alike(reported), FEW + 1))
+    if has_too_many_choices(small):
+        small = thinned(_with_groups(small, choices_of(small), 2))
     if len(small.nodes) > MOST:
         names = {key: (node.kind, _bare(node)) for key, node in small.nodes.items()}
         small = without_idle_junctions(_with_groups(small, names, 2))
     if len(small.nodes) > MOST:
         small = without_idle_junctions(_with_groups(small, _few_and_rest(small), 2))
     return replace_labels(small)
+
+
+def _has_groups(graph: Graph) -> bool:
+    return any(node.rows for node in graph.nodes.values())
+
+
+def _own_groups(graph: Graph) -> dict[str, Hashable]:
+    """Return the groups that the model itself names; everything else is a group of its own."""
+    return {key: (node.kind, node.rows) if node.rows else key for key, node in graph.nodes.items()}
 
 
 def _bare(node: Node) -> str:
@@ -106,14 +121,19 @@ def _with_groups(graph: Graph, groups: Mapping[str, Hashable], least: int) -> Gr
 def _group(nodes: list[Node]) -> Node:
     first = nodes[0]
     members = tuple(member for node in nodes for member in node.members)
+    rows = tuple(dict.fromkeys(row for node in nodes for row in node.rows))
+    if len(rows) == 1 and all(node.rows for node in nodes):
+        return _named_group(nodes, members, rows[0])
+    if len(nodes) == 1:
+        return first
     kinds = {node.kind for node in nodes}
     if len(kinds) > 1 or (len({_bare(node) for node in nodes}) > 1 and first.name):
         return Node(key=first.key, kind="other", name=f"{len(members) or len(nodes):,} more parts",
                     note=listed([node.name for node in nodes if node.name], most=20),
-                    members=members)  # fmt: skip
+                    members=members, rows=rows)  # fmt: skip
     if not first.members:
         return first
-    lines = [line for line in first.lines if all(line in node.lines for node in nodes)]
+    lines = _lines_of_all(nodes)
     return replace(
         first,
         name=f"{first.name} \u2026 {nodes[-1].name}",
@@ -121,6 +141,24 @@ def _group(nodes: list[Node]) -> Node:
         note=f"{len(members):,} alike: {listed(members, most=40)}; each: {first.note}",
         members=members,
     )
+
+
+def _named_group(nodes: list[Node], members: tuple[str, ...], name: str) -> Node:
+    """Return the node of a group that the model names."""
+    if len(members) == 1:
+        return replace(nodes[0], name=name, members=members)
+    plural = f"{len(members):,} {nodes[0].kind}s"
+    return replace(
+        nodes[0],
+        name=name,
+        lines=(plural, *_lines_of_all(nodes)),
+        note=f"{name}: {plural}, {listed(members, most=12)}; the first: {nodes[0].note}",
+        members=members,
+    )
+
+
+def _lines_of_all(nodes: list[Node]) -> list[str]:
+    return [line for line in nodes[0].lines if all(line in node.lines for node in nodes)]
 
 
 def _moved(edges: Iterable[Edge], place: Mapping[str, str]) -> list[Edge]:

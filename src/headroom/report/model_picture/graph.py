@@ -37,6 +37,8 @@ class Node:
         The part's own data; `servers` of stations, `tokens` of pools and the like.
     members
         Names of the parts that the node stands for, one for a part of its own.
+    rows
+        Names under which results report them, where those are others: the groups of the parts.
     """
 
     key: str
@@ -46,6 +48,12 @@ class Node:
     note: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     members: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """Names under which results report what the node stands for."""
+        return self.rows or self.members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

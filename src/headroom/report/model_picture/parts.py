@@ -57,7 +57,13 @@ def station_node(
         note="; ".join([name, *filter(None, [lines[0] or "1 server", *lines[2:]]), *uses]),
         data=dict(data),
         members=(name,),
+        rows=_group(data),
     )
+
+
+def _group(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the name under which a part is reported with others like it."""
+    return (str(data["group"]),) if data.get("group") else ()
 
 
 def _servers(data: Mapping[str, Any]) -> str:
@@ -106,7 +112,7 @@ def pool_node(data: Mapping[str, Any]) -> Node:
     lines = tuple(filter(None, [count, order]))
     note = "; ".join([f"pool {name}", *lines])
     return Node(key=f"pool {name}", kind="pool", name=name, lines=lines, note=note,
-                data=dict(data), members=(name,))  # fmt: skip
+                data=dict(data), members=(name,), rows=_group(data))  # fmt: skip
 
 
 def class_node(data: Mapping[str, Any], unit: str) -> Node:

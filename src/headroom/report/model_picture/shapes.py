@@ -99,7 +99,7 @@ def shape_of(node: Node, marks: Marks, holding: Sequence[str] = ()) -> Shape:
         Pools that could not be drawn around the node: they are named below it.
     """
     share, words = _busy(node, marks)
-    limits = marks.limiting in {f"{node.kind} {member}" for member in node.members}
+    limits = marks.limiting in {f"{node.kind} {name}" for name in node.reported}
     body, half_width, half_height = _symbol(node, share, limits=limits)
     small = [(line, "mp-line") for line in node.lines]
     if words:
@@ -116,8 +116,8 @@ def shape_of(node: Node, marks: Marks, holding: Sequence[str] = ()) -> Shape:
 
 def _busy(node: Node, marks: Marks) -> tuple[float | None, str]:
     """Return the mean busy share of the members of a node, in words as well."""
-    found = [marks.busy[key] for member in node.members
-             if (key := f"{node.kind} {member}") in marks.busy]  # fmt: skip
+    found = [marks.busy[key] for name in node.reported
+             if (key := f"{node.kind} {name}") in marks.busy]  # fmt: skip
     if not found:
         return None, ""
     shares = [mark.share for mark in found]

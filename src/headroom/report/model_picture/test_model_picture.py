@@ -13,6 +13,7 @@ from headroom.report.model_picture.graph import Edge, Graph
 from headroom.report.model_picture.layout import Box, Layout, lay_out
 from headroom.report.model_picture.routes import graph_of
 from headroom.report.model_picture.test_random_models import Data, models
+from headroom.report.model_picture.thinning import MOST as MOST_CHOICES
 from headroom.simulation import Model, exponential
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -366,3 +367,71 @@ def test_a_mix_leads_into_the_program_of_each_class_by_its_share() -> None:
         ("station cpu", "mix users"): ((), ("look",)),
         ("station disk", "mix users"): ((), ("buy",)),
     }
+
+
+def grouped_model() -> Data:
+    """Return a model whose stations and pools are reported in groups."""
+    model = Model("cabinet", time_unit="ms")
+    program = model.program("access")
+    with program.branch("round_robin") as branch:
+        for number in (1, 2, 3):
+            with model.inside(f"shelf {number}"), branch.case():
+                arm = model.station("arm", servers=2, group="arms")
+                slot = model.pool("slot", tokens=2, group="slots")
+                program.acquire(slot)
+                program.use(arm, exponential(number))
+                program.release(slot)
+    program.use(model.station("door"), exponential(1))
+    model.closed_class("users", program, population=3)
+    data: Data = model.to_data()
+    return data
+
+
+def test_a_group_that_the_model_names_is_one_node_however_few_it_has() -> None:
+    graph = folded(graph_of(grouped_model()))
+    arms = next(node for node in graph.nodes.values() if node.name == "arms")
+    assert arms.members == ("shelf 1/arm", "shelf 2/arm", "shelf 3/arm")
+    assert arms.lines == ("3 stations", "2 servers")
+    assert [node.name for node in graph.nodes.values() if node.kind == "station"] == [
+        "arms",
+        "door",
+    ]
+    assert ("slots", "arms", "") in routes(grouped_model())
+
+
+def test_a_group_is_filled_and_red_by_the_row_that_results_have() -> None:
+    marks = Marks(busy={"station arms": Mark(0.97, "97 %")}, limiting="station arms")
+    assert "97 % busy, limits" in texts_of(draw_model(grouped_model(), marks=marks, is_file=True))
+
+
+def reach(edges: list[Edge], start: str) -> set[str]:
+    """Return what routes lead to from `start`, whatever lies between."""
+    found, waiting = set[str](), [start]
+    while waiting:
+        here = waiting.pop()
+        for edge in edges:
+            if edge.source == here and edge.target not in found:
+                found.add(edge.target)
+                waiting.append(edge.target)
+    return found
+
+
+def test_choices_without_number_are_left_out_and_every_part_is_still_reached() -> None:
+    model = Model("many choices", time_unit="ms")
+    cpu, disk = model.station("cpu"), model.station("disk")
+    program = model.program("query")
+    for number in range(40):
+        with program.loop(2 + number):
+            program.use(cpu, exponential(1))
+            with program.branch() as branch:
+                with branch.case(0.5):
+                    program.use(disk, exponential(1))
+                with branch.otherwise():
+                    pass
+    model.closed_class("users", program, population=3)
+    full, thin = graph_of(model.to_data()), folded(graph_of(model.to_data()))
+    assert sum(node.kind == "junction" for node in full.nodes.values()) > MOST_CHOICES
+    assert sum(node.kind == "junction" for node in thin.nodes.values()) <= 2
+    for key in ("station cpu", "station disk", "class users"):
+        parts = {one for one in reach(full.edges, key) if one in thin.nodes}
+        assert parts <= reach(thin.edges, key)

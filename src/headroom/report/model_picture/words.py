@@ -3,6 +3,7 @@
 Invariant: no data raises here; what is not known is told by its kind, or by a question mark.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 from headroom.quantities import format_given, format_level
@@ -145,6 +146,8 @@ def code_words(code: object) -> str:
     'jobs(cpu) < 3'
     >>> code_words([{"number": 1}, {"attribute": "a"}, {"apply": "add"}, {"apply": "floor"}])
     'floor(1 + a)'
+    >>> code_words([{"attribute": "packets"}, {"number": 1 / 3000}, {"apply": "multiply"}])
+    'packets \u00d7 0.0003333'
     >>> code_words([{"apply": "add"}]), code_words("?")
     ('? + ?', '?')
     """
@@ -163,7 +166,13 @@ def _item_words(item: object, stack: list[str]) -> str:
     if name == "draw":
         law = value.get("law") if isinstance(value, Mapping) else None
         return f"draw({law_words(law, '')})"
-    return f"{name}({value})" if name in {"jobs", "free"} else format_level(value)
+    return f"{name}({value})" if name in {"jobs", "free"} else _number_words(value)
+
+
+def _number_words(value: object) -> str:
+    """Return a number of an expression: whole ones as they are, others with a few digits."""
+    is_computed = isinstance(value, float) and math.isfinite(value) and not value.is_integer()
+    return format_level(float(f"{value:.4g}") if is_computed else value)
 
 
 def _apply(operation: str, stack: list[str]) -> str:

@@ -12,13 +12,12 @@ from headroom.errors import HeadroomError
 from headroom.experiment.system import Forecast, Limits
 from headroom.simulation import Model
 from headroom.simulation.capacity import overloaded_station
+from headroom.systems.model.forecast_rows import by_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headroom.solvers import Bounds, Solution
-
-_CHANGING = "formulas know only jobs that keep their class; simulate the model"
 
 
 def forecast_of(model: Model) -> Forecast:
@@ -42,9 +41,6 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
-    if model.mixes:
-        told = [f"{one.location}: mix {one.name!r}: {_CHANGING}" for one in model.mixes.values()]
-        return Forecast(reasons=tuple(told))
     return _solved(model)
 
 
@@ -52,7 +48,7 @@ def _solved(model: Model) -> Forecast:
     from headroom.solvers import NoSteadyStateError, solve  # noqa: PLC0415 - few need them
 
     try:
-        return _from(solve(model))
+        return _from(model, solve(model))
     except NoSteadyStateError as error:
         found = _limits_of(model)
         if model.stop_time is None and all(one.is_endless for one in model.classes.values()):
@@ -67,30 +63,33 @@ def _limits_of(model: Model) -> Forecast:
     from headroom.solvers import bounds  # noqa: PLC0415 - few commands need the solvers
 
     try:
-        return _bounded(bounds(model))
+        return _bounded(model, bounds(model))
     except HeadroomError:
         return Forecast()
 
 
-def _bounded(bounds: "Sequence[Bounds]") -> Forecast:
+def _bounded(model: Model, bounds: "Sequence[Bounds]") -> Forecast:
     highest = math.fsum(one.throughput_per_s_high for one in bounds)
     is_bounded = bool(bounds) and math.isfinite(highest)
+    rows = {one.name: one.row for one in model.stations.values()}
+    rows |= {f"pool {one.name}": f"pool {one.row}" for one in model.pools.values()}
     return Forecast(
-        highest={"throughput": highest} if is_bounded else {}, limits=tuple(map(_limits, bounds))
+        highest={"throughput": highest} if is_bounded else {},
+        limits=tuple(_limits(one, rows.get(one.station, one.station)) for one in bounds),
     )
 
 
-def _from(solution: "Solution") -> Forecast:
+def _from(model: Model, solution: "Solution") -> Forecast:
     return replace(
-        _bounded(solution.bounds),
-        values=solution.metrics(),
+        _bounded(model, solution.bounds),
+        values=by_rows(model, solution).metrics(),
         is_exact=solution.is_exact,
         method=solution.label,
         reasons=solution.reasons,
     )
 
 
-def _limits(bounds: "Bounds") -> Limits:
+def _limits(bounds: "Bounds", resource: str) -> Limits:
     return Limits(
         class_name=bounds.class_name,
         throughput_low=bounds.throughput_per_s_low,
@@ -98,7 +97,7 @@ def _limits(bounds: "Bounds") -> Limits:
         response_s_low=bounds.response_s_low,
         response_s_high=bounds.response_s_high,
         knee=bounds.knee,
-        resource=bounds.station,
+        resource=resource,
         kind=bounds.kind,
         notes=bounds.notes,
     )

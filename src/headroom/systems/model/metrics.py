@@ -52,6 +52,11 @@ _POOL = (
     Metric(name="throughput", unit="1/s", better="high", description="Grants per second"),
 )
 
+_BUSIEST = Metric(
+    name="utilization_max",
+    unit="1",
+    description="Busy share of the busiest of the group over a whole run, warm-up included",
+)
 _BLOCKED = Metric(
     name="blocked_ratio", unit="1", better="low", description="Share held by jobs that cannot leave"
 )
@@ -81,10 +86,18 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
         *resource_metrics(
             classes=model.classes, stations=model.station_rows(), pools=model.pool_rows()
         ),
+        *_qualified("station", _groups(model), [_BUSIEST]),
         *_failure_metrics(model),
         *_visit_metrics(model),
         *share_metrics(model),
     )
+
+
+def _groups(model: Model) -> Iterator[str]:
+    """Yield the rows that stand for several stations whose servers can be counted."""
+    for row, members in model.station_rows().items():
+        if len(members) > 1 and members[0].discipline != "infinite":
+            yield row
 
 
 def _failure_metrics(model: Model) -> Iterator[Metric]:
@@ -136,6 +149,11 @@ def resource_metrics(
         *_qualified("station", stations, _STATION),
         *_qualified("pool", pools, _POOL),
     )
+
+
+def group_metrics() -> tuple[Metric, ...]:
+    """Return the metrics of NAME that only groups of like stations have."""
+    return tuple(_qualified("station", ["NAME"], [_BUSIEST]))
 
 
 def visit_metrics() -> tuple[Metric, ...]:

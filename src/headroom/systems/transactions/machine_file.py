@@ -11,6 +11,7 @@ A file has each parameter of `headroom.systems.transactions.machine.Machine` exa
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def read_machine(path: Path) -> tuple[Parameter, ...]:
             cure="a machine file says all that there is to a machine; copy spax.toml and change it",
         )
     return tuple(found.values())
+
+
+def opening_comment(path: Path) -> str:
+    """Return the first paragraph of the comment with which a machine file begins."""
+    lines = takewhile(lambda line: line.startswith("# "), path.read_text("utf-8").splitlines())
+    return " ".join(line.removeprefix("# ") for line in lines)
 
 
 def _parameters(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Parameter]]:

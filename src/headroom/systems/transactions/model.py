@@ -9,7 +9,7 @@ from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, constant
 from headroom.systems.transactions.elements import build_elements
 from headroom.systems.transactions.machine import Machine
-from headroom.systems.transactions.machine_file import machine_path, read_machine
+from headroom.systems.transactions.machine_file import machine_path, opening_comment, read_machine
 from headroom.systems.transactions.processes import Processes
 from headroom.systems.transactions.transactions import build_transactions
 from headroom.systems.transactions.workload import DECK
@@ -37,6 +37,17 @@ class MachineModel:
     def __name__(self) -> str:
         """Name of the machine, for messages."""
         return self.name
+
+    @property
+    def about(self) -> str:
+        """What the first lines of the machine file, which are comments, say of the machine.
+
+        Examples
+        --------
+        >>> machine_model("spax").about[:46]
+        'SPAX, the parallel transaction machine of pape'
+        """
+        return opening_comment(Path(self.place.rpartition(":")[0]))
 
     def machine(self, **changed: Value) -> Machine:
         """Return the machine with some numbers changed.

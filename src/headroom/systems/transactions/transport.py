@@ -6,7 +6,7 @@ holds the input port until the output port has room, and that until the receive 
 Packets of a load stay in order, for they take one way; so the last to arrive completes the load.
 
 With `packet_trains` the packets of a load move through the switch as one, for the time of all:
-the same answers in a third of the time (`test_trains.py` compares them).
+the same answers in half of the time (`make bench PART=transactions` compares them).
 """
 
 import math

@@ -1,0 +1,133 @@
+"""The walk of a mix: its classes are drawn one after another, so one job walks them all in turn.
+
+What a job of a mix asks for in a walk is the mean over its classes, weighted by how often each is
+drawn. So a mix is one closed class (a chain of class switches), and what a class of it meets
+follows from its own walk. With classes drawn by chance that is exact wherever the network is
+product form: Baskett, Chandy, Muntz and Palacios (1975), JACM 22(2), 248-260, section 3.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from headroom.simulation import Model
+from headroom.simulation import classes as simulated
+from headroom.solvers.walk import Hold, Join, Part, Section, Visit, Walk
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """What becomes one class of a network: a class, or the classes of a mix with their shares.
+
+    Parameters
+    ----------
+    name
+        Name of the class or of the mix.
+    classes
+        The classes.
+    shares
+        How often each of them is walked, of all walks.
+    reasons
+        Why the classes of a walk are no independent draws, with the line of the mix.
+    """
+
+    name: str
+    classes: tuple[simulated.JobClass, ...]
+    shares: tuple[float, ...]
+    reasons: tuple[str, ...] = ()
+
+
+def chains_of(model: Model) -> Iterator[Chain]:
+    """Yield the classes and the mixes of a model, in the order of the model.
+
+    Examples
+    --------
+    >>> model = Model("shop")
+    >>> program = model.program("visit")
+    >>> program.delay(1)
+    >>> model.closed_mix("users", {"look": (program, 3), "buy": (program, 1)}, population=4)
+    >>> [(chain.name, chain.shares) for chain in chains_of(model)]
+    [('users', (0.75, 0.25))]
+    """
+    members: dict[str, list[simulated.JobClass]] = {name: [] for name in model.mixes}
+    for one in model.classes.values():
+        if one.mix:
+            members[one.mix].append(one)
+    for one in model.classes.values():
+        if not one.mix:
+            yield Chain(name=one.name, classes=(one,), shares=(1.0,))
+        elif members[one.mix][0] is one:
+            yield _chain(model, one.mix, members[one.mix])
+
+
+def _chain(model: Model, name: str, classes: Sequence[simulated.JobClass]) -> Chain:
+    mix, total = model.mixes[name], sum(one.weight for one in classes)
+    where = f"{mix.location}: mix {name!r}"
+    reasons = []
+    if mix.draw == "deck" and len(classes) > 1:
+        reasons.append(f"{where}: classes come from a deck; here each is drawn by chance")
+    if len({one.priority for one in classes}) > 1:
+        reasons.append(f"{where}: its classes have different priorities; here they have one")
+    return Chain(
+        name=name,
+        classes=tuple(classes),
+        shares=tuple(one.weight / total for one in classes),
+        reasons=tuple(reasons),
+    )
+
+
+def mixed_walk(walks: Sequence[Walk], shares: Sequence[float]) -> Walk:
+    """Return the mean walk of a chain, from one walk of each of its classes."""
+    if len(walks) == 1:
+        return walks[0]
+    found = Walk(walks[0].programs, dict(walks[0].attributes))
+    for walk, share in zip(walks, shares, strict=True):
+        found.uses += [
+            Visit(use.station, use.mass * share, use.service, use.location) for use in walk.uses
+        ]
+        _add(found.flows, walk.flows, share)
+        _add_section(found.whole, walk.whole, share)
+        for pool, hold in walk.holds.items():
+            _add_hold(found.holds.setdefault(pool, Hold(location=hold.location)), hold, share)
+        for path, part in walk.parts.items():
+            _add_part(found.parts.setdefault(path, Part()), part, share)
+        found.reasons |= walk.reasons
+        found.unknown = found.unknown or walk.unknown
+    return found
+
+
+def _add(to: dict[Key, float], values: Mapping[Key, float], share: float) -> None:
+    for name, value in values.items():
+        to[name] = to.get(name, 0.0) + share * value
+
+
+def _add_section(to: Section, section: Section, share: float) -> None:
+    _add(to.visits, section.visits, share)
+    _add(to.work, section.work, share)
+    _add(to.grants, section.grants, share)
+    to.delay += share * section.delay
+    to.joins += [_scaled_join(join, share) for join in section.joins]
+
+
+def _scaled_join(join: Join, share: float) -> Join:
+    arms = []
+    for arm in join.arms:
+        arms.append(Section())
+        _add_section(arms[-1], arm, share)
+    return replace(join, mass=join.mass * share, arms=arms)
+
+
+def _add_hold(to: Hold, hold: Hold, share: float) -> None:
+    to.grants += share * hold.grants
+    to.tokens += share * hold.tokens
+    to.most_tokens = max(to.most_tokens, hold.most_tokens)
+
+
+def _add_part(to: Part, part: Part, share: float) -> None:
+    _add(to.visits, part.visits, share)
+    _add(to.work, part.work, share)
+    _add(to.grants, part.grants, share)
+    to.delay += share * part.delay
+    to.variance += share * part.variance
