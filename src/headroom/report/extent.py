@@ -1,8 +1,8 @@
 """How much of a study one page holds, so that it can be mailed and opened whatever its size.
 
-Up to `WHOLE_UP_TO` points (and `ESTIMATES_WHOLE_UP_TO` figures) a page holds everything. Beyond that, figures, tables and the points
-that can be looked at closely share fixed budgets; the page says what it leaves out and where
-that is: in results.json and in `headroom export`.
+Up to `WHOLE_UP_TO` points (and `ESTIMATES_WHOLE_UP_TO` figures) a page holds everything. Beyond
+that, figures, tables and the points that can be looked at closely share fixed budgets; the page
+says what it leaves out and where that is: in results.json and in `headroom export`.
 
 Invariant: the size of a page does not grow with the number of points beyond `WHOLE_UP_TO`.
 """
