@@ -7,10 +7,16 @@ has room, and that the five transactions differ. Service is exponential, so the 
 product form (Baskett, Chandy, Muntz, Palacios, 1975).
 """
 
+import sys
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, exponential
+from headroom.solvers import solve
 from headroom.systems.transactions import Machine, MachineModel, machine_model
 from headroom.systems.transactions.demands import demands
 
@@ -88,3 +94,31 @@ class QueueNetwork:
 
 
 build = QueueNetwork(machine_model("spax"))
+
+
+def theory_of(study: Mapping[str, Any]) -> dict[str, float]:
+    """Return the throughput (1/s) by formulas for each claim of a study that cites this file."""
+    fixed = {one["name"]: one.get("fixed", {}) for one in study["experiment"]}
+    found = {}
+    for claim in study["claim"]:
+        if "formulas.py" in claim.get("source", ""):
+            config = {name: _value(one) for name, one in fixed[claim["experiment"]].items()}
+            found[claim["name"]] = solve(build(**config | claim["where"])).throughput_per_s
+    return found
+
+
+def _value(fixed: Any) -> Value:  # noqa: ANN401 - as TOML gives it
+    """Return a fixed value, which may come with its source."""
+    value: Value = fixed["value"] if isinstance(fixed, dict) else fixed
+    return value
+
+
+def main() -> None:
+    """Print the values of the claims: `python studies/spax_tpcc/formulas.py`."""
+    text = Path(__file__).with_name("study.toml").read_text(encoding="utf-8")
+    for name, per_s in theory_of(tomllib.loads(text)).items():
+        sys.stdout.write(f"{name:24} {per_s:.4g}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -38,8 +38,6 @@ CHANGES: dict[str, tuple[str, ...]] = {
     "I/O processor": IO_PROCESSOR,
     "node side": NODE_SIDE,
     "processors": PROCESSORS,
-    "buffers and DMA": (*BUFFERS, *DMA),
-    "buffers and ports": (*BUFFERS, *PORTS),
     "DMA and ports": (*DMA, *PORTS),
     "whole path": WHOLE_PATH,
     "whole path and processors": (*WHOLE_PATH, *PROCESSORS),

@@ -132,7 +132,7 @@ def pace_in_words(events: int, wall_s: float) -> str:
     Examples
     --------
     >>> pace_in_words(2_400_000_000, 240.0)
-    '2,400 million events in 240 s, 10.0 million a second'
+    '2,400 million events in 240 s, 10 million a second'
     """
     million = events / 1e6
     return (

@@ -1,8 +1,8 @@
 """How much of a study one page holds, so that it can be mailed and opened whatever its size.
 
-Up to `WHOLE_UP_TO` points a page holds everything. Beyond that, figures, tables and the points
-that can be looked at closely share fixed budgets; the page says what it leaves out and where
-that is: in results.json and in `headroom export`.
+Up to `WHOLE_UP_TO` points (and `ESTIMATES_WHOLE_UP_TO` figures) a page holds everything. Beyond
+that, figures, tables and the points that can be looked at closely share fixed budgets; the page
+says what it leaves out and where that is: in results.json and in `headroom export`.
 
 Invariant: the size of a page does not grow with the number of points beyond `WHOLE_UP_TO`.
 """
@@ -15,6 +15,8 @@ from headroom.report.dimensions import dimensions_of
 
 WHOLE_UP_TO = 300
 """Points of a study whose page holds all there is."""
+ESTIMATES_WHOLE_UP_TO = 40_000
+"""Figures of all its points together, beside that: models of many parts have a thousand each."""
 MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
 _ROWS_IN_ALL = 500
@@ -52,7 +54,9 @@ class Extent:
 
 def is_whole(result: StudyResult) -> bool:
     """Return whether a page holds everything of the study."""
-    return sum(len(experiment.points) for experiment in result.experiments) <= WHOLE_UP_TO
+    points = [point for experiment in result.experiments for point in experiment.points]
+    figures = sum(len(point.estimates) for point in points)
+    return len(points) <= WHOLE_UP_TO and figures <= ESTIMATES_WHOLE_UP_TO
 
 
 def whole_extent(experiment: ExperimentResult) -> Extent:

@@ -138,7 +138,7 @@ def _texts(rows: Sequence[Row], place: Spec, across: Dimension) -> list[Spec]:
             ("label", -_TEXT_PX, {"fontWeight": 600}),
             ("limit", _TEXT_PX, {"fontSize": 10, "limit": 90}),
         ]
-    sides = ((f"datum.value > {middle!r}", {"style": "inside-text"}),
+    sides: tuple[tuple[str, Spec], ...] = ((f"datum.value > {middle!r}", {"style": "inside-text"}),
              (f"datum.value <= {middle!r}", {}))  # fmt: skip
     return [
         {

@@ -47,7 +47,7 @@ def lines(
         "type": "quantitative",
         "title": axis.title,
         "scale": level_scale([row["level"] for row in rows]),
-        "axis": {"tickCount": 6, "labelOverlap": True, "grid": False},
+        "axis": {"tickCount": 6, "labelOverlap": True, "grid": False, **_whole_ticks(rows)},
     }
     y = {"field": "value", "type": "quantitative", "title": title, **value_scale(rows, metric)}
     channels = channels_of(series)
@@ -57,6 +57,12 @@ def lines(
     guides = _knee_layers(knees, x, label_at=_free_place(rows, knees))
     guides += limit_layers(limits, y, along="y")
     return layered([*guides, *layers, *crossing_layers(crossings, x, y, channels)], title)
+
+
+def _whole_ticks(rows: Sequence[Row]) -> Spec:
+    """Return an axis without ticks between whole numbers, where all levels are such."""
+    is_whole = all(float(row["level"]).is_integer() for row in rows)
+    return {"tickMinStep": 1} if is_whole else {}
 
 
 def _band(x: Spec, y: Spec, channels: Spec) -> Spec:

@@ -1,0 +1,116 @@
+"""The study runs, its claims stand as the README says, and its formulas speak of its machine."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from headroom.errors import ExitCode
+from headroom.simulation import simulate
+from headroom.systems.transactions import machine_model
+
+FOLDER = Path(__file__).resolve().parent
+QUICK_LIMIT_S = 900
+DIFFERS = {"io-queue-linear", "buffers-queue-heavy"}
+"""Of the claims that differ those whose levels the quick variant has; README.md says why."""
+MUST_HOLD = {
+    "io-30", "io-40", "nodes-4-1", "nodes-4-3", "disks-enough-light", "disks-needed-middle",
+    "io-falls", "io-bottleneck", "buffers-tps-heavy", "clock-cpu-bound", "clock-io-bound",
+    "path-DMA", "path-whole",
+}  # fmt: skip
+
+
+def module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"spax_tpcc_{name}", FOLDER / f"{name}.py")
+    assert spec
+    assert spec.loader
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+def study() -> dict[str, Any]:
+    return tomllib.loads((FOLDER / "study.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
+    """Exit code and results of the quick variant with `--check`, run in a copy."""
+    copy = tmp_path_factory.mktemp("study") / "spax_tpcc"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("results", "pictures"))
+    command = [sys.executable, "-m", "headroom", "run", str(copy), "--quick", "--check", "--quiet"]
+    done = subprocess.run(
+        [*command, "--no-what-if"],
+        timeout=QUICK_LIMIT_S,
+        check=False,
+        stdout=subprocess.DEVNULL,
+    )
+    results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
+    return done.returncode, results
+
+
+def test_every_point_of_the_quick_variant_reaches_a_steady_state(
+    quick: tuple[int, dict[str, Any]],
+) -> None:
+    points = [one for item in quick[1]["experiments"] for one in item["points"]]
+    assert points
+    assert not [one["levels"] for one in points if not one["estimates"]]
+
+
+def test_the_quick_variant_settles_the_claims_as_the_readme_says(
+    quick: tuple[int, dict[str, Any]],
+) -> None:
+    verdicts = {claim["name"]: claim["verdict"] for claim in quick[1]["claims"]}
+    assert len(verdicts) == len(study()["claim"])
+    assert {name for name, verdict in verdicts.items() if verdict == "differs"} == DIFFERS
+    assert {name for name in MUST_HOLD if verdicts[name] != "holds"} == set()
+
+
+def test_the_exit_code_tells_that_not_every_claim_holds(quick: tuple[int, dict[str, Any]]) -> None:
+    assert quick[0] == ExitCode.CLAIMS_DIFFER
+
+
+def test_the_claimed_theory_is_what_the_formulas_give() -> None:
+    """`python studies/spax_tpcc/formulas.py` prints the values after a new calibration."""
+    content = study()
+    claimed = {one["name"]: one["value"] for one in content["claim"]
+               if "formulas.py" in one["source"]}  # fmt: skip
+    assert claimed == pytest.approx(module("formulas").theory_of(content), rel=1e-3)
+
+
+def test_the_formulas_ask_of_the_processors_what_the_simulation_does() -> None:
+    """Oracle: the utilization law; busy time is throughput times demand."""
+    spax = machine_model("spax")
+    small = {"processing_nodes": 1, "processors": 2, "terminals": 5}
+    demands = module("formulas").demands_of(spax.machine(**small))
+    done = 400 * 10
+    result = simulate(spax(**small), seed=3, completions=done)
+    row = list(result.stations.names).index("processor")
+    busy_ms = 1e3 * result.stations.columns["busy_s"][-1, row] / done
+    assert busy_ms == pytest.approx(demands.processor_ms, rel=0.05)
+
+
+def test_twice_as_fast_a_machine_does_twice_as_much() -> None:
+    """Oracle: with every station twice as fast, time itself is halved; buffers only help."""
+    build = module("path").build
+    small = {"processing_nodes": 1, "processors": 2, "terminals": 5, "io_probability": 1.0}
+    small |= {"cache_miss_rate": 0.0, "disks": 0, "communication_nodes": 0}
+    times_s = [
+        simulate(build(doubled=doubled, **small), seed=4, completions=1000).snapshot_times_s[-1]
+        for doubled in ("nothing", "whole path and processors")
+    ]
+    assert times_s[0] / times_s[1] == pytest.approx(2.0, rel=0.1)
+
+
+def test_every_element_that_is_doubled_is_an_element_of_the_machine() -> None:
+    path = module("path")
+    for doubled in path.CHANGES:
+        assert path.build(doubled=doubled).to_json()
