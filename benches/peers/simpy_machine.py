@@ -39,8 +39,8 @@ class Node:
         receive = machine.io_receive_buffers if is_io else machine.node_receive_buffers
         self.send_buffers = one(capacity=send)
         self.dma_send, self.dma_receive = one(), one()
-        together = 1 if machine.packet_trains else machine.packets_per_buffer
-        self.places = one(capacity=receive * together)
+        loads = 1 if machine.packet_trains else machine.packets_per_buffer
+        self.places = one(capacity=receive * loads)
         self.pci = one()
         self.bus = one() if has_bus else None
         self.port_in = [one() for _ in range(machine.planes)]
@@ -269,9 +269,8 @@ class Simulation:
     def _terminal_message(self, at: Terminal, *, is_answer: bool) -> Process:
         machine = self.machine
         cluster = at.home // (machine.processors * machine.processing_nodes)
-        count = machine.communication_nodes
-        node = (cluster + 1) * machine.nodes_of_a_cluster - count + at.home % count
-        station = self.elements.communication[cluster * count + at.home % count]
+        node = (cluster + 1) * machine.nodes_of_a_cluster - machine.communication_nodes
+        station = self.elements.communication[cluster * machine.communication_nodes]
         home = self._node_of(at.home)
         if is_answer:
             yield from self._send(home, node, machine.request_bytes)

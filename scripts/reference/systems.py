@@ -10,7 +10,12 @@ import msgspec
 
 from headroom.experiment.registry import find_system, system_names
 from headroom.experiment.system import Parameter
-from headroom.systems.model.metrics import failure_metrics, resource_metrics, visit_metrics
+from headroom.systems.model.metrics import (
+    failure_metrics,
+    group_metrics,
+    resource_metrics,
+    visit_metrics,
+)
 from headroom.systems.model.share_metrics import share_metrics_of_all
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
@@ -86,6 +91,14 @@ def _resource_metrics() -> str:
             [
                 (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
                 for item in visit_metrics()
+            ],
+        )
+        + "\nWhere `NAME` is a group of like stations there is also\n\n"
+        + table(
+            ("metric", "unit", "better", "meaning"),
+            [
+                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
+                for item in group_metrics()
             ],
         )
         + "\nWhere a station can be full or break, or an attempt can fail, there are also\n\n"

@@ -7,38 +7,12 @@ has room, and that the five transactions differ. Service is exponential, so the 
 product form (Baskett, Chandy, Muntz, Palacios, 1975).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, exponential
-from headroom.systems.transactions import Machine, MachineModel, machine_model, workload
-from headroom.systems.transactions.workload import DECK, Kind, Work
-
-_CUSTOMER = Work(accesses=0, calls=1)
-_BY_NAME = workload.BY_NAME_SHARE * workload.CUSTOMERS_OF_A_NAME
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a transaction asks for on average.
-
-    Parameters
-    ----------
-    accesses
-        Pages that may have to be fetched.
-    kiloinstructions
-        Instructions of the database, without those that requests to I/O nodes need.
-    records
-        Records written to an I/O node.
-    delegations
-        Parts that the owner of another warehouse does.
-    """
-
-    accesses: float
-    kiloinstructions: float
-    records: float
-    delegations: float
+from headroom.systems.transactions import Machine, MachineModel, machine_model
+from headroom.systems.transactions.demands import demands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,85 +24,15 @@ class Demands:
     disk_ms: float
 
 
-def asked_of(kind: Kind, machine: Machine) -> Asked:
-    """Return what a transaction of a kind asks for."""
-    parts = list(_parts(kind, machine))
-    accesses = sum(times * work.accesses for times, work in parts)
-    calls = sum(times * work.calls for times, work in parts)
-    scans = sum(times * work.scans for times, work in parts)
-    commits = kind in {"New-Order", "Payment", "Delivery"}
-    remote = {
-        "New-Order": workload.MEAN_LINES * machine.remote_line_share,
-        "Payment": machine.remote_payment_share,
-    }
-    return Asked(
-        accesses=accesses,
-        kiloinstructions=calls * machine.call_kiloinstructions
-        + scans * machine.scan_kiloinstructions
-        + commits * machine.commit_kiloinstructions,
-        records=float(commits) + (kind == "Delivery"),
-        delegations=remote.get(kind, 0.0),
-    )
-
-
-def _parts(kind: Kind, machine: Machine) -> Iterator[tuple[float, Work]]:
-    """Yield each part of a transaction and how often it comes by on average."""
-    lines = workload.MEAN_LINES
-    if kind == "New-Order":
-        yield from ((1, workload.HEADER), (lines, workload.ITEM), (lines, workload.STOCK))
-    if kind == "Payment":
-        yield from ((1, workload.YEAR_TO_DATE), (1, workload.CUSTOMER_UPDATE))
-    if kind in {"Payment", "Order-Status"}:
-        yield _BY_NAME, workload.CUSTOMER_OF_NAME
-        yield 1 - workload.BY_NAME_SHARE, workload.CUSTOMER_BY_NUMBER
-    if kind == "Order-Status":
-        yield 1, workload.LAST_ORDER
-    if kind == "Delivery":
-        yield workload.DISTRICTS, workload.DISTRICT_DELIVERY
-    if kind == "Stock-Level":
-        page = workload.recent_lines(machine.page_bytes)
-        looked_at = workload.ORDERS_LOOKED_AT * lines
-        yield from ((1, workload.DISTRICT_READ), (-(-looked_at // page.scans), page))
-        yield looked_at, workload.STOCK_OF_ITEM
-
-
-def mean_asked(machine: Machine) -> Asked:
-    """Return what a transaction of the deck asks for on average."""
-    cards = sum(DECK.values())
-    each = {kind: asked_of(kind, machine) for kind in DECK}
-
-    def mean(name: str) -> float:
-        return float(sum(DECK[kind] * getattr(each[kind], name) for kind in DECK) / cards)
-
-    return Asked(
-        accesses=mean("accesses"),
-        kiloinstructions=mean("kiloinstructions"),
-        records=mean("records"),
-        delegations=mean("delegations"),
-    )
-
-
 def demands_of(machine: Machine) -> Demands:
     """Return what a mean transaction needs of processors, I/O nodes' ways out, and disks."""
-    asked = mean_asked(machine)
-    pages = asked.accesses * machine.io_probability
-    requests = pages + asked.records
-    wakes = 1.0 + requests + 2.0 * asked.delegations
-    thousand = (
-        asked.kiloinstructions
-        + requests * machine.io_kiloinstructions
-        + wakes * machine.switch_kiloinstructions
-        + 4.0 * asked.delegations * machine.message_kiloinstructions
-    )
-    packet_ms = machine.dma_ms + machine.pci_ms + machine.port_ms
-    turn_ms = machine.disk_overhead_ms + machine.rotation_ms / 2
-    turn_ms += 1e-3 * machine.page_bytes / machine.disk_mb_s
-    seek_ms = machine.seek_ms * machine.elevator_factor
+    found = demands(machine)
+    ways_ms = [found[f"io {part}"].time_ms for part in ("DMA send", "switch port in")]
+    packets = found["io DMA send"].time_ms / machine.dma_ms
     return Demands(
-        processor_ms=machine.processor_ms(thousand),
-        io_way_ms=(pages * machine.page_packets + asked.records) * packet_ms,
-        disk_ms=pages * machine.cache_miss_rate * (turn_ms + seek_ms)
-        + asked.records * machine.destage_share * turn_ms,
+        processor_ms=found["processor"].time_ms,
+        io_way_ms=sum(ways_ms) + packets * machine.pci_ms,
+        disk_ms=found["disk"].time_ms,
     )
 
 
@@ -162,7 +66,7 @@ class QueueNetwork:
     def __call__(self, **config: Value) -> Model:
         """Return the network: a class for each processor, whose processes stay there."""
         machine = self.machine.machine(**config)
-        demands = demands_of(machine)
+        asked = demands_of(machine)
         model = Model(f"{self.machine.name} as queues", time_unit="ms")
         nodes = machine.clusters * machine.io_nodes
         ways = [model.station(f"way {one + 1}", group="way out") for one in range(nodes)]
@@ -172,10 +76,10 @@ class QueueNetwork:
         for number in range(machine.warehouses):
             program = model.program(f"transaction {number + 1}")
             processor = model.station(f"processor {number + 1}", group="processor")
-            program.use(processor, exponential(demands.processor_ms))
-            program.use_one_of(ways, exponential(demands.io_way_ms), policy="probability")
+            program.use(processor, exponential(asked.processor_ms))
+            program.use_one_of(ways, exponential(asked.io_way_ms), policy="probability")
             if disks:
-                program.use_one_of(disks, exponential(demands.disk_ms), policy="probability")
+                program.use_one_of(disks, exponential(asked.disk_ms), policy="probability")
             model.closed_class(
                 f"warehouse {number + 1}", program, population=machine.terminals, start="ready"
             )

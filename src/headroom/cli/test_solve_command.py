@@ -135,3 +135,28 @@ def test_a_station_that_the_model_has_not_is_a_mistake_and_no_answer() -> None:
     answer = CliRunner().invoke(app, ["solve", "mm1", "--set", "station.cpu.servers=2"])
     assert answer.exit_code == ExitCode.USAGE
     assert "no station 'cpu'" in answer.stderr
+
+
+def test_the_classes_of_a_mix_are_printed_each_under_one_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mixed.py").write_text(MIXED)
+    monkeypatch.chdir(tmp_path)
+    text = said("mixed.py")
+    assert "Look throughput" in text
+    assert "Buy mean response time" in text
+    assert text.count("Bounds") == 1
+
+
+MIXED = """
+from headroom.simulation import Model, exponential
+
+
+def build() -> Model:
+    model = Model("shop", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("cpu"), exponential(0.1))
+    members = {"look": (program, 3), "buy": (program, 1)}
+    model.closed_mix("users", members, population=4, think=exponential(1))
+    return model
+"""

@@ -187,8 +187,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         list[str],
         Meta(
             description="Metrics to keep in the results, as patterns such as "
-            "`station.*.utilization`, or `!station.*.class.*` for what is left out; of several that "
-            "fit, the last decides. Those of responses, claims and limits are kept besides. "
+            "`station.*.utilization`, or `!station.*.class.*` for what is left out; of those "
+            "that fit a metric, the last decides. Those of responses, claims and limits are kept. "
             "Empty: all."
         ),
     ] = []

@@ -95,10 +95,11 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
         screen.item("Bounds", _bounds_words(limits, is_only=len(found.limits) == 1))
     for note in dict.fromkeys(note for limits in found.limits for note in limits.notes):
         screen.item("", note)
+    own = {metric.rpartition(".")[0] for metric in found.values if metric.startswith("class.")}
     whole = {
         metric: value
         for metric, value in found.values.items()
-        if not metric.startswith(_RESOURCES) and (len(found.limits) > 1 or "." not in metric)
+        if not metric.startswith(_RESOURCES) and (len(own) > 1 or "." not in metric)
     }
     if whole:
         cells = [

@@ -70,7 +70,7 @@ def _stations(draw: st.DrawFn, model: Model, name: str) -> None:
     if discipline == "infinite":
         model.station(name, discipline="infinite")
         return
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"group": draw(st.sampled_from(["", "like", "others"]))}
     servers = draw(st.integers(1, 3))
     wishes = {
         wish for wish in ("room", "speeds", "batch", "limit", "breaks") if draw(st.booleans())
@@ -111,9 +111,10 @@ def models(draw: st.DrawFn, *, is_open: bool = True) -> Model:
     model = Model("random", time_unit="ms", may_deadlock=True)
     for name in outline.stations:
         draw(_stations(model, name))
+    group = draw(st.sampled_from(["", "pools"]))
     for name in outline.pools:
         order = draw(st.sampled_from(ORDERS))
-        model.pool(name, tokens=draw(st.integers(2, 9)), order=order)
+        model.pool(name, tokens=draw(st.integers(2, 9)), order=order, group=group)
     for name in outline.attributes:
         model.attribute(name)
     program = model.program("p")

@@ -291,35 +291,54 @@ fn model() -> impl Strategy<Value = Value> {
     let units = prop::sample::select(vec![None, None, Some("all"), Some("each")]);
     let orders = prop::sample::select(vec!["fcfs", "priority"]);
     let sizes = (2_u32..6, 1_u32..12, units, orders);
-    (programs, stations, sizes, any::<[u64; 3]>(), mixes()).prop_map(
-        |(programs, stations, (tokens, people, unit, order), keys, mixes)| {
-            let stations = Vec::from(stations);
-            let breakdowns = breakdowns(&stations, unit, keys[2]);
-            let pools: Vec<Value> = (0..POOLS)
-                .map(|k| json!({"name": format!("k{k}"), "tokens": tokens, "order": order}))
-                .collect();
-            let programs: Vec<Value> = [programs.0, programs.1, programs.2]
-                .into_iter()
-                .enumerate()
-                .map(|(index, steps)| json!({"name": format!("p{index}"), "steps": steps}))
-                .collect();
-            let think = json!({"kind": "exponential", "mean": 1});
-            let arrive = json!({"kind": "exponential", "mean": 2});
-            json!({
-                "format": 2, "name": "random", "time_unit": "ms", "stop": {},
-                "attributes": [{"name": "size", "initial": 1.0}],
-                "stations": stations, "pools": pools, "programs": programs,
-                "breakdowns": breakdowns,
-                "classes": [
-                    {"kind": "closed", "name": "closed", "program": "p2", "population": people,
-                     "think": think, "stream": keys[0], "priority": 1},
-                    {"kind": "open", "name": "open", "program": "p1", "interarrival": arrive,
-                     "stream": keys[1], "initial": 1},
-                ],
-                "mixes": mixes,
-            })
-        },
+    let groups = any::<[bool; 2]>();
+    (
+        programs,
+        stations,
+        sizes,
+        any::<[u64; 3]>(),
+        mixes(),
+        groups,
     )
+        .prop_map(
+            |(programs, stations, (tokens, people, unit, order), keys, mixes, groups)| {
+                let mut stations = Vec::from(stations);
+                if groups[0] {
+                    stations[1]["group"] = json!("group");
+                    stations[3]["group"] = json!("group");
+                }
+                let breakdowns = breakdowns(&stations, unit, keys[2]);
+                let pool = |k: u32| {
+                    let mut pool =
+                        json!({"name": format!("k{k}"), "tokens": tokens, "order": order});
+                    if groups[1] {
+                        pool["group"] = json!("group");
+                    }
+                    pool
+                };
+                let pools: Vec<Value> = (0..POOLS).map(pool).collect();
+                let programs: Vec<Value> = [programs.0, programs.1, programs.2]
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, steps)| json!({"name": format!("p{index}"), "steps": steps}))
+                    .collect();
+                let think = json!({"kind": "exponential", "mean": 1});
+                let arrive = json!({"kind": "exponential", "mean": 2});
+                json!({
+                    "format": 2, "name": "random", "time_unit": "ms", "stop": {},
+                    "attributes": [{"name": "size", "initial": 1.0}],
+                    "stations": stations, "pools": pools, "programs": programs,
+                    "breakdowns": breakdowns,
+                    "classes": [
+                        {"kind": "closed", "name": "closed", "program": "p2", "population": people,
+                         "think": think, "stream": keys[0], "priority": 1},
+                        {"kind": "open", "name": "open", "program": "p1", "interarrival": arrive,
+                         "stream": keys[1], "initial": 1},
+                    ],
+                    "mixes": mixes,
+                })
+            },
+        )
 }
 
 fn run(model: &Value, seed: u64) -> Result<Outcome, SimulationError> {

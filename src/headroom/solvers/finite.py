@@ -7,12 +7,13 @@ attributes are taken as independent; one attribute has one value wherever an exp
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 from headroom.simulation import Distribution
+from headroom.simulation.amounts import Amount
 from headroom.simulation.expression import UNARY, Expression
 from headroom.solvers.moments import Moments
 
@@ -45,7 +46,7 @@ class Known:
     _found: dict[tuple[int, tuple[Law, ...]], Law | None] = field(default_factory=dict)
     _ways: dict[tuple[int, tuple[Law, ...]], list[Way] | None] = field(default_factory=dict)
 
-    def law(self, amount: object) -> Law | None:
+    def law(self, amount: Amount) -> Law | None:
         """Return the law of an amount of a model, None where it is none of a few values."""
         code = self._code(amount)
         key = (id(amount), self._named(code))
@@ -70,7 +71,7 @@ class Known:
             self._ways[key] = chosen(codes, self.laws)
         return self._ways[key]
 
-    def _code(self, amount: Any) -> Code:
+    def _code(self, amount: Amount | Sequence[object]) -> Code:
         if id(amount) not in self._codes:
             self._codes[id(amount)] = (amount, code_of(amount))
         return self._codes[id(amount)][1]
@@ -79,7 +80,7 @@ class Known:
         return tuple(self.laws.get(name, ()) for kind, name in code if kind == "attribute")
 
 
-def code_of(amount: Distribution | Expression | Sequence[Any]) -> Code:
+def code_of(amount: Amount | Sequence[object]) -> Code:
     """Return what an amount computes, from a law, an expression, or an expression as data.
 
     Examples
@@ -90,8 +91,10 @@ def code_of(amount: Distribution | Expression | Sequence[Any]) -> Code:
     """
     if isinstance(amount, Distribution):
         return (_drawn(amount.to_data()),)
-    tokens = amount.tokens if isinstance(amount, Expression) else ()
-    items = [_token(one.kind, one.value) for one in tokens] or [_datum(one) for one in amount]
+    if isinstance(amount, Expression):
+        items = [_token(one.kind, one.value) for one in amount.tokens]
+    else:
+        items = [_datum(one) for one in amount]
     found: list[Item] = []
     for item in items:
         if item == ("apply", "floor") and found and found[-1][0] == "uniform":
@@ -107,7 +110,7 @@ def _token(kind: str, value: object) -> Item:
     return (kind, float(value)) if kind == "number" else (kind, value)  # type: ignore[arg-type]
 
 
-def _datum(datum: Any) -> Item:
+def _datum(datum: object) -> Item:
     if not isinstance(datum, Mapping):
         return ("unknown", datum)
     kind, value = next(iter(datum.items()))
@@ -134,7 +137,7 @@ def _floored(low: float, high: float) -> Law:
     return _summed((float(one), min(one + 1, high) - max(one, low)) for one in whole)
 
 
-def _summed(pairs: Any) -> Law:
+def _summed(pairs: Iterable[tuple[float, float]]) -> Law:
     sums: dict[float, float] = {}
     for value, weight in pairs:
         sums[value] = sums.get(value, 0.0) + weight
@@ -306,12 +309,12 @@ def moments(law: Law) -> Moments:
     return Moments(mean, max(second / mean**2 - 1.0, 0.0) if mean else 0.0)
 
 
-def mixed_law(laws: Iterator[tuple[float, Law | None]]) -> Law | None:
+def mixed_law(laws: Iterable[tuple[float, Law | None]]) -> Law | None:
     """Return the mixture of laws by their shares, None where one is not known.
 
     Examples
     --------
-    >>> mixed_law(iter([(0.5, ((1.0, 1.0),)), (0.5, ((2.0, 1.0),))]))
+    >>> mixed_law([(0.5, ((1.0, 1.0),)), (0.5, ((2.0, 1.0),))])
     ((1.0, 0.5), (2.0, 0.5))
     """
     pairs: list[tuple[float, float]] = []

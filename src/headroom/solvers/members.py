@@ -75,9 +75,7 @@ def _visit_s(network: Network, answer: Answer, row: int, column: int, member: Me
     return found.per_visit + found.stretch * service
 
 
-def _slowness(
-    network: Network, answer: Answer, column: int, member: Member
-) -> dict[str, Slowness]:
+def _slowness(network: Network, answer: Answer, column: int, member: Member) -> dict[str, Slowness]:
     """Return how each station slows a class of a mix down."""
     return {
         station.name: _slowness_at(network, answer, row, column)

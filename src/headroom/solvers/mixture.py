@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from headroom.simulation import Model
 from headroom.simulation import classes as simulated
-from headroom.solvers.walk import Hold, Join, Part, Section, Visit, Walk
+from headroom.solvers.walk import Hold, Join, Part, Section, Visit, Walk, add_join
 
 Key = TypeVar("Key")
 
@@ -108,7 +108,8 @@ def _add_section(to: Section, section: Section, share: float) -> None:
     _add(to.work, section.work, share)
     _add(to.grants, section.grants, share)
     to.delay += share * section.delay
-    to.joins += [_scaled_join(join, share) for join in section.joins]
+    for join in section.joins:
+        add_join(to.joins, _scaled_join(join, share))
 
 
 def _scaled_join(join: Join, share: float) -> Join:

@@ -136,9 +136,7 @@ def _where(
 ) -> tuple[bool, ...]:
     """Return what is told of each class by column: of any, or of all of its classes."""
     values = list(told.values())
-    return tuple(
-        rule(values[place] for place in np.flatnonzero(column)) for column in shares.T
-    )
+    return tuple(rule(values[place] for place in np.flatnonzero(column)) for column in shares.T)
 
 
 def _is_fair(model: Model) -> bool:

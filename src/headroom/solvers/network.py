@@ -21,7 +21,7 @@ from headroom.simulation.structure import Body
 from headroom.solvers.arrivals import Arrivals, arrivals_of
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
-from headroom.solvers.finite import Known
+from headroom.solvers.finite import Known, Law
 from headroom.solvers.mixture import Chain, chains_of, mixed_walk
 from headroom.solvers.moments import Moments
 from headroom.solvers.walk import Hold, Join, Part, Path, Section, Visit, Walk
@@ -233,7 +233,9 @@ def _prepared(
 ) -> Walk:
     """Return the walk of a class that is to begin, with what its jobs carry."""
     replayed = _replayed(one)
-    fixed = {name: ((at.mean, 1.0),) for name, at in initial.items() if name not in replayed}
+    fixed: dict[str, Law] = {
+        name: ((at.mean, 1.0),) for name, at in initial.items() if name not in replayed
+    }
     return Walk(trees, {**initial, **replayed}, Known(fixed))
 
 
@@ -377,9 +379,7 @@ def _scaled_work(work: Mapping[str, float], name: str, factor: float) -> dict[st
     return {one: value * factor if one == name else value for one, value in work.items()}
 
 
-def _tables(
-    units: _Units, walks: Sequence[Walk]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _tables(units: _Units, walks: Sequence[Walk]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return visits, mean service (s) and its c2, all uses of a station by a class mixed."""
     stations = units.stations
     rows = {one.name: place for place, one in enumerate(stations)}

@@ -30,7 +30,13 @@ from headroom.solvers.open_network import open_waits
 from headroom.solvers.percentiles import response_percentiles, wait_percentiles
 from headroom.solvers.pools import solve_by_levels, station_slowness
 from headroom.solvers.product_form import reasons_against
-from headroom.solvers.solution import ClassSolution, PoolSolution, Solution, StationSolution
+from headroom.solvers.solution import (
+    ROUNDING,
+    ClassSolution,
+    PoolSolution,
+    Solution,
+    StationSolution,
+)
 from headroom.solvers.unequal import at_speeds, is_unequal
 
 
@@ -242,6 +248,8 @@ def _station(
     total = float(rates.sum())
     wait = float(rates @ answer.wait_s[row]) / total if total > 0 else math.nan
     service = float(rates @ network.service_s[row]) / total if total > 0 else math.nan
+    if wait <= ROUNDING * service:
+        wait = 0.0
     parts = list(shares_at(network, answer, row))
     columns = [column for column, one in enumerate(network.classes) for _ in one.members or (one,)]
     pairs = list(zip(parts, columns, strict=True))

@@ -8,7 +8,7 @@ as it can be and noted as a reason, each with its line.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headroom.simulation import Distribution
@@ -85,6 +85,43 @@ class Join:
     arms: list[Section]
     quorum: int
     location: str
+
+
+def add_join(joins: list[Join], join: Join) -> None:
+    """Add a join; one that is like an earlier one, only walked another time, is counted to it."""
+    look = _look(join)
+    for place, other in enumerate(joins):
+        if other.location == join.location and _look(other) == look:
+            arms = [_sum(*pair) for pair in zip(other.arms, join.arms, strict=True)]
+            joins[place] = replace(other, mass=other.mass + join.mass, arms=arms)
+            return
+    joins.append(join)
+
+
+def _look(join: Join) -> tuple[object, ...]:
+    """Return what one passage of a join does, to nine digits."""
+    return join.quorum, tuple(_arm_look(arm, join.mass) for arm in join.arms)
+
+
+def _arm_look(arm: Section, mass: float) -> tuple[object, ...]:
+    tables = [
+        tuple((name, f"{value / mass:.9g}") for name, value in sorted(table.items()))
+        for table in (arm.visits, arm.work, arm.grants)
+    ]
+    inside = tuple((f"{one.mass / mass:.9g}", _look(one)) for one in arm.joins)
+    return (*tables, f"{arm.delay / mass:.9g}", inside)
+
+
+def _sum(one: Section, other: Section) -> Section:
+    found = Section(dict(one.visits), dict(one.work), one.delay + other.delay, list(one.joins),
+                    dict(one.grants))  # fmt: skip
+    for own, its in ((found.visits, other.visits), (found.work, other.work),
+                     (found.grants, other.grants)):  # fmt: skip
+        for name, value in its.items():
+            _add(own, name, value)
+    for join in other.joins:
+        add_join(found.joins, join)
+    return found
 
 
 Path = tuple[str, ...]
@@ -294,7 +331,7 @@ class Walk:
         skipped = _scaled(flow, 1.0 - entered)
         more, walked = rounds - entered, 1
         is_fixed = isinstance(node.count, Distribution) and node.count.c2 == 0
-        while is_fixed and 1 < more and walked < ROUNDS and _differs(before, self.attributes):
+        while is_fixed and more > 1 and walked < ROUNDS and _differs(before, self.attributes):
             before = self.attributes
             last = yield self._sequence(node.body, last)
             more, walked = more - 1, walked + 1
@@ -316,7 +353,7 @@ class Walk:
         return left
 
     def _ways(self, node: BranchBlock) -> Sequence[Way]:
-        """Return how often each case is taken: in proportion to the values that decide, if known."""
+        """Return how often each case is taken: as often as the values that decide, if known."""
         found = None
         if node.kind == "index" and node.by is not None:
             found = self.known.by_number(node.by, len(node.cases))
@@ -416,7 +453,7 @@ class Walk:
         self._set_state(before)
         self._section, self._under, self._held = outer, under, held
         if not self._is_rehearsal:
-            outer.joins.append(Join(_mass(flow), sections, quorum, node.location))
+            add_join(outer.joins, Join(_mass(flow), sections, quorum, node.location))
 
     def _route(self, origin: str, target: str, mass: float) -> None:
         if not self._is_rehearsal and mass > 0:
@@ -458,8 +495,7 @@ def _mixed_state(ends: Sequence[tuple[float, _State]]) -> _State:
 def _differs(before: Mapping[str, Moments], after: Mapping[str, Moments]) -> bool:
     """Return whether a round of a loop has changed what a job carries."""
     return any(
-        abs(one.mean - after[name].mean) > UNCHANGED * abs(one.mean)
-        for name, one in before.items()
+        abs(one.mean - after[name].mean) > UNCHANGED * abs(one.mean) for name, one in before.items()
     )
 
 

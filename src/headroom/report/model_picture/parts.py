@@ -54,11 +54,17 @@ def station_node(
         kind="station",
         name=name,
         lines=tuple(filter(None, lines)),
-        note="; ".join([name, *filter(None, [lines[0] or "1 server", *lines[2:]]), *uses]),
+        note="; ".join(
+            [name, *filter(None, [lines[0] or "1 server", *lines[2:], _in_group(data)]), *uses]
+        ),
         data=dict(data),
         members=(name,),
         rows=_group(data),
     )
+
+
+def _in_group(data: Mapping[str, Any]) -> str:
+    return "".join(f"reported as {row}" for row in _group(data))
 
 
 def _group(data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -110,7 +116,7 @@ def pool_node(data: Mapping[str, Any]) -> Node:
     count = "" if tokens is None else f"{format_level(tokens)} token{'' if tokens == 1 else 's'}"
     order = "by priority" if data.get("order") == "priority" else ""
     lines = tuple(filter(None, [count, order]))
-    note = "; ".join([f"pool {name}", *lines])
+    note = "; ".join([f"pool {name}", *lines, *filter(None, [_in_group(data)])])
     return Node(key=f"pool {name}", kind="pool", name=name, lines=lines, note=note,
                 data=dict(data), members=(name,), rows=_group(data))  # fmt: skip
 

@@ -11,7 +11,7 @@ from headroom.experiment.changes import Change
 from headroom.experiment.system import Value
 from headroom.simulation.run import ReadyModel
 
-MOST_BYTES = 32 * 2**20
+MOST_BYTES = 16 * 2**20
 """Bytes of models as data that are kept; the model itself takes some ten times as many."""
 
 

@@ -42,16 +42,17 @@ def test_a_recording_ends_and_its_queues_with_it() -> None:
     assert not forecast_of(model).overload
 
 
-def test_a_mix_gets_its_line_and_no_figures() -> None:
+def test_a_mix_has_the_figures_of_its_classes_and_one_bound() -> None:
+    """Oracle: one server of 1 s, three jobs without think time: 1 /s, one in three of class one."""
     model = Model("mix", time_unit="s")
     program = model.program("visit")
     program.use(model.station("server"), exponential(1))
     model.closed_mix("users", {"one": (program, 1), "two": (program, 2)}, population=3)
     found = forecast_of(model)
-    assert not found.values
-    (reason,) = found.reasons
-    assert "test_forecast.py:" in reason
-    assert "mix 'users'" in reason
+    assert found.is_exact
+    assert found.values["class.one.throughput"] == pytest.approx(1 / 3)
+    assert found.values["class.two.response_s_mean"] == pytest.approx(3)
+    assert [one.class_name for one in found.limits] == ["users"]
 
 
 def test_a_pool_that_lets_too_few_through_is_an_overload_with_its_bounds() -> None:

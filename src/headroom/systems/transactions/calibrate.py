@@ -18,15 +18,14 @@ import numpy.typing as npt
 from scipy.optimize import least_squares
 
 from headroom.experiment.system import Value
-from headroom.simulation import SimulationResult, simulate
+from headroom.simulation import simulate
 from headroom.systems.transactions.model import SPAX, MachineModel
+from headroom.systems.transactions.tail import Tail
 
 FloatArray = npt.NDArray[np.float64]
 
 CALIBRATED = ("path_length_factor", "packet_handling_us", "elevator_factor")
 """What is fitted."""
-KEPT_SHARE = 0.75
-"""Share of a run that counts, from its end."""
 STEP = 0.02
 """Relative step of the differences; common random numbers make such small ones smooth."""
 TRANSACTIONS = 30
@@ -75,14 +74,7 @@ def throughput(
     True
     """
     model = machine(**{"transactions_per_terminal": TRANSACTIONS, **changed})
-    return float(np.mean([_of_run(simulate(model, seed=seed)) for seed in seeds]))
-
-
-def _of_run(result: SimulationResult) -> float:
-    times_s = result.snapshot_times_s
-    done = result.classes.columns["completion_count"].sum(axis=1)
-    first = int(np.searchsorted(times_s, (1 - KEPT_SHARE) * times_s[-1]))
-    return float((done[-1] - done[first]) / (times_s[-1] - times_s[first]))
+    return float(np.mean([Tail.of(simulate(model, seed=seed)).throughput for seed in seeds]))
 
 
 def fitted(
@@ -164,11 +156,15 @@ def _throughputs(
 
 
 def as_published(
-    truth: Mapping[str, float], seeds: Sequence[int], machine: MachineModel = SPAX
+    truth: Mapping[str, float],
+    seeds: Sequence[int],
+    *,
+    published: Sequence[Published] = PUBLISHED,
+    machine: MachineModel = SPAX,
 ) -> tuple[Published, ...]:
     """Return the throughputs that a machine with the numbers `truth` would have published."""
     return tuple(
-        replace(one, tps=throughput({**one.changed, **truth}, seeds, machine)) for one in PUBLISHED
+        replace(one, tps=throughput({**one.changed, **truth}, seeds, machine)) for one in published
     )
 
 

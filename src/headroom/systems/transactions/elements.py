@@ -33,7 +33,8 @@ class Node:
     bus
         Memory bus of a processing node, None elsewhere.
     port_in, port_out
-        Ports of the switch of each plane, seen from the switch.
+        Ports of the switch of each plane, seen from the switch; those by which the node sends,
+        and those by which it receives.
     """
 
     kind: NodeKind
@@ -139,7 +140,8 @@ def _way(model: Model, machine: Machine, kind: NodeKind) -> Node:
         pci=model.station("PCI", group=f"{kind} PCI"),
         bus=model.station("bus", group="memory bus") if kind == "node" else None,
         port_in=tuple(
-            model.station(f"port in {plane}", group=f"{kind} switch port in") for plane in planes
+            model.station(f"port in {plane}", group=f"{kind} switch port in")
+            for plane in planes[: machine.ports_out_of_a_node]
         ),
         port_out=tuple(
             model.station(f"port out {plane}", buffer=0, group=f"{kind} switch port out")

@@ -116,8 +116,7 @@ class InputOutput:
         """Let the page pass the SCSI bus of the disk and the PCI bus of the node."""
         machine, buses = self._machine, self._elements.scsi[io_node]
         if buses:
-            bus_ms = 1e-3 * machine.page_bytes / machine.scsi_mb_s
-            program.use(buses[disk % len(buses)], bus_ms)
+            program.use(buses[disk % len(buses)], machine.scsi_ms)
         cluster, inside = divmod(io_node, machine.io_nodes)
         node = cluster * machine.nodes_of_a_cluster + machine.processing_nodes + inside
         program.use(self._elements.nodes[node].pci, machine.page_packets * machine.pci_ms)

@@ -111,12 +111,21 @@ class Machine:
     @property
     def page_packets(self) -> int:
         """Packets of a page."""
-        return math.ceil(self.page_bytes / self.packet_bytes)
+        return self.packets(self.page_bytes)
+
+    def packets(self, size_bytes: int) -> int:
+        """Return the packets of a message."""
+        return max(1, math.ceil(size_bytes / self.packet_bytes))
 
     @property
     def ports_of_a_cluster(self) -> int:
         """Ports of a cluster's switch that are left for nodes."""
         return self.switch_ports - (self.uplinks if self.clusters > 1 else 0)
+
+    @property
+    def ports_out_of_a_node(self) -> int:
+        """Input ports of switches that a node sends to: of one plane, or of any."""
+        return 1 if self.plane_choice == "by node" else self.planes
 
     @property
     def clusters_of_a_group(self) -> int:
@@ -177,6 +186,22 @@ class Machine:
     def bus_ms(self) -> float:
         """Time (ms) of a packet on a memory bus."""
         return 1e-3 * self.packet_bytes / self.bus_mb_s
+
+    @property
+    def scsi_ms(self) -> float:
+        """Time (ms) of a page on a SCSI bus."""
+        return 1e-3 * self.page_bytes / self.scsi_mb_s
+
+    @property
+    def disk_write_ms(self) -> float:
+        """Mean time (ms) of a page at a disk where accesses are sequential: no seek."""
+        transfer_ms = 1e-3 * self.page_bytes / self.disk_mb_s
+        return self.disk_overhead_ms + transfer_ms + self.rotation_ms / 2
+
+    @property
+    def disk_read_ms(self) -> float:
+        """Mean time (ms) of a page at a disk, where the elevator shortens the seek."""
+        return self.disk_write_ms + self.seek_ms * self.elevator_factor
 
     def check(self) -> None:
         """Raise `StudyError` where such a machine cannot be; the message has all reasons."""

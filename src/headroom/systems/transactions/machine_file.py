@@ -11,9 +11,12 @@ A file has each parameter of `headroom.systems.transactions.machine.Machine` exa
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.suggestions import suggestion
@@ -21,7 +24,6 @@ from headroom.experiment.system import Parameter, ParameterType
 from headroom.systems.transactions.machine import FIELDS
 
 _TYPES: Mapping[Any, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
-_KEYS = frozenset({"value", "unit", "low", "high", "choices", "source", "description"})
 SOURCES = ("paper", "data sheet", "standard", "measured", "calibrated", "assumed")
 """With which word a source begins."""
 MACHINES = Path(__file__).parent / "machines"
@@ -95,34 +97,44 @@ def _parameters(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, P
             yield name, _parameter(where, name, entry)
 
 
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a machine file says of one parameter."""
+
+    value: bool | int | float | str
+    unit: str
+    source: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[bool | int | float | str, ...] = ()
+    description: str = ""
+
+
 def _parameter(where: str, name: str, entry: object) -> Parameter:
-    if not isinstance(entry, dict) or not {"value", "unit", "source"} <= set(entry):
+    try:
+        found = msgspec.convert(entry, _Entry)
+    except msgspec.ValidationError as error:
         raise StudyError(
-            f"{where} lacks a value, a unit or a source",
-            cure='write { value = 1, unit = "1", source = "assumed: why" }',
-        )
-    if unknown := set(entry) - _KEYS:
+            f"{where}: {error}",
+            cure='write { value = 1, unit = "1", source = "assumed: why", low = 0, high = 9, '
+            'description = "what" } or choices = [...] instead of low and high',
+        ) from error
+    if not found.source.startswith(SOURCES):
         raise StudyError(
-            f"{where} has {', '.join(sorted(unknown))}", cure=f"keep to {', '.join(sorted(_KEYS))}"
-        )
-    if not str(entry["source"]).startswith(SOURCES):
-        raise StudyError(
-            f"{where} has the source {entry['source']!r}",
+            f"{where} has the source {found.source!r}",
             cure=f"begin it with one of {', '.join(SOURCES)}",
         )
     declared = Parameter(
         name=name,
         type=_TYPES[FIELDS[name]],
-        unit=entry["unit"],
-        source=entry["source"],
-        default=entry["value"],
-        low=entry.get("low"),
-        high=entry.get("high"),
-        choices=tuple(entry.get("choices", ())),
-        description=entry.get("description", ""),
+        unit=found.unit,
+        source=found.source,
+        default=found.value,
+        low=found.low,
+        high=found.high,
+        choices=found.choices,
+        description=found.description,
     )
     try:
-        declared.check(entry["value"])
+        return replace(declared, default=declared.check(found.value))
     except StudyError as error:
         raise StudyError(f"{where}: {error.message}", cure=error.cure) from error
-    return declared

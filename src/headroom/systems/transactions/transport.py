@@ -9,7 +9,6 @@ With `packet_trains` the packets of a load move through the switch as one, for t
 the same answers in half of the time (`make bench PART=transactions` compares them).
 """
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,7 +48,7 @@ class Transport:
 
     def send(self, size_bytes: int) -> Program:
         """Return the program of a message of `size_bytes` from `source` to `target`."""
-        packets = max(1, math.ceil(size_bytes / self._machine.packet_bytes))
+        packets = self._machine.packets(size_bytes)
         if packets not in self._sent:
             self._sent[packets] = self._message(packets)
         return self._sent[packets]
@@ -101,21 +100,21 @@ class Transport:
         load.use(node.pci, packets * machine.pci_ms)
 
     def _use_port_in(self, load: Program, node: Node) -> None:
-        if self.addresses.plane is None:
+        if len(node.port_in) == 1:
             load.use(node.port_in[0], self._port_time())
         else:
-            ports, by = list(node.port_in), self.addresses.plane
-            load.use_one_of(ports, self._port_time(), policy="index", by=by)
+            ports = list(node.port_in)
+            load.use_one_of(ports, self._port_time(), policy="index", by=self._plane)
 
     @cached_property
     def _packet(self) -> Program | None:
         """Return the program of a packet that is not the last of its load; None without such."""
         if self._machine.packet_trains or self._machine.packets_per_buffer == 1:
             return None
-        at = self.addresses
+        count = self._machine.ports_out_of_a_node
         ports = [port for node in self._elements.nodes for port in node.port_in]
         packet = self._model.program("packet")
-        by = at.source * self._machine.planes + self._plane
+        by = self.addresses.source * count + (self._plane if count > 1 else 0.0)
         packet.use_one_of(ports, self._port_time(), policy="index", by=by)
         packet.reply()
         packet.call(self._cross)

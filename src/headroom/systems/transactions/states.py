@@ -1,0 +1,218 @@
+"""The states of processes: running, waiting in the ready queue, asleep (paper P0, figures 6 and 7).
+
+``python -m headroom.systems.transactions.states --out FOLDER`` simulates a machine once, prints for
+each transaction how its time is shared among the states, and draws both figures with what was
+measured: share, mean stay, and how often a transaction takes each way.
+
+A part that the owner of another warehouse does counts as what it is there: its process runs and
+waits at the owner's processor. All the rest of a response time is sleep; so is the way of the
+terminal's request and answer, a fraction of a millisecond.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headroom.experiment.system import Value
+from headroom.quantities import format_given, format_percent, format_plain
+from headroom.simulation import SimulationResult, Table, simulate
+from headroom.systems.transactions.model import MachineModel, machine_model
+from headroom.systems.transactions.state_diagram import Panel, draw_figure
+from headroom.systems.transactions.tail import KEPT_SHARE, Tail
+from headroom.systems.transactions.workload import DECK
+
+FIGURES = {6: ("New-Order", "Payment"), 7: ("Order-Status", "Delivery", "Stock-Level")}
+"""Which transactions the figures of the paper show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class States:
+    """What a transaction of one type goes through, on average.
+
+    Parameters
+    ----------
+    kind
+        Type of transaction.
+    running_s, waiting_s, sleeping_s
+        Time (s) in each state.
+    runs
+        How often a process of it is scheduled.
+    requests
+        How often it sleeps for an I/O node: pages, log records, results.
+    delegations
+        How often it sleeps for the owner of another warehouse.
+    """
+
+    kind: str
+    running_s: float
+    waiting_s: float
+    sleeping_s: float
+    runs: float
+    requests: float
+    delegations: float
+
+    @property
+    def response_s(self) -> float:
+        """Mean response time (s)."""
+        return self.running_s + self.waiting_s + self.sleeping_s
+
+    @property
+    def sleeps(self) -> float:
+        """How often it sleeps."""
+        return self.requests + self.delegations
+
+    def share(self, state_s: float) -> float:
+        """Return the share of the response time that is spent in a state."""
+        return state_s / self.response_s if self.response_s else 0.0
+
+
+def states_of(result: SimulationResult, *, kept_share: float = KEPT_SHARE) -> tuple[States, ...]:
+    """Return the states of each type of transaction, measured in the last part of a run.
+
+    Parameters
+    ----------
+    result
+        A run of a machine.
+    kept_share
+        Share of the run that counts, from its end (0 to 1].
+
+    Examples
+    --------
+    >>> from headroom.simulation import simulate
+    >>> from headroom.systems.transactions import machine_model
+    >>> result = simulate(machine_model("spax")(transactions_per_terminal=2), seed=1)
+    >>> order = states_of(result)[0]
+    >>> order.kind, order.sleeping_s > order.running_s > 0, order.requests > 1
+    ('New-Order', True, True)
+    """
+    tail = Tail.of(result, kept_share=kept_share)
+    return tuple(_of_kind(kind, tail) for kind in result.classes.names)
+
+
+def _of_kind(kind: str, tail: Tail) -> States:
+    result, at_processor = tail.result, f"processor.class.{kind}"
+    ended = tail.gain(result.classes, kind, "completion_count")
+
+    def each(table: Table, name: str, column: str) -> float:
+        return tail.gain(table, name, column) / ended if ended else 0.0
+
+    waiting_s = each(result.visits, at_processor, "wait_s_sum")
+    running_s = each(result.visits, at_processor, "response_s_sum") - waiting_s
+    response_s = each(result.classes, kind, "response_s_sum")
+    runs = each(result.visits, at_processor, "completion_count")
+    requests = each(result.visits, f"io processor.class.{kind}", "completion_count")
+    # A process runs once more than it sleeps; one for the owner's part comes with each delegation.
+    return States(
+        kind=kind,
+        running_s=running_s,
+        waiting_s=waiting_s,
+        sleeping_s=max(0.0, response_s - running_s - waiting_s),
+        runs=runs,
+        requests=requests,
+        delegations=max(0.0, (runs - 1.0 - requests) / 2.0),
+    )
+
+
+def diagram(states: Sequence[States], figure: int) -> str:
+    """Return a figure of the paper as SVG, with what was measured.
+
+    Parameters
+    ----------
+    states
+        The states of all types.
+    figure
+        6 (New-Order and Payment) or 7 (the others).
+    """
+    shown = [one for one in states if one.kind in FIGURES[figure]]
+    return draw_figure([_panel(one) for one in shown], title=f"States of processes, {figure}")
+
+
+def _panel(one: States) -> Panel:
+    asks = [f"asks an I/O node {_times(one.requests)}"]
+    created = "created"
+    if one.kind in FIGURES[6]:
+        asks.append(f"delegates {_times(one.delegations)}")
+        created = f"created {_times(1 + one.delegations)}"
+    return Panel(
+        title=one.kind,
+        subtitle=f"{format_given(one.response_s, 's')} on average",
+        created=created,
+        waiting=_told(one, one.waiting_s, one.runs),
+        running=_told(one, one.running_s, one.runs),
+        sleeping=_told(one, one.sleeping_s, one.sleeps),
+        scheduled=_times(one.runs),
+        asks=tuple(asks),
+        woken=_times(one.sleeps),
+    )
+
+
+def _told(one: States, state_s: float, visits: float) -> tuple[str, ...]:
+    share = f"{format_percent(one.share(state_s))} of the time"
+    return (share, f"{format_given(state_s / visits, 's')} each") if visits else (share,)
+
+
+def _times(count: float) -> str:
+    return f"{format_plain(count, decimals=2 if count < 10 else 1)} times"  # noqa: PLR2004 - digits
+
+
+def told(states: Sequence[States]) -> str:
+    """Return a table of the states of each type, in plain text."""
+    head = "transaction   response  running  waiting  asleep   runs  I/O sleeps  delegated"
+    rows = [
+        f"{one.kind:12}  {format_given(one.response_s, 's'):>8}  "
+        + "  ".join(
+            f"{format_percent(one.share(state_s)):>7}"
+            for state_s in (one.running_s, one.waiting_s, one.sleeping_s)
+        )
+        + f" {one.runs:6.2f} {one.requests:11.2f} {one.delegations:10.3f}"
+        for one in states
+    ]
+    return "\n".join([head, *rows])
+
+
+def measured(
+    machine: MachineModel, changed: Mapping[str, Value], *, seed: int
+) -> tuple[States, ...]:
+    """Return the states of each type in one run of a machine, in the order of the deck."""
+    found = {one.kind: one for one in states_of(simulate(machine(**changed), seed=seed))}
+    return tuple(found[kind] for kind in DECK)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Simulate, print the shares, and write the figures where asked to."""
+    parser = argparse.ArgumentParser(description="Running, waiting, asleep: figures 6 and 7 of P0.")
+    parser.add_argument("--machine", default="spax", help="spax, server, or a machine file")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="folder for states-6.svg and states-7.svg")
+    wishes = parser.parse_args(arguments)
+    machine = machine_model(wishes.machine)
+    states = measured(machine, _values(wishes.changes), seed=wishes.seed)
+    print(told(states))  # noqa: T201 - it is a command
+    if wishes.out is not None:
+        wishes.out.mkdir(parents=True, exist_ok=True)
+        for figure in FIGURES:
+            path = wishes.out / f"states-{figure}.svg"
+            path.write_text(diagram(states, figure), encoding="utf-8")
+
+
+def _values(changes: Sequence[str]) -> dict[str, Value]:
+    pairs = (change.partition("=") for change in changes)
+    return {name.strip(): _value(text.strip()) for name, _, text in pairs}
+
+
+def _value(text: str) -> Value:
+    """Return a value as TOML would read it: a number, true or false, else a word."""
+    if text in {"true", "false"}:
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+if __name__ == "__main__":
+    main()

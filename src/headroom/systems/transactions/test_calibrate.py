@@ -1,0 +1,59 @@
+"""The calibration finds numbers again from throughputs that they gave, and is reproduced."""
+
+from dataclasses import replace
+
+import pytest
+
+from headroom.systems.transactions.calibrate import (
+    CALIBRATED,
+    PUBLISHED,
+    as_published,
+    fitted,
+    held,
+    throughput,
+    told,
+)
+from headroom.systems.transactions.model import SPAX, MachineModel
+
+
+def small() -> MachineModel:
+    """Return SPAX with fewer terminals, so that one throughput is found in little time."""
+    fewer = {"terminals": 4}
+    parameters = (replace(one, default=fewer.get(one.name, one.default)) for one in SPAX.parameters)
+    return replace(SPAX, parameters=tuple(parameters))
+
+
+def test_only_the_four_throughputs_of_the_paper_are_used() -> None:
+    assert [one.tps for one in PUBLISHED] == [204.1, 148.6, 107.417, 204.122]
+
+
+def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
+    machine = small()
+    truth = {"path_length_factor": 4.0, "packet_handling_us": 7.0, "elevator_factor": 0.5}
+    start = {"path_length_factor": 4.6, "packet_handling_us": 6.0, "elevator_factor": 0.6}
+    assert set(truth) == set(CALIBRATED)
+    seeds = (1,)
+    short = [
+        replace(one, changed={**one.changed, "transactions_per_terminal": 10}) for one in PUBLISHED
+    ]
+    published = as_published(truth, seeds, published=short, machine=machine)
+    assert max(abs(one.tps - two.tps) for one, two in zip(published, PUBLISHED, strict=True)) > 5
+    found = fitted(start, seeds, published=published, machine=machine)
+    # Seeks are a third of the time of a disk, so that throughputs tell their factor least well.
+    within = {"path_length_factor": 0.05, "packet_handling_us": 0.05, "elevator_factor": 0.12}
+    for name, value in truth.items():
+        assert found[name] == pytest.approx(value, rel=within[name]), name
+
+
+def test_the_machine_file_meets_the_paper_within_five_percent() -> None:
+    for one in PUBLISHED:
+        assert throughput(one.changed, (1, 2)) == pytest.approx(one.tps, rel=0.05), one.place
+
+
+def test_what_is_printed_has_the_numbers_and_the_throughputs() -> None:
+    lines = told(held(), held(), (1,)).splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == list(CALIBRATED)
+    for one, line in zip(PUBLISHED, lines[-4:], strict=True):
+        assert line.startswith(one.place)
+        assert f"{one.tps:.1f}" in line
+        assert line.count("%") == 2 + one.place.count("%")

@@ -1,0 +1,106 @@
+"""Machine files: what is wrong with one is said with its place; Headroom's own say all."""
+
+from pathlib import Path
+
+import pytest
+
+from headroom.errors import StudyError
+from headroom.systems.transactions.machine import FIELDS
+from headroom.systems.transactions.machine_file import (
+    MACHINES,
+    SOURCES,
+    machine_path,
+    read_machine,
+)
+
+OWN = sorted(MACHINES.glob("*.toml"))
+DISKS = 'disks = { value = 8, unit = "1", low = 0, high = 64,'
+
+
+def changed(folder: Path, old: str, new: str) -> Path:
+    text = (MACHINES / "spax.toml").read_text()
+    assert text.count(old) == 1, old
+    path = folder / "machine.toml"
+    path.write_text(text.replace(old, new))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("packet_bytes =", "packet_byte =", "packet_byte is not known"),
+        (
+            DISKS,
+            f'seek_ms = {{ value = 1.0, unit = "ms", source = "assumed" }}\n{DISKS}',
+            "machine.toml: ",
+        ),
+        (f"{DISKS} source = ", 'disks = { value = 8, unit = "1", from = ', "unknown field `from`"),
+        (DISKS, 'disks = { value = 8, unit = "1", lowest = 0,', "unknown field `lowest`"),
+        (f'{DISKS} source = "', f'{DISKS} source = "guessed: ', "has the source 'guessed:"),
+        (DISKS, 'disks = { value = 8.5, unit = "1",', "its type is int"),
+        (DISKS, 'disks = { value = "eight", unit = "1",', "its type is int"),
+        (DISKS, 'disks = { value = 65, unit = "1", low = 0, high = 64,', "above its highest value"),
+        (
+            DISKS,
+            "disks = { value = 8, unit = 1, low = 0, high = 64,",
+            "Expected `str`, got `int` - at `$.unit`",
+        ),
+        (DISKS, "disks = { value = 8, low = 0, high = 64,", "missing required field `unit`"),
+        (
+            DISKS,
+            'disks = { value = 8, unit = "1", low = "0", high = 64,',
+            "Expected `float | null`",
+        ),
+        ("[load]", "[load", "machine.toml: "),
+        ("[machine]", "loose = 1\n[machine]", "loose stands outside of a table"),
+    ],
+)
+def test_a_wrong_machine_file_is_refused_with_its_place(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    path = changed(tmp_path, old, new)
+    with pytest.raises(StudyError) as refused:
+        read_machine(path)
+    assert reason in refused.value.message
+    assert str(path) in refused.value.message
+    assert refused.value.cure
+
+
+def test_a_parameter_that_stands_twice_in_two_topics_is_refused(tmp_path: Path) -> None:
+    entry = '[more]\nseek_ms = { value = 1.0, unit = "ms", source = "assumed" }\n\n[load]'
+    with pytest.raises(StudyError, match=r"seek_ms stands twice"):
+        read_machine(changed(tmp_path, "[load]", entry))
+
+
+def test_a_missing_parameter_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "machine.toml"
+    lines = (MACHINES / "spax.toml").read_text().splitlines()
+    path.write_text("\n".join(one for one in lines if not one.startswith(("disks", "pci_mb_s"))))
+    with pytest.raises(StudyError, match=r"pci_mb_s, disks missing"):
+        read_machine(path)
+
+
+def test_a_file_that_is_not_there_is_named_with_those_that_are() -> None:
+    with pytest.raises(StudyError, match=r"no machine file 'spaxx'") as refused:
+        machine_path("spaxx")
+    assert refused.value.cure == "give the path of a .toml file, or one of server, spax"
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_each_number_has_value_unit_range_source_and_words(path: Path) -> None:
+    parameters = read_machine(path)
+    assert {one.name for one in parameters} == set(FIELDS)
+    for one in parameters:
+        assert one.source.startswith(SOURCES)
+        assert one.description[:1].isupper()
+        is_number = one.type in ("int", "float")
+        assert (one.low is not None and one.high is not None) == is_number, one.name
+        assert bool(one.unit) == is_number, one.name
+
+
+def test_exactly_the_three_fitted_numbers_of_spax_are_called_calibrated() -> None:
+    from headroom.systems.transactions.calibrate import CALIBRATED  # noqa: PLC0415
+
+    found = [one.name for one in read_machine(MACHINES / "spax.toml") if "calibr" in one.source]
+    assert sorted(found) == sorted(CALIBRATED)
+    assert not [one for one in read_machine(MACHINES / "server.toml") if "calibr" in one.source]

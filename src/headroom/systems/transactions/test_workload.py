@@ -1,0 +1,93 @@
+"""The five transactions against the row touches and calls of TPC-C, by type and over the mix.
+
+Known numbers: rows and calls of Leutenegger and Dias (SIGMOD 1993), instructions that follow with
+20 K a call, 3 K around it, 30 K a commit and 2 K a scanned row.
+"""
+
+import pytest
+
+from headroom.systems.transactions import machine_model, workload
+from headroom.systems.transactions.demands import counts, mean_counts
+
+SPAX = machine_model("spax").machine()
+COUNTS = counts(SPAX)
+MORE_CUSTOMERS = 0.6 * (3.4 - 3)
+"""Rows of a name beyond the three of Leutenegger and Dias: 3.4 with a legal pair of constants."""
+
+
+def test_the_deck_has_the_23_cards_of_the_standard() -> None:
+    assert list(workload.DECK.values()) == [10, 10, 1, 1, 1]
+
+
+def test_rows_read_by_key_are_those_of_the_standard() -> None:
+    rows = {kind: one.accesses for kind, one in COUNTS.items()}
+    assert rows["New-Order"] == 1 + 1 + 1 + 10 + 10
+    by_name, by_number = 0.6 * 3.4, 0.4
+    assert rows["Payment"] == pytest.approx(1 + 1 + by_number + by_name)
+    # The ten lines of an order lie together: one page instead of ten rows.
+    assert rows["Order-Status"] == pytest.approx(by_number + by_name + 1 + 10 - 9)
+    assert rows["Delivery"] == 130 - 10 * 9
+    # The 200 recent lines lie together in three pages.
+    assert rows["Stock-Level"] == 1 + 3 + 200
+
+
+def test_calls_are_those_of_leutenegger_and_dias() -> None:
+    calls = {kind: one.calls for kind, one in COUNTS.items()}
+    assert calls["New-Order"] == 23 + 11 + 12
+    assert calls["Payment"] == pytest.approx(4.2 + 3 + 1 + 0.6 + MORE_CUSTOMERS)
+    # Their Order-Status (11.4 + 0.6) leaves out the rows of a name that their Payment counts.
+    assert calls["Order-Status"] == pytest.approx(11.4 + 0.6 + 0.6 * 3.4)
+    assert calls["Delivery"] == 130 + 120 + 10
+    assert calls["Stock-Level"] == 1
+
+
+def test_stock_level_looks_at_200_lines_and_their_stock() -> None:
+    assert COUNTS["Stock-Level"].scans == pytest.approx(200 + 200)
+    assert all(one.scans == 0 for kind, one in COUNTS.items() if kind != "Stock-Level")
+
+
+def test_records_are_written_by_those_that_change_something() -> None:
+    assert [one.records for one in COUNTS.values()] == [1, 1, 0, 2, 0]
+
+
+def test_parts_for_other_warehouses_have_the_shares_of_the_standard() -> None:
+    assert COUNTS["New-Order"].delegations == pytest.approx(10 * 0.01)
+    assert COUNTS["Payment"].delegations == 0.15
+    alone = counts(machine_model("spax").machine(processing_nodes=1, processors=1))
+    assert not any(one.delegations for one in alone.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "instructions_m"),
+    [
+        ("New-Order", 1.09),
+        ("Payment", 0.23),
+        ("Order-Status", 0.31),
+        ("Delivery", 6.0),
+        ("Stock-Level", 0.8),
+    ],
+)
+def test_instructions_are_near_those_of_the_cost_model_of_the_time(
+    kind: workload.Kind, instructions_m: float
+) -> None:
+    one = COUNTS[kind]
+    found = 23e-3 * one.calls + 2e-3 * one.scans + 30e-3
+    assert found == pytest.approx(instructions_m, rel=0.17)
+
+
+def test_the_average_transaction_has_nine_hundred_thousand_instructions() -> None:
+    one = mean_counts(SPAX)
+    found = 23e-3 * one.calls + 2e-3 * one.scans + 30e-3
+    assert found == pytest.approx(0.9, rel=0.02)
+    # 17.5 rows by key, about one by name, 17.4 in the join; lines of an order are one page.
+    rows = (10 * 23 + 10 * 4.44 + (4.44 + 9) + 130 + 201 + 200) / 23
+    pages_saved = (9 + 90 + 197) / 23
+    assert one.accesses == pytest.approx(rows - pages_saved, rel=0.001)
+
+
+@pytest.mark.parametrize("page_bytes", [64, 512, 4096, 8192, 65536])
+def test_all_recent_lines_are_scanned_whatever_the_page(page_bytes: int) -> None:
+    pages = workload.pages_of_recent_lines(page_bytes)
+    one = workload.page_of_recent_lines(page_bytes)
+    assert pages * one.scans == pytest.approx(workload.RECENT_LINES)
+    assert (pages - 1) * page_bytes < 200 * 54 <= pages * page_bytes

@@ -1,0 +1,137 @@
+"""Studies of models with groups: what is declared, the verdict, and what doubling gives."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from headroom.analysis.analyse import analyse
+from headroom.analysis.results import PointResult
+from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.what_if import planned_what_ifs
+from headroom.experiment.design import make_plan
+from headroom.experiment.interrupt import Interrupt
+from headroom.experiment.journal import Journal
+from headroom.experiment.plan import Plan
+from headroom.experiment.progress import Progress
+from headroom.experiment.runner import run_plan
+from headroom.experiment.study_file import load_study
+from headroom.simulation import Model
+from headroom.systems.model.metrics import metrics_of
+
+MODEL = """
+from headroom.simulation import Model, exponential
+
+
+def build(first: float = 0.25, classes: int = 1, users: int = 40) -> Model:
+    model = Model("cluster", time_unit="ms")
+    nodes = []
+    for node in range(4):
+        with model.inside(f"node {node}"):
+            nodes.append((model.pool("slots", tokens=users, group="slots"),
+                          model.station("cpu", group="cpu")))
+    disk = model.station("disk")
+    for number in range(classes):
+        program = model.program(f"request {number}")
+        with program.branch() as chosen:
+            for node, (slots, cpu) in enumerate(nodes):
+                share = first if node == 0 else (1 - first) / 3
+                with chosen.case(share), program.holding(slots):
+                    program.use(cpu, exponential(4))
+        program.use(disk, exponential(0.5))
+        model.closed_class(f"users {number}", program, population=users // classes,
+                           think=exponential(5))
+    return model
+"""
+STUDY = """
+schema = 1
+name = "groups"
+title = "A cluster"
+seed = 3
+
+[[experiment]]
+name = "load"
+system = { name = "model", file = "model.py", function = "point", completions = 20_000 }
+replications = { count = 3 }
+what_if = { replications = 3 }
+"""
+
+
+def built(**parameters: float) -> Model:
+    scope: dict[str, object] = {}
+    exec(MODEL, scope)  # noqa: S102 - the model above
+    model = scope["build"](**parameters)  # type: ignore[operator]
+    assert isinstance(model, Model)
+    return model
+
+
+def run(plan: Plan | None, journal: Journal) -> None:
+    assert plan is not None
+    run_plan(
+        plan,
+        journal,
+        stopping=IntervalRule(),
+        jobs=2,
+        progress=Progress(Console(file=io.StringIO())),
+        interrupt=Interrupt(),
+    )
+
+
+def analysed(folder: Path, arguments: str, *, doubled: bool = True) -> PointResult:
+    point = f"def point() -> Model:\n    return build({arguments})\n"
+    (folder / "model.py").write_text(f"{MODEL}\n\n{point}")
+    (folder / "study.toml").write_text(STUDY)
+    plan = make_plan(load_study(folder), quick=False)
+    with Journal.open(folder / "journal.sqlite", create=True) as journal:
+        run(plan, journal)
+        if doubled:
+            run(planned_what_ifs(plan, journal), journal)
+        result = analyse(plan, journal, environments=journal.environments(), command="")
+    return result.experiments[0].points[0]
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+def test_what_is_declared_of_groups_is_what_is_analysed(tmp_path: Path, classes: int) -> None:
+    found = set(analysed(tmp_path, f"classes={classes}", doubled=False).estimates)
+    declared = {one.name for one in metrics_of(built(classes=classes))}
+    kinds = ("station.", "pool.")
+    assert {n for n in found if n.startswith(kinds)} == {n for n in declared if n.startswith(kinds)}
+    assert "station.cpu.utilization_max" in found
+    assert "station.disk.utilization_max" not in found
+    assert not [name for name in found if "node" in name]
+
+
+def gain(point: PointResult, change: str) -> float:
+    (effects,) = [one.effects for one in point.what_ifs if one.change == change]
+    return next(one.ratio for one in effects if one.metric == "throughput")
+
+
+def test_four_equal_servers_that_are_full_limit_as_one_and_doubling_them_helps(
+    tmp_path: Path,
+) -> None:
+    point = analysed(tmp_path, "users=80")
+    assert point.bottleneck is not None
+    assert (point.bottleneck.kind, point.bottleneck.name) == ("station", "cpu")
+    assert point.bottleneck.evidence.startswith("cpu is busy 9")
+    assert gain(point, "station.cpu.servers=x2") > 1.5
+
+
+def test_one_full_member_of_a_group_that_has_time_left_on_average_is_told(tmp_path: Path) -> None:
+    """Oracle: 70 % of all go to one of four: it is full, together they are busy 0.25 / 0.7."""
+    point = analysed(tmp_path, "first=0.7, users=40")
+    estimates, verdict = point.estimates, point.bottleneck
+    assert estimates["station.cpu.utilization"].value == pytest.approx(0.25 / 0.7, rel=0.02)
+    assert estimates["station.cpu.utilization_max"].value > 0.97
+    assert verdict is not None
+    assert (verdict.limits, verdict.name) == (True, "cpu")
+    assert verdict.evidence.startswith("the busiest cpu is busy 100.0 %, all of")
+    assert "all of them together 35" in verdict.evidence
+    assert "who needs that one waits, however free the others are" in verdict.evidence
+    assert gain(point, "station.cpu.servers=x2") > 1.5
+
+
+def test_a_group_with_time_left_everywhere_limits_nothing(tmp_path: Path) -> None:
+    point = analysed(tmp_path, "users=8", doubled=False)
+    assert point.bottleneck is not None
+    assert not point.bottleneck.limits
