@@ -269,9 +269,8 @@ class Simulation:
     def _terminal_message(self, at: Terminal, *, is_answer: bool) -> Process:
         machine = self.machine
         cluster = at.home // (machine.processors * machine.processing_nodes)
-        count = machine.communication_nodes
-        node = (cluster + 1) * machine.nodes_of_a_cluster - count + at.home % count
-        station = self.elements.communication[cluster * count + at.home % count]
+        node = (cluster + 1) * machine.nodes_of_a_cluster - machine.communication_nodes
+        station = self.elements.communication[cluster * machine.communication_nodes]
         home = self._node_of(at.home)
         if is_answer:
             yield from self._send(home, node, machine.request_bytes)
