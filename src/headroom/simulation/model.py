@@ -3,9 +3,10 @@
 import copy
 import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 from headroom.simulation import background, blocking, capacity, check, classes, holding
@@ -50,6 +51,14 @@ SECONDS_PER_UNIT: Mapping[str, float] = {
     "min": 60.0,
     "h": 3600.0,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is known of a model without solving it; see `Model.counted_by_hand`."""
+
+    highest_throughput: float
+    why: str
 
 
 class Model:
@@ -99,6 +108,7 @@ class Model:
         self.programs: dict[str, Program] = {}
         self.classes: dict[str, JobClass] = {}
         self.mixes: dict[str, Mix] = {}
+        self.counted: Counted | None = None
         self.stop_completions: int | None = DEFAULT_COMPLETIONS
         self.stop_time: float | None = None
         self._prefix = ""
@@ -436,6 +446,33 @@ class Model:
         self.stop_completions = None if completions is None else int(completions)
         self.stop_time = time
 
+    def counted_by_hand(self, *, highest_throughput: float, why: str) -> None:
+        """Say what the model cannot exceed, and that formulas have no more to say of it.
+
+        A study then does not ask the solvers for an answer to lay beside the simulation; who asks
+        them (`headroom solve`) still gets one.
+
+        Parameters
+        ----------
+        highest_throughput
+            Completions in a time unit, all classes together; infinite where nothing is known.
+        why
+            Why formulas do not fit, as a sentence for the reader.
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model
+        >>> model = Model("machine", time_unit="ms")
+        >>> model.counted_by_hand(highest_throughput=0.2, why="packets hold their buffers")
+        >>> model.counted.highest_throughput
+        0.2
+        """
+        if not highest_throughput > 0:
+            raise refused(
+                f"the highest throughput is {highest_throughput!r}", cure="give a number above 0"
+            )
+        self.counted = Counted(float(highest_throughput), why)
+
     def copy(self) -> "Model":
         """Return an equal model; what is changed or added in one leaves the other as it is.
 
@@ -452,6 +489,13 @@ class Model:
         twin.mixes = dict(self.mixes)
         return twin
 
+    def _changed(self) -> "Model":
+        """Return a copy of which the highest throughput is not known any more."""
+        twin = self.copy()
+        if twin.counted is not None:
+            twin.counted = Counted(math.inf, twin.counted.why)
+        return twin
+
     def with_servers(self, station: str, servers: int) -> "Model":
         """Return a copy in which `station` has another number of servers.
 
@@ -463,19 +507,19 @@ class Model:
         >>> model.with_servers("cpu", 4).stations["cpu"].servers
         4
         """
-        twin = self.copy()
+        twin = self._changed()
         twin.stations[station] = _found("station", station, self.stations).with_servers(servers)
         return twin
 
     def with_speed(self, station: str, factor: float) -> "Model":
         """Return a copy in which the servers of `station` are `factor` (> 0) times as fast."""
-        twin = self.copy()
+        twin = self._changed()
         twin.stations[station] = _found("station", station, self.stations).with_speed(factor)
         return twin
 
     def with_tokens(self, pool: str, tokens: int) -> "Model":
         """Return a copy in which `pool` has another number of tokens."""
-        twin = self.copy()
+        twin = self._changed()
         count = check_count(f"pool {pool!r}", "tokens", tokens)
         twin.pools[pool] = replace(_found("pool", pool, self.pools), tokens=count)
         return twin

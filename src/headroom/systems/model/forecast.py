@@ -12,6 +12,7 @@ from headroom.errors import HeadroomError
 from headroom.experiment.system import Forecast, Limits
 from headroom.simulation import Model
 from headroom.simulation.capacity import overloaded_station
+from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.systems.model.forecast_rows import by_rows
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ def forecast_of(model: Model) -> Forecast:
     >>> round(found.values["response_s_mean"], 4), found.is_exact
     (2.7778, True)
     """
+    if model.counted is not None:
+        per_s = model.counted.highest_throughput / SECONDS_PER_UNIT[model.time_unit]
+        highest = {"throughput": per_s} if math.isfinite(per_s) else {}
+        return Forecast(highest=highest, reasons=(model.counted.why,))
     try:
         full = overloaded_station(model)
     except HeadroomError as error:

@@ -3,6 +3,8 @@
 import pytest
 
 from headroom.simulation import Model, exponential, trace
+from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.systems.model import library
 from headroom.systems.model.forecast import forecast_of
 
 
@@ -94,3 +96,14 @@ def test_a_load_that_time_outs_shed_is_no_overload() -> None:
     assert not found.overload
     assert not found.values
     assert "only a run tells" in found.reasons[0]
+
+
+def test_a_model_counted_by_hand_has_its_bound_and_its_reason_until_it_is_changed() -> None:
+    model = library.central_server()
+    model.counted_by_hand(highest_throughput=2.0, why="packets hold their buffers")
+    found = forecast_of(model)
+    per_s = 2.0 / SECONDS_PER_UNIT[model.time_unit]
+    assert found.highest == {"throughput": per_s}
+    assert (found.values, found.reasons) == ({}, ("packets hold their buffers",))
+    changed = forecast_of(model.with_speed(next(iter(model.stations)), 2.0))
+    assert (changed.highest, changed.reasons) == ({}, ("packets hold their buffers",))

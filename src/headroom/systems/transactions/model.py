@@ -7,6 +7,7 @@ from headroom.errors import StudyError
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, constant
+from headroom.systems.transactions.demands import highest_throughput
 from headroom.systems.transactions.elements import build_elements
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.machine_file import machine_path, opening_comment, read_machine
@@ -85,6 +86,12 @@ class MachineModel:
             start="ready",
         )
         model.stop(completions=population * machine.transactions_per_terminal)
+        highest_per_s, row = highest_throughput(machine)
+        model.counted_by_hand(
+            highest_throughput=1e-3 * highest_per_s,
+            why=f"packets hold their places while they wait for the next, which formulas do not know; "
+            f"at most {highest_per_s:.4g} transactions/s by what they ask of: {row}",
+        )
         return model
 
 
