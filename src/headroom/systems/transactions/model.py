@@ -89,8 +89,8 @@ class MachineModel:
         highest_per_s, row = highest_throughput(machine)
         model.counted_by_hand(
             highest_throughput=1e-3 * highest_per_s,
-            why=f"packets hold their places while they wait for the next, which formulas do not know; "
-            f"at most {highest_per_s:.4g} transactions/s by what they ask of: {row}",
+            why="packets hold their places while they wait for the next, which formulas do not "
+            f"know; at most {highest_per_s:.4g} transactions/s by what they ask of: {row}",
         )
         return model
 
