@@ -328,7 +328,7 @@ impl<'plan> Engine<'plan> {
         let times = self.plan.station_rows.iter().map(|members| {
             members
                 .map(|index| stations[index].take_occupancy(*now))
-                .reduce(occupancy::together)
+                .reduce(|own, other| occupancy::plus(own, &other))
                 .unwrap_or_default()
         });
         let times = times.collect();

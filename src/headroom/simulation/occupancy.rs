@@ -96,11 +96,7 @@ fn joined(pair: &[(SimTime, Vec<Times>)]) -> (SimTime, Vec<Times>) {
 }
 
 /// Return both times together.
-pub fn together(one: Times, other: Times) -> Times {
-    plus(one, &other)
-}
-
-fn plus(mut own: Times, other: &Times) -> Times {
+pub fn plus(mut own: Times, other: &Times) -> Times {
     if own.len() < other.len() {
         own.resize(other.len(), 0);
     }

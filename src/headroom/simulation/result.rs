@@ -112,7 +112,9 @@ pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
                     add(to, visit_cells(&totals));
                 }
             }
-            sums.into_iter().for_each(|cells| row.extend(cells));
+            for cells in sums {
+                row.extend(cells);
+            }
         }
         for members in plan.pool_rows.iter() {
             for class in 0..state.classes.len() {

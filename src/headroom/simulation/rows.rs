@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn like_parts_share_a_row_where_the_first_of_them_stands() {
         let parts = [("a", None), ("b", Some("g")), ("c", None), ("d", Some("g"))];
-        let rows = Rows::collect(parts.into_iter()).unwrap();
+        let rows = Rows::collect(parts.into_iter()).expect("each name means one thing");
         assert_eq!(rows.names, ["a", "g", "c"]);
         assert_eq!(rows.members, [vec![0], vec![1, 3], vec![2]]);
     }
