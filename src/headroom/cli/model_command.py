@@ -71,6 +71,10 @@ def model_names() -> tuple[str, ...]:
     return kind.model_names() if issubclass(kind, HasModel) else ()
 
 
+PARAMETERS_LISTED = 20
+"""Parameters up to which a model is listed with them; of more, only their number is told."""
+
+
 @app.command("list")
 def list_models(*, as_json: options.AsJson = False, color: options.Color = ColorMode.AUTO) -> None:
     """List the registered models with their parameters, units and defaults."""
@@ -83,11 +87,19 @@ def list_models(*, as_json: options.AsJson = False, color: options.Color = Color
         return
     table = Table("model", "parameter", "default", "range", "meaning")
     for model in found:
-        for place, one in enumerate(model.parameters):
+        if len(model.parameters) > PARAMETERS_LISTED:
+            count = f"{len(model.parameters)} of them"
+            table.add_row(model.name, count, "", "", f"see: headroom model show {model.name}")
+        for place, one in enumerate(model.parameters[: _listed_count(model)]):
             texts = (_default(one), _range(one), one.description)
             table.add_row(model.name if place == 0 else "", one.name, *map(Text, texts))
         table.add_section()
     result_console(color).print(table)
+
+
+def _listed_count(model: ListedModel) -> int:
+    """Return how many parameters of a model are listed: all, or none of very many."""
+    return len(model.parameters) if len(model.parameters) <= PARAMETERS_LISTED else 0
 
 
 def _listed(one: Parameter) -> ListedParameter:

@@ -44,7 +44,12 @@ def test_registered_models_are_listed_with_their_parameters() -> None:
     models = {one["name"]: {p["name"]: p for p in one["parameters"]} for one in listed}
     assert models["mm1"]["utilization"]["default"] == 0.8
     assert models["mm1"]["service_s"]["unit"] == "s"
-    assert "central_server" in run("list")
+    text = run("list")
+    assert "central_server" in text
+    # A machine has too many to list; they are a command away.
+    assert "headroom model show" in " ".join(text.replace("│", " ").split())
+    assert "terminals" not in text
+    assert models["spax"]["terminals"]["default"] == 10
 
 
 def test_the_listing_of_studies_names_the_models_too(tmp_path: Path) -> None:
