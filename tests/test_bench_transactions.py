@@ -10,7 +10,7 @@ from benches import transactions as part
 from benches.harness import read_rows
 from benches.peers.simpy_machine import Simulation
 from headroom.experiment.system import Value
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.systems.transactions.model import SPAX
 
 SEEDS = range(1, 6)
@@ -34,7 +34,8 @@ def test_simpy_and_headroom_give_the_same_throughput(name: str) -> None:
     theirs = [Simulation(machine, seed).run(transactions) for seed in SEEDS]
     model = SPAX(**config, transactions_per_terminal=5)
     ours = [
-        transactions / run_model(model, seed=seed).counters["simulated_s"] for seed in range(1, 31)
+        transactions / run_ready(ready(model), seed=seed).counters["simulated_s"]
+        for seed in range(1, 31)
     ]
     found = stats.ttest_ind(theirs, ours, equal_var=False)
     assert found.pvalue > 0.001, (np.mean(theirs), np.mean(ours))
@@ -45,7 +46,7 @@ def test_simpy_and_headroom_come_to_as_many_stations() -> None:
     machine, transactions = SPAX.machine(**SMALL), 200
     peer = Simulation(machine, 1)
     peer.run(transactions)
-    ours = run_model(SPAX(**SMALL), seed=1, completions=transactions).counters["visits"]
+    ours = run_ready(ready(SPAX(**SMALL)), seed=1, completions=transactions).counters["visits"]
     assert peer.visit_count == pytest.approx(ours, rel=0.1)
 
 

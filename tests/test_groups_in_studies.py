@@ -1,21 +1,15 @@
 """Studies of models with groups: what is declared, the verdict, and what doubling gives."""
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from headroom.analysis.analyse import analyse
 from headroom.analysis.results import PointResult
-from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.test_example_session import run_study
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.experiment.design import make_plan
-from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal
-from headroom.experiment.plan import Plan
-from headroom.experiment.progress import Progress
-from headroom.experiment.runner import run_plan
 from headroom.experiment.study_file import load_study
 from headroom.simulation import Model
 from headroom.systems.model.metrics import metrics_of
@@ -66,27 +60,15 @@ def built(**parameters: float) -> Model:
     return model
 
 
-def run(plan: Plan | None, journal: Journal) -> None:
-    assert plan is not None
-    run_plan(
-        plan,
-        journal,
-        stopping=IntervalRule(),
-        jobs=2,
-        progress=Progress(Console(file=io.StringIO())),
-        interrupt=Interrupt(),
-    )
-
-
 def analysed(folder: Path, arguments: str, *, doubled: bool = True) -> PointResult:
     point = f"def point() -> Model:\n    return build({arguments})\n"
     (folder / "model.py").write_text(f"{MODEL}\n\n{point}")
     (folder / "study.toml").write_text(STUDY)
     plan = make_plan(load_study(folder), quick=False)
     with Journal.open(folder / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
+        run_study(plan, journal)
         if doubled:
-            run(planned_what_ifs(plan, journal), journal)
+            run_study(planned_what_ifs(plan, journal), journal)
         result = analyse(plan, journal, environments=journal.environments(), command="")
     return result.experiments[0].points[0]
 

@@ -18,7 +18,7 @@ from headroom.analysis.windows import open_window
 from headroom.experiment.run import Run
 from headroom.simulation import Model, SimulationError, constant, exponential, pareto, simulate
 from headroom.simulation.fake_models import laws, models
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.simulation.stations import Discipline
 from headroom.solvers import solve
 from headroom.systems.model.conversion import run_of
@@ -109,7 +109,7 @@ def test_the_gap_of_n_and_x_times_r_is_what_the_edges_account_for() -> None:
 @given(models(), st.integers(0, 2**64 - 1), st.floats(0, 0.9))
 def test_no_run_of_a_random_model_breaks_a_law(model: Model, seed: int, share: float) -> None:
     try:
-        run = run_of(run_model(model, seed=seed, time=300))
+        run = run_of(run_ready(ready(model), seed=seed, time=300))
     except SimulationError as error:
         event(error.message.split("'")[0][:30])
         return
@@ -155,7 +155,7 @@ def throughputs(model: Model, *, time_s: float = 6000.0) -> np.ndarray:
     """Return completions per second: a row per replication, a column per class."""
     rows = []
     for seed in range(REPLICATIONS):
-        result = run_model(model, seed=seed, time=time_s)
+        result = run_ready(ready(model), seed=seed, time=time_s)
         first = int(np.searchsorted(result.snapshot_times_s, 0.1 * time_s))
         counts = result.classes.columns["completion_count"]
         length_s = result.snapshot_times_s[-1] - result.snapshot_times_s[first]

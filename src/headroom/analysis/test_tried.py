@@ -1,22 +1,16 @@
 """Stations that turn work away, on real models: the verdict agrees with what doubling gives."""
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from headroom.analysis.analyse import analyse
 from headroom.analysis.results import Effect, Estimate, PointResult, WhatIfResult
-from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.test_example_session import run_study
 from headroom.analysis.tried import useless_stations
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.experiment.design import make_plan
-from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal
-from headroom.experiment.plan import Plan
-from headroom.experiment.progress import Progress
-from headroom.experiment.runner import run_plan
 from headroom.experiment.study_file import load_study
 
 MODELS = """
@@ -86,25 +80,13 @@ what_if = {{ replications = 3 }}
 """
 
 
-def run(plan: Plan | None, journal: Journal) -> None:
-    assert plan is not None
-    run_plan(
-        plan,
-        journal,
-        stopping=IntervalRule(),
-        jobs=2,
-        progress=Progress(Console(file=io.StringIO())),
-        interrupt=Interrupt(),
-    )
-
-
 def analysed(folder: Path, function: str) -> PointResult:
     (folder / "model.py").write_text(MODELS)
     (folder / "study.toml").write_text(STUDY.format(function=function))
     plan = make_plan(load_study(folder), quick=False)
     with Journal.open(folder / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
-        run(planned_what_ifs(plan, journal), journal)
+        run_study(plan, journal)
+        run_study(planned_what_ifs(plan, journal), journal)
         result = analyse(plan, journal, environments=journal.environments(), command="")
     return result.experiments[0].points[0]
 

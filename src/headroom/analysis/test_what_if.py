@@ -1,23 +1,18 @@
 """What doubling gives, on real models: against formulas, planned once, never asked for twice."""
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from headroom.analysis.analyse import analyse
 from headroom.analysis.export import what_if_rows
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult, WhatIfResult
-from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.test_example_session import run_study
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.experiment.changes import parse_change
 from headroom.experiment.design import make_plan
-from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan
-from headroom.experiment.progress import Progress
-from headroom.experiment.runner import Outcome, run_plan
 from headroom.experiment.study_file import load_study
 from headroom.experiment.what_if import changed_plan, changed_point
 
@@ -45,18 +40,6 @@ def planned(folder: Path, *, model: str, rest: str) -> Plan:
     return make_plan(load_study(folder), quick=False)
 
 
-def run(plan: Plan | None, journal: Journal) -> Outcome:
-    assert plan is not None
-    return run_plan(
-        plan,
-        journal,
-        stopping=IntervalRule(),
-        jobs=2,
-        progress=Progress(Console(file=io.StringIO())),
-        interrupt=Interrupt(),
-    )
-
-
 def analysed(plan: Plan, journal: Journal) -> StudyResult:
     return analyse(plan, journal, environments=journal.environments(), command="")
 
@@ -80,8 +63,8 @@ def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path)
     """Oracle: 60 users, think 1 s, service 50 ms: one server against two, and one twice as fast."""
     plan = planned(tmp_path, model="interactive", rest=INTERACTIVE)
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
-        run(planned_what_ifs(plan, journal), journal)
+        run_study(plan, journal)
+        run_study(planned_what_ifs(plan, journal), journal)
         result = analysed(plan, journal)
     assert point_at(result, 2).what_ifs == [], "nothing limits 2 users"
     found = {one.change: one for one in point_at(result, 60).what_ifs}
@@ -130,11 +113,11 @@ def study_with(point: PointResult) -> StudyResult:
 def test_what_ran_once_is_not_run_again_and_gives_the_same_result(tmp_path: Path) -> None:
     plan = planned(tmp_path, model="interactive", rest=INTERACTIVE)
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
-        first = run(planned_what_ifs(plan, journal), journal)
+        run_study(plan, journal)
+        first = run_study(planned_what_ifs(plan, journal), journal)
         before = analysed(plan, journal)
-        base = run(plan, journal)
-        again = run(planned_what_ifs(plan, journal), journal)
+        base = run_study(plan, journal)
+        again = run_study(planned_what_ifs(plan, journal), journal)
         assert analysed(plan, journal).experiments == before.experiments
     assert (first.done, again.done, base.done) == (10, 0, 0)
     assert again.reused == 10
@@ -148,7 +131,7 @@ def test_the_study_decides_what_is_doubled(tmp_path: Path, rule: str, count: int
     rest = f'what_if = {{ parts = "{rule}" }}\n{INTERACTIVE}'
     plan = planned(tmp_path, model="interactive", rest=rest)
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
+        run_study(plan, journal)
         changed = planned_what_ifs(plan, journal)
     points = [] if changed is None else [p for one in changed.experiments for p in one.points]
     assert len(points) == count
@@ -161,10 +144,10 @@ def test_a_change_that_cannot_run_says_why_and_harms_nothing_else(tmp_path: Path
     )
     plan = planned(tmp_path, model="mmc", rest=rest)
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
+        run_study(plan, journal)
         experiment = plan.experiments[0]
         point = changed_point(experiment.points[0], [parse_change("station.server.servers=1")])
-        run(changed_plan(plan, [(experiment, point, 2)]), journal)
+        run_study(changed_plan(plan, [(experiment, point, 2)]), journal)
         result = analysed(plan, journal)
     found = result.experiments[0].points[0]
     assert found.estimates
@@ -177,8 +160,8 @@ def test_pairs_of_one_seed_cancel_the_chance_of_the_arrivals(tmp_path: Path) -> 
     rest = 'factors = { utilization = [0.95] }\nwhat_if = { parts = "all", replications = 6 }'
     plan = planned(tmp_path, model="mm1", rest=rest)
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
-        run(planned_what_ifs(plan, journal), journal)
+        run_study(plan, journal)
+        run_study(planned_what_ifs(plan, journal), journal)
         result = analysed(plan, journal)
     throughput = result.experiments[0].points[0].what_ifs[0].effects[0]
     assert throughput.metric == "throughput"
@@ -210,8 +193,8 @@ def test_an_overloaded_point_says_whether_doubling_would_carry_the_load(tmp_path
     (tmp_path / "study.toml").write_text(study.format(rest="factors = { rate = [1.4] }"))
     plan = make_plan(load_study(tmp_path), quick=False)
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run(plan, journal)
-        run(planned_what_ifs(plan, journal), journal)
+        run_study(plan, journal)
+        run_study(planned_what_ifs(plan, journal), journal)
         result = analysed(plan, journal)
     point = result.experiments[0].points[0]
     assert not point.estimates

@@ -52,8 +52,8 @@ def ready(model: Model) -> ReadyModel:
 
     Examples
     --------
-    >>> from headroom.systems.model.library import mm1
-    >>> once = ready(mm1())
+    >>> from headroom.systems.model import library
+    >>> once = ready(library.mm1())
     >>> [int(run_ready(once, seed=seed, completions=9).classes.capacity.size) for seed in (1, 2)]
     [1, 1]
     """
@@ -129,35 +129,8 @@ def simulate(
     >>> int(result.classes.columns["completion_count"][-1, 0])
     1000
     """
-    return run_model(
-        model,
-        seed=seed,
-        completions=completions,
-        time=time,
-        sample_every=sample_every,
-        trace=trace,
-        sampling=sampling,
-        is_quiet=False,
-    )
-
-
-def run_model(
-    model: Model,
-    *,
-    seed: int,
-    completions: int | None = None,
-    time: float | None = None,
-    sample_every: float | None = None,
-    trace: int = 0,
-    sampling: Sampling = "fast",
-    is_quiet: bool = True,
-) -> SimulationResult:
-    """Run `model` once, as `simulate` does; a study says by itself what is idle in its models."""
-    _check_wishes(seed, completions, time)
-    _check_extras(sample_every, trace, sampling)
     once = ready(model)
-    if not is_quiet:
-        warn_of(model)
+    warn_of(model)
     return run_ready(
         once,
         seed=seed,
@@ -179,7 +152,7 @@ def run_ready(
     trace: int = 0,
     sampling: Sampling = "fast",
 ) -> SimulationResult:
-    """Run a model that `ready` gave once, as `simulate` does."""
+    """Run a model that `ready` gave once, as `simulate` does, but without remarks on it."""
     _check_wishes(seed, completions, time)
     _check_extras(sample_every, trace, sampling)
     model = once.model

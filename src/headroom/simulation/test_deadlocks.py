@@ -14,7 +14,7 @@ from headroom.simulation import (
     exponential,
     uniform,
 )
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.simulation.stations import Discipline
 
 Write = Callable[[Model], object]
@@ -308,7 +308,7 @@ def test_a_place_is_not_reserved_where_a_job_may_be_interrupted(
     model = Model("circle", time_unit="s", may_deadlock=True)
     reserving(discipline, breaks=breaks)(model)
     with pytest.raises(SimulationError, match="deadlock at"):
-        run_model(model, seed=1, completions=20_000)
+        run_ready(ready(model), seed=1, completions=20_000)
 
 
 @pytest.mark.parametrize(
@@ -320,5 +320,5 @@ def test_a_place_is_reserved_where_nobody_comes_before(
 ) -> None:
     model = Model("line", time_unit="s")
     reserving(discipline, breaks=breaks)(model)
-    result = run_model(model, seed=1, completions=20_000)
+    result = run_ready(ready(model), seed=1, completions=20_000)
     assert result.classes.columns["completion_count"][-1, 0] == 20_000

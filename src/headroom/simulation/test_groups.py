@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from headroom.simulation import Model, SimulationError, exponential, simulate
 from headroom.simulation.fake_models import models
 from headroom.simulation.result import SimulationResult, Table
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 
 COMPLETIONS = 40
 
@@ -26,7 +26,7 @@ def without_groups(model: Model) -> Model:
 def run(model: Model) -> SimulationResult | None:
     """Return a run with samples, None where the model deadlocks or stands still."""
     try:
-        return run_model(model, seed=3, completions=COMPLETIONS, time=300, sample_every=20)
+        return run_ready(ready(model), seed=3, completions=COMPLETIONS, time=300, sample_every=20)
     except SimulationError:
         return None
 

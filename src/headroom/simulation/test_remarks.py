@@ -8,7 +8,7 @@ import pytest
 
 from headroom.simulation import Model, ModelWarning, Program, exponential, simulate, trace
 from headroom.simulation.remarks import remarks
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 
 Write = Callable[[Model, Program], object]
 MARK = "# idle"
@@ -134,4 +134,4 @@ def test_what_has_an_effect_is_not_remarked_on(write: Write) -> None:
 
 
 def test_a_study_runs_its_models_without_warnings() -> None:
-    assert run_model(model_with(nobody_comes), seed=1, completions=5).counters["visits"] > 0
+    assert run_ready(ready(model_with(nobody_comes)), seed=1, completions=5).counters["visits"] > 0

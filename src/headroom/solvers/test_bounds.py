@@ -19,7 +19,7 @@ from headroom.simulation import (
     simulate,
 )
 from headroom.simulation.fake_programs import Outline, Parts, outlines, write
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.solvers import Bounds, network_of
 from headroom.solvers.class_bounds import STARVED, bounds_of
 from headroom.solvers.needs import LEFT_OUT, MAY_BE_LOST, needs_of
@@ -236,7 +236,7 @@ def test_no_run_leaves_the_bounds_whatever_the_model_says(model: Model) -> None:
     """Soundness over the whole language; what cannot be bounded has no bound."""
     try:
         found = bounds_in(model)
-        result = run_model(model, seed=1, time=RUN_TIME, completions=200_000)
+        result = run_ready(ready(model), seed=1, time=RUN_TIME, completions=200_000)
     except SimulationError:
         reject()
     for place, bounds in enumerate(found):

@@ -18,7 +18,7 @@ from headroom.simulation import Model, SimulationResult
 from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.simulation.remarks import remarks
-from headroom.simulation.run import ReadyModel, ready, run_model, run_ready
+from headroom.simulation.run import ReadyModel, ready, run_ready
 from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
@@ -203,7 +203,7 @@ class ModelSystem:
 
 def _traced(model: Model, *, seed: int, event_count: int, completions: int | None) -> EventTrace:
     """Return the first events of one run of `model`."""
-    trace = run_model(model, seed=seed, completions=completions, trace=event_count).trace
+    trace = run_ready(ready(model), seed=seed, completions=completions, trace=event_count).trace
     if trace is None:
         raise AssertionError(f"asked for {event_count} events, the kernel gave no trace")
     return trace

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headroom.simulation import SimulationResult
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import demands
 from headroom.systems.transactions.machine import Machine
@@ -38,7 +38,7 @@ APART: Mapping[str, Any] = {
 
 
 def run(**changed: Any) -> tuple[Machine, SimulationResult]:
-    return SPAX.machine(**changed), run_model(SPAX(**changed), seed=11)
+    return SPAX.machine(**changed), run_ready(ready(SPAX(**changed)), seed=11)
 
 
 def visits(result: SimulationResult, row: str) -> float:
@@ -172,7 +172,7 @@ def test_each_warehouse_has_its_own_terminals() -> None:
 def test_utilizations_are_throughput_times_demand(machine: str, changed: dict[str, Any]) -> None:
     build = machine_model(machine)
     changed = {"terminals": 1, "transactions_per_terminal": 300, **changed}
-    tail = Tail.of(run_model(build(**changed), seed=5), kept_share=1.0)
+    tail = Tail.of(run_ready(ready(build(**changed)), seed=5), kept_share=1.0)
     asked = demands(build.machine(**changed))
     rows = [row for row in tail.result.stations.names if not row.startswith("switch ")]
     assert sorted(rows) == sorted(asked)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import demands, highest_throughput, mean_counts
 from headroom.systems.transactions.tail import Tail
@@ -16,7 +16,7 @@ ENDLESS: dict[str, Any] = {"cache_miss_rate": 0.0, "disks": 0}
 
 
 def tail(*, seed: int = 3, **changed: Any) -> Tail:
-    return Tail.of(run_model(SPAX(**changed), seed=seed))
+    return Tail.of(run_ready(ready(SPAX(**changed)), seed=seed))
 
 
 @pytest.mark.parametrize("processors", [1, 4])
@@ -85,7 +85,7 @@ def test_a_slow_receiver_holds_up_the_ports_behind_it_and_nothing_is_lost(
         "transactions_per_terminal": 10,
     }
     slow = SPAX(**changed).with_speed("cluster 1/node 1/DMA receive", 0.02)
-    result = run_model(slow, seed=2)
+    result = run_ready(ready(slow), seed=2)
     names, columns = result.stations.names, result.stations.columns
     time_s = result.snapshot_times_s[-1]
 
@@ -130,7 +130,7 @@ def test_no_run_exceeds_what_its_elements_can_pass(changed: dict[str, Any]) -> N
 
 def test_the_same_seed_gives_the_same_bits() -> None:
     model = SPAX(transactions_per_terminal=3)
-    first, again, other = (run_model(model, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (run_ready(ready(model), seed=seed) for seed in (1, 1, 2))
     for table in ("stations", "pools", "classes", "visits"):
         one, two = getattr(first, table).columns, getattr(again, table).columns
         assert all(one[name].tobytes() == two[name].tobytes() for name in one)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import Counts, counts, highest_throughput, mean_counts
 from headroom.systems.transactions.tail import Tail
@@ -14,7 +14,7 @@ SERVER = machine_model("server")
 
 
 def tail(**changed: Any) -> Tail:
-    return Tail.of(run_model(SERVER(transactions_per_terminal=20, **changed), seed=6))
+    return Tail.of(run_ready(ready(SERVER(transactions_per_terminal=20, **changed)), seed=6))
 
 
 def work_ms(one: Counts) -> float:

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.systems.transactions import machine_model, states
 from headroom.systems.transactions.demands import counts, processor_time_ms
 from headroom.systems.transactions.states import States, diagram, states_of
@@ -17,7 +17,7 @@ SPAX = machine_model("spax")
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, States]:
-    result = run_model(SPAX(**CHANGED), seed=4)
+    result = run_ready(ready(SPAX(**CHANGED)), seed=4)
     return {one.kind: one for one in states_of(result, kept_share=1.0)}
 
 
@@ -55,7 +55,7 @@ def test_only_new_orders_and_payments_sleep_for_other_warehouses(
 def test_without_io_and_others_nobody_sleeps() -> None:
     alone = {"processing_nodes": 1, "processors": 1, "io_nodes": 0, "io_probability": 0.0}
     model = SPAX(**alone, communication_nodes=0, transactions_per_terminal=46)
-    for one in states_of(run_model(model, seed=1)):
+    for one in states_of(run_ready(ready(model), seed=1)):
         assert one.sleeping_s == pytest.approx(0, abs=1e-9)
         assert one.waiting_s > one.running_s > 0
         assert one.runs == pytest.approx(1, abs=0.5)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headroom.simulation.run import run_model
+from headroom.simulation.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.tail import Tail
 
@@ -42,7 +42,7 @@ def ratio(trains: np.ndarray, packets: np.ndarray) -> tuple[float, float]:
 
 
 def measured(changed: Mapping[str, Any], seed: int, *, trains: bool) -> list[float]:
-    run = run_model(SPAX(**changed, packet_trains=trains), seed=seed)
+    run = run_ready(ready(SPAX(**changed, packet_trains=trains)), seed=seed)
     # Whole runs share their decks and, but for the order, all their draws.
     tail = Tail.of(run, kept_share=1.0)
     return [measure(tail) for measure in MEASURES.values()]
