@@ -28,6 +28,7 @@ pub mod holdings;
 pub mod invariants;
 pub mod jobs;
 pub mod line;
+pub mod mechanism;
 pub mod mmpp;
 pub mod model;
 pub mod occupancy;

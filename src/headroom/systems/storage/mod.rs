@@ -1,0 +1,6 @@
+//! Storage: load on real devices and file systems, and models of devices.
+//!
+//! One seeded stream of requests ([`request`]) drives both columns: the engine that measures a
+//! target, and the kernel that simulates a device.
+
+pub mod request;

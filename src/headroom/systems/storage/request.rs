@@ -1,0 +1,54 @@
+//! Requests, and where they come from.
+//!
+//! A workload is some streams, each of which gives its requests in order. Who carries them out,
+//! the engine or the kernel, asks a stream for its next request when the stream has less than its
+//! depth outstanding; a request with a due time is not begun before it.
+//!
+//! Invariant: the requests of a stream depend on the workload, the seed and the number of the
+//! stream alone, never on when they are asked for; due times of a stream never fall.
+
+/// What a request asks of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Read data.
+    Read,
+    /// Write data.
+    Write,
+    /// Make all that was written durable, with the metadata (`fsync`).
+    Sync,
+    /// Make all data that was written durable (`fdatasync`).
+    DataSync,
+    /// Tell the target that the data are no longer needed (`discard`).
+    Trim,
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What it asks for.
+    pub kind: Kind,
+    /// First byte (B) from the start of the target.
+    pub offset: u64,
+    /// Length (B); 0 for [`Kind::Sync`] and [`Kind::DataSync`].
+    pub length: u32,
+    /// When it is due (ns) since the start of the run; None: as soon as there is a place for it.
+    pub due_ns: Option<u64>,
+}
+
+/// A stream of a workload, as reports name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Name, its own within the workload.
+    pub name: String,
+    /// Requests that may be outstanding at once, >= 1; [`u32::MAX`] is no limit.
+    pub depth: u32,
+}
+
+/// Streams of requests.
+pub trait Source: Send {
+    /// The streams; a stream is known by its index here.
+    fn streams(&self) -> &[Stream];
+
+    /// Return the next request of `stream`, None where it has ended.
+    fn next(&mut self, stream: usize) -> Option<Request>;
+}
