@@ -15,6 +15,8 @@ import msgspec
 
 from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
 from headroom.analysis.drawn_model import drawn_model
+from headroom.analysis.fit_result import fit_result
+from headroom.analysis.fits import with_fits
 from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.knee import FEWEST_TOLD, knee_over
@@ -32,7 +34,7 @@ from headroom.analysis.results import (
 )
 from headroom.analysis.results_file import FORMAT
 from headroom.analysis.solver_answers import SOLVED_AT_MOST, with_solver_answer
-from headroom.analysis.stopping import in_words, is_precise
+from headroom.analysis.stopping import in_words, planned_replications
 from headroom.analysis.tried import with_tried_verdict
 from headroom.analysis.what_if import StoredWhatIfs, compared_metrics
 from headroom.experiment.journal import Journal, ReplicationRow
@@ -73,7 +75,8 @@ def analyse(
     Parameters
     ----------
     plan
-        The study as planned; rows of the journal that do not belong to it are not read.
+        The study as planned; rows of the journal that do not belong to it are not read. What is
+        fitted from other experiments is fitted here again, from the same rows.
     journal
         Opened for reading or writing.
     environments
@@ -81,6 +84,7 @@ def analyse(
     command
         The command that repeats the study.
     """
+    plan = with_fits(plan, journal)
     selection = Selection(plan, journal)
     analysed = [
         _experiment(experiment, plan.study.claims, selection, journal)
@@ -155,8 +159,7 @@ def _add_point(
     has_series: bool,
 ) -> None:
     experiment = analysed.experiment
-    precision = _precision(experiment, rows)
-    planned = _planned_replications(experiment, len(rows), precision=precision)
+    planned, precision = planned_replications(experiment, rows)
     result, samples = analyse_point(
         experiment,
         point,
@@ -175,24 +178,6 @@ def _add_point(
     analysed.newest = max([analysed.newest, *(row.started_at for row in rows)])
 
 
-def _precision(experiment: PlannedExperiment, rows: Sequence[ReplicationRow]) -> bool | None:
-    """Return whether the stopping rule was satisfied, None where replications are fixed."""
-    if experiment.spec.replications.count is not None:
-        return None
-    return is_precise(experiment, [row.run for row in rows if row.run is not None])
-
-
-def _planned_replications(
-    experiment: PlannedExperiment, found: int, *, precision: bool | None
-) -> int:
-    """Return how many replications the point needs in all, as far as that is known now."""
-    if precision is None:
-        return experiment.most_replications
-    if precision:
-        return found
-    return min(max(found + 1, experiment.first_replications), experiment.most_replications)
-
-
 def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> ExperimentResult:
     experiment = analysed.experiment
     return ExperimentResult(
@@ -209,6 +194,7 @@ def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> E
             one.done + one.failed for point in analysed.points for one in point.what_ifs
         ),
         parameters=[_parameter(use) for use in experiment.parameters],
+        fit=fit_result(experiment),
         facts=_facts(experiment.spec.name, environments),
         replications=in_words(experiment.spec.replications),
         model=drawn_model(experiment, analysed.points),

@@ -291,10 +291,58 @@ class ParameterUsed(_Result, frozen=True, kw_only=True):
     value: Value | None
     unit: str
     source: str
-    origin: Literal["default", "fixed", "factor"]
+    origin: Literal["default", "fixed", "factor", "fitted"]
     low: float | None = None
     high: float | None = None
     description: str = ""
+
+
+class FittedValue(_Result, frozen=True, kw_only=True):
+    """A parameter that was fitted from other experiments, with its 95 % interval."""
+
+    name: str
+    value: Value
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    standard_error: float | None = None
+    note: str = ""
+
+
+class FitResidual(_Result, frozen=True, kw_only=True):
+    """What the fitted parameters give for one observation that they were fitted to."""
+
+    experiment: str
+    levels: dict[str, Value]
+    metric: str
+    unit: str
+    observed: float
+    observed_low: float | None
+    observed_high: float | None
+    fitted: float
+    relative: float | None
+    """(fitted - observed) / observed."""
+
+
+class FitSet(_Result, frozen=True, kw_only=True):
+    """What was fitted for the points with the levels `where`; no levels are all points."""
+
+    where: dict[str, Value]
+    parameters: list[FittedValue]
+    residuals: list[FitResidual] = []
+    notes: list[str] = []
+
+
+class FitResult(_Result, frozen=True, kw_only=True):
+    """How the parameters of an experiment were fitted from others; or why they were not."""
+
+    sources: list[str]
+    where: dict[str, Value]
+    method: str
+    state: Literal["fitted", "waits", "refused"]
+    sets: list[FitSet] = []
+    reason: str = ""
+    cure: str = ""
 
 
 class Knee(_Result, frozen=True, kw_only=True):
@@ -360,6 +408,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     what_if_replications: int = 0
     """Replications of changed systems, besides those of the points."""
     parameters: list[ParameterUsed] = []
+    fit: FitResult | None = None
+    """Where parameters are fitted from other experiments: how, and what came of it."""
     facts: dict[str, float] = {}
     """What `System.prepare` measured, e.g. the launcher's overhead."""
     replications: str = ""

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from headroom.analysis.point import summarise
+from headroom.experiment.journal import ReplicationRow
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import Run
 from headroom.experiment.study import Replications
@@ -98,6 +99,30 @@ def is_precise(experiment: PlannedExperiment, runs: Sequence[Run]) -> bool:
         for look in looks(minimum=rule.minimum, maximum=rule.maximum)
         if look <= len(runs)
     )
+
+
+def planned_replications(
+    experiment: PlannedExperiment, rows: Sequence[ReplicationRow]
+) -> tuple[int, bool | None]:
+    """Return how many replications a point needs in all, as far as that is known now.
+
+    Parameters
+    ----------
+    experiment, rows
+        The experiment of the point, and its replications that count.
+
+    Returns
+    -------
+    tuple
+        The number, and whether the stopping rule was satisfied; None where replications are fixed.
+    """
+    if experiment.spec.replications.count is not None:
+        return experiment.most_replications, None
+    found = len(rows)
+    if is_precise(experiment, [row.run for row in rows if row.run is not None]):
+        return found, True
+    least = max(found + 1, experiment.first_replications)
+    return min(least, experiment.most_replications), False
 
 
 def _is_narrow(experiment: PlannedExperiment, runs: Sequence[Run]) -> bool:

@@ -38,6 +38,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """All ran, but nothing may be reported: no steady state, or a run that carries a fault."""
     replications: int
     planned_replications: int
+    waits: str = ""
+    """Why it cannot run yet: its parameters are fitted from results that are not there."""
 
 
 def status(
@@ -65,7 +67,11 @@ def status(
         counts = (row.points, row.finished, row.open, row.failed, row.without_figures)
         done = f"{row.replications} of {row.planned_replications}"
         table.add_row(row.experiment, *map(str, counts), done)
-    result_console(color).print(table)
+    console = result_console(color)
+    console.print(table)
+    for row in rows:
+        if row.waits:
+            console.print(f"{row.experiment}: {row.waits}", markup=False, soft_wrap=True)
 
 
 def _status_of(experiment: ExperimentResult) -> Status:
@@ -79,6 +85,7 @@ def _status_of(experiment: ExperimentResult) -> Status:
         without_figures=states["without figures"],
         replications=sum(point.done for point in experiment.points),
         planned_replications=sum(point.planned for point in experiment.points),
+        waits="" if experiment.fit is None else experiment.fit.reason,
     )
 
 
@@ -101,6 +108,7 @@ def _status_before_the_first_run(experiment: PlannedExperiment) -> Status:
         without_figures=0,
         replications=0,
         planned_replications=count * experiment.first_replications,
+        waits="" if experiment.fit is None else experiment.fit.reason,
     )
 
 

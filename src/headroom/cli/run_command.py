@@ -10,12 +10,14 @@ from typing import Annotated
 import msgspec
 import typer
 
-from headroom.analysis.results import ClaimResult, StudyResult
+from headroom.analysis.fits import with_fits
+from headroom.analysis.results import ClaimResult, ExperimentResult, StudyResult
 from headroom.analysis.stopping import IntervalRule
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import ExitCode
+from headroom.experiment.fit_plan import stages
 from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal
 from headroom.experiment.journal_salvage import salvage
@@ -83,10 +85,10 @@ def run(
     with Journal.open(session.journal_of(plan), create=True) as journal:
         chosen = plan.only(only) if only else plan
         how = _How(jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure)
-        outcome = _run(chosen, journal, how)
+        outcome, chosen = _run_stages(plan, chosen, journal, how)
         is_whole = not outcome.interrupted and not (stop_on_failure and outcome.failed)
         if is_doubled and is_whole:
-            outcome = _run_what_ifs(chosen, journal, how, outcome)
+            outcome = _run_what_ifs(chosen.ready(), journal, how, outcome)
         result = session.analysed(plan, journal)
     page = session.write_artefacts(plan, result)
     if as_json:
@@ -95,7 +97,9 @@ def run(
     else:
         render_study(result, result_console(color))
     claims = [claim for claim in result.claims if not only or claim.experiment in only]
-    raise typer.Exit(_exit_code(outcome, result, claims if check else []))
+    wanted = {experiment.spec.name for experiment in chosen.experiments}
+    not_run = [one for one in result.experiments if one.name in wanted and _is_not_run(one)]
+    raise typer.Exit(_exit_code(outcome, result, claims if check else [], not_run))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +110,39 @@ class _How:
     quiet: bool
     color: ColorMode
     stop_on_failure: bool
+
+
+def _run_stages(whole: Plan, chosen: Plan, journal: Journal, how: _How) -> tuple[Outcome, Plan]:
+    """Run experiments after those that their parameters are fitted from.
+
+    Returns what came of it, and the chosen experiments as they were run.
+    """
+    outcome: Outcome | None = None
+    names = [experiment.spec.name for experiment in chosen.experiments]
+    for stage in stages(chosen.experiments):
+        whole = with_fits(whole, journal)
+        ready = whole.only(stage).ready()
+        if not ready.experiments and outcome is not None:
+            continue
+        found = _run(ready, journal, how)
+        outcome = found if outcome is None else outcome.then(found)
+        if outcome.interrupted or (how.stop_on_failure and outcome.failed):
+            break
+    settled = with_fits(whole, journal).only(names)
+    if outcome is None:
+        raise AssertionError("a plan without experiments")
+    if not outcome.interrupted:
+        _say_what_waits(settled, quiet=how.quiet)
+    return outcome, settled
+
+
+def _say_what_waits(plan: Plan, *, quiet: bool) -> None:
+    for experiment in plan.experiments:
+        fit = experiment.fit
+        if fit is not None and not fit.is_settled:
+            cure = f"; {fit.cure}" if fit.cure else ""
+            name = experiment.spec.name
+            session.note(f"experiment {name!r} is not run: {fit.reason}{cure}", quiet=quiet)
 
 
 def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome:
@@ -168,11 +205,21 @@ def _say_notes(outcome: Outcome, *, about: str, quiet: bool) -> None:
         session.note(f"stopped; {left}, the same command carries on", quiet=quiet)
 
 
-def _exit_code(outcome: Outcome, result: StudyResult, claims: Sequence[ClaimResult]) -> ExitCode:
+def _is_not_run(experiment: ExperimentResult) -> bool:
+    """Return whether an experiment could not run, because its parameters could not be fitted."""
+    return experiment.fit is not None and experiment.fit.state != "fitted"
+
+
+def _exit_code(
+    outcome: Outcome,
+    result: StudyResult,
+    claims: Sequence[ClaimResult],
+    not_run: Sequence[ExperimentResult],
+) -> ExitCode:
     """Return the exit code; `claims` are those that must hold."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
-    if outcome.failed or _lacks_figures(result):
+    if outcome.failed or not_run or _lacks_figures(result):
         return ExitCode.POINTS_FAILED
     if any(claim.verdict != "holds" for claim in claims):
         return ExitCode.CLAIMS_DIFFER
@@ -190,11 +237,18 @@ class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     point: str
     levels: dict[str, Value]
+    waits: str = ""
+    """Why the point cannot be run yet; empty where it can."""
 
 
 def _print_plan(plan: Plan, *, as_json: bool) -> None:
     points = [
-        PlannedPoint(experiment=point.experiment, point=point.key, levels=dict(point.levels))
+        PlannedPoint(
+            experiment=point.experiment,
+            point=point.key,
+            levels=dict(point.levels),
+            waits="" if experiment.fit is None else experiment.fit.reason,
+        )
         for experiment in plan.experiments
         for point in experiment.points
     ]
@@ -203,5 +257,6 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         return
     for point in points:
         levels = ", ".join(f"{name}={format_level(level)}" for name, level in point.levels.items())
-        typer.echo(f"{point.experiment}  {point.point}  {levels}")
+        waits = f"  ({point.waits})" if point.waits else ""
+        typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}")
     typer.echo(f"{len(points)} points")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headroom.analysis.analyse import analyse
+from headroom.analysis.fits import with_fits
 from headroom.analysis.results import PointResult, StudyResult
 from headroom.analysis.results_file import write_results
 from headroom.cli.output import error_console
@@ -23,8 +24,16 @@ from headroom.report.page import render_page
 
 
 def open_plan(study: Path, *, quick: bool, seed: int | None = None) -> Plan:
-    """Load and check a study file, and lay out its points."""
-    return make_plan(load_study(study), quick=quick, seed=seed)
+    """Load and check a study file, and lay out its points.
+
+    What is fitted from results gets its values where those are there already.
+    """
+    plan = make_plan(load_study(study), quick=quick, seed=seed)
+    path = journal_of(plan)
+    if all(one.is_ready for one in plan.experiments) or not path.exists():
+        return plan
+    with Journal.open(path, create=False) as journal:
+        return with_fits(plan, journal)
 
 
 def say_remarks(plan: Plan, *, quiet: bool = False) -> None:

@@ -79,6 +79,12 @@ def _of_study(
             f"experiment {planned.spec.name!r} measures; only a simulation can be sized",
             cure="name an experiment of the system `model`",
         )
+    if planned.fit is not None and not planned.is_ready:
+        raise StudyError(
+            f"experiment {planned.spec.name!r} has parameters that are not fitted yet: it "
+            f"{planned.fit.reason}",
+            cure=planned.fit.cure or f"run it first: headroom run {path}",
+        )
     system, setup = planned.system, planned.setup
     if completions is not None:
         setup = msgspec.convert(

@@ -16,10 +16,18 @@ import msgspec
 from headroom.errors import HeadroomError
 from headroom.experiment import registry
 from headroom.experiment.claim_checks import check_claims, check_metric, check_patterns
+from headroom.experiment.fit_method import PlannedFit
+from headroom.experiment.fit_plan import (
+    check_fits,
+    fingerprint_of,
+    fitted_use,
+    not_settled,
+    planned_fit,
+)
 from headroom.experiment.levels import checked_level, expand_levels
 from headroom.experiment.limit_checks import check_limits
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
-from headroom.experiment.seeds import digest, point_key
+from headroom.experiment.seeds import point_key
 from headroom.experiment.study import Levels, Quick, Replications, Sourced
 from headroom.experiment.study_file import KeyPath, LoadedStudy
 from headroom.experiment.suggestions import suggestion
@@ -61,8 +69,11 @@ def make_plan(
     full = [_draft(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
     short = _quick_drafts(loaded, full, is_needed=quick)
     whole = [_planned(loaded, draft, is_to_run=not quick) for draft in full]
+    check_fits(loaded, [(draft.variant, one) for draft, one in zip(full, whole, strict=True)])
     check_claims(loaded, {one.spec.name: one for one in whole})
     chosen = [_planned(loaded, draft, is_to_run=True) for draft in short] if quick else whole
+    if quick:
+        check_fits(loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)])
     plan = Plan(
         study=study,
         folder=loaded.folder,
@@ -114,6 +125,7 @@ class _Draft:
     setup: msgspec.Struct
     factors: tuple[FactorSpec, ...]
     uses: tuple[ParameterUse, ...]
+    fit: PlannedFit | None
 
 
 def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None) -> _Draft:
@@ -131,10 +143,11 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
             place = variant.key_path("zipped", number, name)
             _check_declared(loaded, place, name, system, declared)
     factors = _factors(loaded, variant, declared)
-    uses = _parameter_uses(loaded, variant, declared, factors)
+    fit = planned_fit(loaded, variant, declared)
+    uses = _parameter_uses(loaded, variant, declared, factors, fit)
     _check_replications(loaded, variant)
     _check_warm_up(loaded, variant)
-    return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses)
+    return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses, fit=fit)
 
 
 def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedExperiment:
@@ -151,7 +164,7 @@ def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedE
         check_metric(loaded, place, variant.spec.replications.metric, system, points)
     check_limits(loaded, variant, system, draft.factors, points)
     check_patterns(loaded, variant.key_path("metrics"), variant.spec.metrics, system, points)
-    return PlannedExperiment(
+    planned = PlannedExperiment(
         spec=variant.spec,
         system=system,
         setup=draft.setup,
@@ -159,7 +172,9 @@ def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedE
         factors=draft.factors,
         points=points,
         parameters=draft.uses,
+        fit=draft.fit,
     )
+    return planned if draft.fit is None else not_settled(planned, draft.fit.reason)
 
 
 @contextmanager
@@ -301,10 +316,18 @@ def _parameter_uses(
     variant: Variant,
     declared: Mapping[str, Parameter],
     factors: Sequence[FactorSpec],
+    fit: PlannedFit | None,
 ) -> tuple[ParameterUse, ...]:
     varied = {factor.name for factor in factors}
     return tuple(
-        _parameter_use(loaded, variant, parameter, is_factor=parameter.name in varied)
+        ParameterUse(
+            parameter=parameter,
+            value=fitted_use(loaded, variant, parameter),
+            origin="fitted",
+            source=fit.source_text,
+        )
+        if fit is not None and parameter.name in fit.names
+        else _parameter_use(loaded, variant, parameter, is_factor=parameter.name in varied)
         for parameter in declared.values()
     )
 
@@ -357,7 +380,7 @@ def _points(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> tuple[Poi
                 key=point_key(draft.variant.spec.name, levels),
                 levels=levels,
                 config=config,
-                fingerprint=_fingerprint(draft.system, config) if is_to_run else "",
+                fingerprint=fingerprint_of(draft.system, config) if is_to_run else "",
             )
         )
     return tuple(points)
@@ -377,13 +400,9 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
     return groups
 
 
-def _fingerprint(system: System, config: Mapping[str, Value]) -> str:
-    return digest([system.name, config, system.fingerprint(config)])
-
-
 def _check_repeatable(loaded: LoadedStudy, variant: Variant, system: System, point: Point) -> None:
     """Refuse a system that is another one each time it is asked: no row could be reused."""
-    if _fingerprint(system, point.config) != point.fingerprint:
+    if fingerprint_of(system, point.config) != point.fingerprint:
         raise loaded.error(
             variant.key_path("system"),
             "asked twice for one point, the system describes two different ones, so no result "

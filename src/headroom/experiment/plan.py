@@ -12,12 +12,13 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.changes import Change
+from headroom.experiment.fit_method import PlannedFit
 from headroom.experiment.seeds import derive_seed
 from headroom.experiment.study import Experiment, Study
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, System, Value
 
-Origin: TypeAlias = Literal["default", "fixed", "factor"]
+Origin: TypeAlias = Literal["default", "fixed", "factor", "fitted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +59,10 @@ class ParameterUse:
     parameter
         The declaration.
     value
-        The value, None for a factor.
+        The value; None for a factor, and for a fitted parameter that is not known yet or differs
+        by level.
     origin
-        The system's default, fixed by the study, or a factor.
+        The system's default, fixed by the study, a factor, or fitted from other results.
     source
         Where the value comes from: the system's source, or the study's own.
     """
@@ -130,6 +132,9 @@ class PlannedExperiment:
         All points, full factorial, in the order of the file.
     parameters
         Every parameter with its value and origin.
+    fit
+        Where some parameters are fitted from other experiments: how, and what came of it. Until
+        it is settled the points have provisional values and cannot be run.
     """
 
     spec: Experiment
@@ -139,6 +144,17 @@ class PlannedExperiment:
     factors: tuple[FactorSpec, ...]
     points: tuple[Point, ...]
     parameters: tuple[ParameterUse, ...]
+    fit: PlannedFit | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """True where every parameter has a value that may be run."""
+        return self.fit is None or self.fit.is_settled
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Experiments whose results this one is fitted from."""
+        return () if self.fit is None else self.fit.sources
 
     @property
     def most_replications(self) -> int:
@@ -194,3 +210,18 @@ class Plan:
                 )
         kept = tuple(one for one in self.experiments if one.spec.name in names)
         return replace(self, experiments=kept)
+
+    def ready(self) -> "Plan":
+        """Return the plan without the experiments that wait for the results of others."""
+        kept = tuple(one for one in self.experiments if one.is_ready)
+        return replace(self, experiments=kept)
+
+    def named(self, name: str) -> PlannedExperiment:
+        """Return the experiment of this name.
+
+        Raises
+        ------
+        StudyError
+            There is none.
+        """
+        return self.only([name]).experiments[0]

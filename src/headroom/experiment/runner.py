@@ -85,6 +85,22 @@ class Outcome:
     notes: tuple[str, ...] = ()
     event_count: int = 0
 
+    def then(self, later: "Outcome") -> "Outcome":
+        """Return what this part of a session and a later one did together."""
+        kept = Counter(self.kept)
+        kept.update(later.kept)
+        return Outcome(
+            done=self.done + later.done,
+            reused=self.reused + later.reused,
+            failed=self.failed + later.failed,
+            interrupted=self.interrupted or later.interrupted,
+            remaining=self.remaining + later.remaining,
+            given_up=self.given_up + later.given_up,
+            kept=dict(kept),
+            notes=tuple(dict.fromkeys([*self.notes, *later.notes])),
+            event_count=self.event_count + later.event_count,
+        )
+
 
 def run_plan(
     plan: Plan,

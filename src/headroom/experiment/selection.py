@@ -122,3 +122,7 @@ class Selection:
             self._criteria[point.experiment] = criteria
         rows = self._journal.rows(point.experiment, point.key)
         return select_rows(rows, criteria=criteria, experiment=experiment, point=point)
+
+    def heads(self, experiment: PlannedExperiment) -> list[ReplicationRow]:
+        """Return all rows of an experiment without their runs, whether they count or not."""
+        return list(self._journal.heads(experiment.spec.name))

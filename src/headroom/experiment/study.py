@@ -136,6 +136,42 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = None
 
 
+class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Parameters that are fitted from the results of earlier experiments of the same study.
+
+    The experiment waits until those experiments have all their replications. A new measurement
+    gives new parameters and so new runs; an unchanged one reuses what was run.
+    """
+
+    sources: Annotated[
+        str | list[str],
+        Meta(description="Experiment, or list of experiments, whose results are fitted."),
+    ] = msgspec.field(name="from")
+    method: Annotated[
+        str,
+        Meta(description="Registered method: `least-squares`, `storage.device` or a plug-in's."),
+    ]
+    where: Annotated[
+        dict[str, Value],
+        Meta(description="Levels of the source's factors; a factor not named matches every level."),
+    ] = {}
+    by: Annotated[
+        list[str],
+        Meta(
+            description="Factors of this experiment and of its sources: one set of parameters is "
+            "fitted for each of their levels."
+        ),
+    ] = []
+    options: Annotated[dict[str, Any], Meta(description="The method's own options.")] = {}
+    start: Annotated[
+        dict[str, Value],
+        Meta(
+            description="Values of fitted parameters that the experiment is checked with and the "
+            "search starts from, instead of their defaults."
+        ),
+    ] = {}
+
+
 class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `--quick` replaces in an experiment: whole keys, never merged within a factor."""
 
@@ -203,6 +239,10 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         list[Limit],
         Meta(description="Limits to keep: tables `[[experiment.limit]]`."),
     ] = msgspec.field(default_factory=list, name="limit")
+    fit: Annotated[
+        Fit | None,
+        Meta(description="Parameters that are fitted from results of earlier experiments."),
+    ] = None
     quick: Annotated[Quick, Meta(description="The smaller variant that `--quick` runs.")] = Quick()
 
 

@@ -37,6 +37,7 @@ from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.extent import Extent, extents_of, is_whole
+from headroom.report.fits import fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
 from headroom.report.layout import environment, template_text
 from headroom.report.model_figure import ModelFigure, model_figure
@@ -89,6 +90,8 @@ class ExperimentView:
     theory: Table | None
     what_ifs: Table | None
     limits: Table | None
+    fitted: Table | None
+    residuals: Table | None
     parameters: Table | None
     failures: list[tuple[str, list[str]]]
     failures_left_out: int
@@ -178,6 +181,8 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         theory=theory_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
         limits=limits_table(experiment),
+        fitted=fitted_table(experiment),
+        residuals=residual_table(experiment, at_most=extent.rows),
         parameters=parameters_table(experiment),
         failures=failures[: extent.rows],
         failures_left_out=len(failures[extent.rows :]),

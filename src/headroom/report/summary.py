@@ -21,6 +21,7 @@ from headroom.analysis.results import (
 from headroom.quantities import format_level, format_plain, is_share
 from headroom.report.beside import theory_sentences
 from headroom.report.dimensions import dimensions_of, hold_label
+from headroom.report.fits import fit_sentences
 from headroom.report.headroom_left import headroom_sentences
 from headroom.report.numbers import format_estimate, format_knee
 from headroom.report.what_if import what_if_sentences
@@ -34,7 +35,7 @@ from headroom.report.words import (
 )
 
 Topic: TypeAlias = Literal[
-    "Limit", "What if", "Headroom", "Knee", "Best", "How sure", "Theory", "Caution"
+    "Fitted", "Limit", "What if", "Headroom", "Knee", "Best", "How sure", "Theory", "Caution"
 ]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
@@ -54,6 +55,7 @@ class Finding:
 def find(experiment: ExperimentResult) -> list[Finding]:
     """Return the findings of an experiment, the most useful first."""
     groups: list[tuple[Topic, list[str]]] = [
+        ("Fitted", fit_sentences(experiment)),
         ("Caution", _without_figures(experiment)),
         ("Limit", _limits(experiment)),
         ("What if", what_if_sentences(experiment)),

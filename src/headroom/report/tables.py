@@ -192,7 +192,7 @@ def parameters_table(experiment: ExperimentResult) -> Table | None:
 
 
 def _parameter_row(used: ParameterUsed) -> list[Cell]:
-    value = "varied" if used.origin == "factor" else format_with_unit(used.value, used.unit)
+    value = _value_words(used)
     return [
         Cell(used.name, used.name, is_head=True),
         Cell(value, format_level(used.value), is_number=True),
@@ -201,6 +201,14 @@ def _parameter_row(used: ParameterUsed) -> list[Cell]:
         Cell(used.source, used.source),
         Cell(used.description),
     ]
+
+
+def _value_words(used: ParameterUsed) -> str:
+    if used.origin == "factor":
+        return "varied"
+    if used.origin == "fitted" and used.value is None:
+        return "not known, or one by level"
+    return format_with_unit(used.value, used.unit)
 
 
 def _range_words(used: ParameterUsed) -> str:
