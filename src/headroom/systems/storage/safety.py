@@ -25,10 +25,10 @@ from headroom.systems.storage.signatures import in_words, signatures_of
 OVERWRITE = "--overwrite"
 """The option of `headroom run` that takes the typed words."""
 
-_OF_KERNEL = frozenset(
-    "bpf cgroup cgroup2 configfs debugfs devpts devtmpfs efivarfs mqueue proc pstore securityfs "
-    "sysfs tracefs".split()
-)
+_OF_KERNEL = frozenset({
+    "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "mqueue",
+    "proc", "pstore", "securityfs", "sysfs", "tracefs",
+})  # fmt: skip
 """File systems whose files are no files."""
 
 

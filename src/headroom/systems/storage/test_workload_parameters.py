@@ -46,7 +46,7 @@ def test_defaults_are_a_workload_that_can_run(workload: str) -> None:
     ("given", "words"),
     [
         ({"rate": 5.0}, "means nothing with load = 'closed'"),
-        ({"zipf_exponent": 1.5}, "means nothing with pattern = 'random'"),
+        ({"zipf_exponent": 1.5}, "no request has the pattern 'zipf'"),
         ({"sync_every": 4}, "means nothing with sync = 'never'"),
         ({"seconds": 0.0}, "would never end"),
         ({"workload": "trace"}, "has no trace"),

@@ -50,7 +50,13 @@ _MICRO = (
     _word("pattern", "random", ("random", "sequential", "zipf", "strided"), _PAPER,
           "Order of the offsets"),
     _number("random_share", ("1", 0.0, 0.0, 1.0), _PAPER,
-            "Share of random offsets in a sequential or strided pattern"),
+            "Share of random offsets beside another pattern"),
+    _number("sequential_share", ("1", 0.0, 0.0, 1.0), _PAPER,
+            "Share of sequential offsets beside another pattern"),
+    _number("zipf_share", ("1", 0.0, 0.0, 1.0), _ASSUMED,
+            "Share of offsets by popularity beside another pattern"),
+    _number("strided_share", ("1", 0.0, 0.0, 1.0), _ASSUMED,
+            "Share of strided offsets beside another pattern"),
     _number("zipf_exponent", ("1", 0.99, 0.01, 5.0), "assumed: as YCSB has it",
             "Exponent of the popularity of blocks in the pattern zipf"),
     _count("stride_bytes", ("B", 64 * _KIB, 1, 1 << 40), _ASSUMED,
@@ -201,6 +207,12 @@ def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
                 f"{name!r} is set, but it means nothing with {key} = {config.get(key)!r}",
                 cure=f"remove it, or set {key} to {words}",
             )
+    for name, pattern in (("zipf_exponent", "zipf"), ("stride_bytes", "strided")):
+        if name in given and config["pattern"] != pattern and not config[f"{pattern}_share"]:
+            raise StudyError(
+                f"{name!r} is set, but no request has the pattern {pattern!r}",
+                cure=f'remove it, or set pattern = "{pattern}" or {pattern}_share',
+            )
     if workload == "trace" and not config.get("trace_file"):
         raise StudyError(
             "the workload 'trace' has no trace to replay", cure='add trace_file = "my.trace"'
@@ -216,9 +228,10 @@ def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
 _NEEDS = (
     ("rate", "load", ("open",)),
     ("law", "load", ("open",)),
-    ("zipf_exponent", "pattern", ("zipf",)),
-    ("stride_bytes", "pattern", ("strided",)),
-    ("random_share", "pattern", ("sequential", "strided")),
+    ("random_share", "pattern", ("sequential", "zipf", "strided")),
+    ("sequential_share", "pattern", ("random", "zipf", "strided")),
+    ("zipf_share", "pattern", ("random", "sequential", "strided")),
+    ("strided_share", "pattern", ("random", "sequential", "zipf")),
     ("postmark_sync_every", "postmark_sync", ("every",)),
     ("trace_time_scale", "trace_timing", ("scaled",)),
     ("sync_every", "sync", ("fdatasync", "fsync")),
