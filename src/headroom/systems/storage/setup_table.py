@@ -35,8 +35,9 @@ class TargetTable(_Table, frozen=True):
     path: str = ""
     """Folder, file or device; `{memory}` and `{disk}` stand for folders of this machine in memory
     and on a disk, `{study}` for that of the study. Empty for `nothing` and `soft`."""
-    bytes: Bytes = "1 GiB"
-    """Size of what is made; a device and a file that is there are used as far as this goes."""
+    bytes: Bytes | None = None
+    """Size of what is made, 1 GiB without it; a device, or a file that is there, is used so far,
+    and as a whole without it."""
     files: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
     """Files that make up a `folder` as target of requests."""
     script: dict[str, Any] = {}

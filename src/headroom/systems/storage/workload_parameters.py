@@ -43,6 +43,12 @@ def _word(name: str, default: str, choices: tuple[str, ...], source: str, text: 
 
 WORKLOAD = _word("workload", "micro", WORKLOADS, _ASSUMED, "What is asked of the target")
 
+DIRECT = _word("direct", "auto", ("auto", "yes", "no"), _ASSUMED,
+               "Past the page cache (O_DIRECT); auto: where the file system has it")  # fmt: skip
+INTERFACE = _word("interface", "auto", ("auto", "io_uring", "threads"), _ASSUMED,
+                  "How requests are handed to the system; auto: threads in memory and where "
+                  "io_uring is refused")  # fmt: skip
+
 _MICRO = (
     _count("block_bytes", ("B", 4 * _KIB, 1, 64 << 20), f"{_PAPER}: 4 KiB random read is the "
            "representative point", "Length of a request"),
@@ -228,6 +234,7 @@ def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
 _NEEDS = (
     ("rate", "load", ("open",)),
     ("law", "load", ("open",)),
+    ("depth", "load", ("closed",)),
     ("random_share", "pattern", ("sequential", "zipf", "strided")),
     ("sequential_share", "pattern", ("random", "zipf", "strided")),
     ("zipf_share", "pattern", ("random", "sequential", "strided")),
