@@ -4,3 +4,4 @@
 //! target, and the kernel that simulates a device.
 
 pub mod request;
+pub mod requests;
