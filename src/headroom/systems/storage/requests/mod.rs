@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod draws;
 pub mod error;
+pub mod mechanism;
 pub mod micro;
 pub mod region;
 pub mod scatter;
