@@ -81,5 +81,5 @@ def check_alignment(block_bytes: int, target: Opened) -> None:
         raise StudyError(
             f"block_bytes is {block_bytes}, but direct access to this target needs a multiple of "
             f"{target.alignment}",
-            cure=f"take a multiple of {target.alignment}, or set direct = \"no\"",
+            cure=f'take a multiple of {target.alignment}, or set direct = "no"',
         )

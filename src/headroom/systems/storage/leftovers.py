@@ -223,7 +223,8 @@ def _is_ours(mark: Mark, folder: Path, token: str) -> bool:
 
 
 def _removed(folder: Path, listed: Path | None) -> Iterator[str]:
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name != MARK]
+    size = sum(file.stat().st_size for file in files)
     strangers = _remove(folder)
     if listed is not None:
         listed.unlink(missing_ok=True)

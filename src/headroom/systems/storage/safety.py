@@ -50,6 +50,8 @@ class Existing:
         By whom it is in use; nothing may write to it then.
     contents
         What was found on it.
+    is_read_only
+        Whether the device itself refuses writes; the kernel may open it for them nevertheless.
     """
 
     path: Path
@@ -58,6 +60,7 @@ class Existing:
     is_device: bool
     uses: tuple[str, ...]
     contents: tuple[str, ...]
+    is_read_only: bool = False
 
     @property
     def words(self) -> str:
@@ -98,6 +101,7 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
         is_device=True,
         uses=tuple(device_uses(number, root)),
         contents=contents,
+        is_read_only=read_text(root / "sys/dev/block" / _text(number) / "ro") == "1",
     )
 
 
@@ -158,6 +162,10 @@ def check_allowed(found: Existing, typed: Iterable[str]) -> None:
         raise EnvironmentUnfitError(
             f"{found.path} is in use and is never written to: {in_words(found.uses)}",
             cure="unmount or detach it first, or name another target",
+        )
+    if found.is_read_only:
+        raise EnvironmentUnfitError(
+            f"{found.path} is read-only", cure="take a workload that only reads, or another target"
         )
     if not any(" ".join(words.split()) == found.words for words in typed):
         raise unconfirmed(found)

@@ -34,7 +34,7 @@ class Wanted:
     reserve: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Session:
     """Folders and files of this process on its targets."""
 
