@@ -5,4 +5,6 @@
 
 #[cfg(unix)]
 pub mod engine;
+pub mod mechanisms;
 pub mod request;
+pub mod requests;
