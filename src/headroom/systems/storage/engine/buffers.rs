@@ -1,7 +1,7 @@
 //! Memory that requests read into and write from.
 //!
 //! Invariant: every byte is the run's own before the first request begins, so nothing of another
-//! process or of an earlier use is ever written; places begin at page borders, as O_DIRECT needs.
+//! process or of an earlier use is ever written; places begin at page borders, as `O_DIRECT` needs.
 
 use std::ptr::NonNull;
 
@@ -52,12 +52,10 @@ impl Buffers {
 
     /// Return where the buffer of `place` begins.
     #[inline]
-    #[allow(unsafe_code, reason = "memory that the kernel writes into")]
     pub fn pointer(&self, place: u32) -> *mut u8 {
         let offset = place as usize * self.place_bytes;
-        assert!(offset < self.total_bytes, "place {place} has no buffer");
-        // SAFETY: the offset lies within the mapping.
-        unsafe { self.memory.as_ptr().add(offset) }
+        debug_assert!(offset < self.total_bytes, "place {place} has no buffer");
+        self.memory.as_ptr().wrapping_add(offset)
     }
 
     /// Return the size (B) of one place.
@@ -71,11 +69,9 @@ impl Buffers {
     }
 
     /// Return the buffer of `place`.
-    #[allow(unsafe_code, reason = "memory that the kernel writes into")]
     pub fn place(&mut self, place: u32) -> &mut [u8] {
-        let pointer = self.pointer(place);
-        // SAFETY: the mapping holds so many bytes from there, and `self` is borrowed alone.
-        unsafe { std::slice::from_raw_parts_mut(pointer, self.place_bytes) }
+        let (from, length) = (place as usize * self.place_bytes, self.place_bytes);
+        &mut self.all()[from..from + length]
     }
 
     /// Return all places at once.

@@ -40,8 +40,8 @@ impl Classes {
 
 fn by_stream(streams: &[Stream]) -> Classes {
     let mut names: Vec<String> = streams.iter().map(|one| one.name.clone()).collect();
-    let sync = names.len() as u32;
     names.push("sync".into());
+    let sync = u32::try_from(names.len() - 1).unwrap_or(u32::MAX);
     let table = (0..sync)
         .flat_map(|own| [own, own, sync, sync, own])
         .collect();

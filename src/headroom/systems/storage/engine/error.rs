@@ -3,12 +3,17 @@
 
 use std::io;
 
+use crate::systems::storage::requests::WorkloadError;
+
 /// A job that cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The job is not what the module's documentation says.
     #[error("the job cannot be read: {0}")]
     Job(#[from] serde_json::Error),
+    /// The workload of the job cannot be carried out.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
     /// The job contradicts itself or asks for what cannot be had.
     #[error("{what}")]
     Refused {
@@ -33,6 +38,7 @@ impl EngineError {
     /// Return what to change.
     pub fn cure(&self) -> &str {
         match self {
+            Self::Workload(error) => &error.cure,
             Self::Job(_) => "write the job as the documentation of the engine says",
             Self::Refused { cure, .. } | Self::System { cure, .. } => cure,
         }

@@ -81,7 +81,7 @@ struct StreamState {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     request: Request,
-    stream: u32,
+    stream: usize,
     class: u32,
     done: u32,
     arrived_ns: u64,
@@ -221,17 +221,14 @@ impl Load {
         let Reverse((_, index)) = self.runnable.pop()?;
         self.free.pop();
         let stream = &mut self.streams[index];
-        let arrival = stream
-            .waiting
-            .pop_front()
-            .expect("a runnable stream has a request");
+        let arrival = stream.waiting.pop_front()?;
         stream.outstanding += 1;
         stream.is_listed = false;
         self.waiting_count -= 1;
         self.list(index);
         self.places[place as usize] = Place {
             request: arrival.request,
-            stream: index as u32,
+            stream: index,
             class: self.classes.of(index, arrival.request.kind),
             done: 0,
             arrived_ns: arrival.at_ns,
@@ -271,7 +268,7 @@ impl Load {
         let is_whole = match place.request.kind {
             Kind::Read | Kind::Write => {
                 result > 0 && {
-                    place.done += result as u32;
+                    place.done += result.unsigned_abs();
                     place.done >= place.request.length
                 }
             }
@@ -492,7 +489,7 @@ impl Load {
         }
         self.places[place as usize].is_taken = false;
         self.free.push(place);
-        let index = ended.stream as usize;
+        let index = ended.stream;
         self.streams[index].outstanding -= 1;
         if failure.is_none() && ended.request.kind == Kind::Write {
             self.sync_after_write(index, done_ns);

@@ -1,4 +1,51 @@
 //! The measuring engine: carries the requests of a workload out on a real target, and counts.
+//!
+//! # The job
+//!
+//! A job is JSON. The caller opens the target, which is where safety is decided, and hands
+//! descriptors over; nothing here opens, creates or removes a path.
+//!
+//! ```json
+//! {"seed": 1,
+//!  "target": {"kind": "files", "files": [{"fd": 7, "bytes": 1073741824}], "alignment": 512},
+//!  "interface": "io_uring",
+//!  "workload": {"kind": "micro", "depth": 32, "block_bytes": 4096, "read_share": 0.7},
+//!  "stop": {"seconds": 10.0, "requests": null, "bytes": null},
+//!  "sync": {"every": 64, "kind": "fdatasync"},
+//!  "data": {"compressible_share": 0.5},
+//!  "classes": "kind",
+//!  "sample_every_s": 0.5}
+//! ```
+//!
+//! | key | meaning |
+//! | --- | --- |
+//! | `seed` | of the requests and of the data |
+//! | `target` | `files`: open files or block devices, one after the other, `bytes` of each, and the `alignment` (B) that they ask for; or `nothing`, which answers at once, so that the engine measures itself (`bytes`: size that the workload sees) |
+//! | `interface` | `io_uring` (default) or `threads` |
+//! | `workload` | a table of [`requests`](super::requests) |
+//! | `stop` | requests stop arriving at the first of `seconds`, `requests`, `bytes`; without any at the end of the workload |
+//! | `sync` | after `every` writes of a stream that succeeded, `fsync` or `fdatasync` is a request of the class `sync`; null: never |
+//! | `data` | `compressible_share`, 0 to 1, of each 4 KiB |
+//! | `classes` | results by `kind` (read, write, sync, trim) or by `stream` of the workload (and sync) |
+//! | `sample_every_s` | distance of the samples; null: none |
+//! | `failure_limit` | failures in a row after which the target counts as gone (100) |
+//! | `drain_s` | how long requests that arrived are still begun after the end of the load, and then how long those that began are waited for (10 s) |
+//! | `place_limit` | requests outstanding at once of a stream without a depth (256; 64 threads) |
+//!
+//! # What is measured
+//!
+//! A request with a due time arrives then, whatever the target does; one without arrives when a
+//! place of its stream is free. *Response* is end minus arrival, *service* is end minus begin;
+//! a stall of the target lengthens the response of all requests that it keeps waiting, so nothing
+//! is omitted. The *submit error* is begin minus due time. Arrivals stop at the end of the load;
+//! what has arrived is still carried out and counted, and the run ends with the last end.
+//! Requests that fail are counted by class and error number and are in no histogram. With
+//! `io_uring` the end of a request is the moment at which the engine sees it; requests that are
+//! handed over in one system call share a begin, those that are seen together share an end.
+//!
+//! Invariant: at every snapshot, class by class, arrivals are completions, failures and those
+//! present, and the time that they spent (`jobs_s`) is `response_s_sum` plus `lost_s_sum` plus
+//! `age_s`, to the nanosecond.
 
 pub mod backend;
 pub mod buffers;
@@ -12,7 +59,6 @@ pub mod job;
 pub mod load;
 pub mod outcome;
 pub mod pattern;
-mod plain_source;
 pub mod record;
 #[cfg(target_os = "linux")]
 mod ring;
@@ -37,6 +83,10 @@ use target::Layout;
 use workers::{Shared, WORKER_LIMIT, Workers};
 
 use super::request::Source;
+use super::requests;
+
+/// Requests of a stream that are looked at to find how long requests are.
+const LOOK_AHEAD_COUNT: usize = 65_536;
 
 /// A run, and how it was made.
 #[derive(Clone, Debug)]
@@ -59,11 +109,30 @@ pub struct Measured {
 pub fn run(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Measured, EngineError> {
     let job = Job::read(json)?;
     let bytes = Layout::new(&job.target, 1).bytes();
-    let source = plain_source::source(&job.workload, job.seed, bytes)?;
-    run_source(&job, source, is_wanted)
+    let source = || requests::source(&job.workload, job.seed, bytes);
+    let first = source()?;
+    let piece_bytes = match first.length_max() {
+        Some(bytes) => bytes,
+        None => longest(source()?),
+    };
+    run_source(&job, first, piece_bytes, is_wanted)
 }
 
-/// Run `job` with the requests of `source`.
+/// Return the greatest length (B) of the first requests of `source`, which is used up by that.
+fn longest(mut source: Box<dyn Source>) -> u32 {
+    let stream_count = source.streams().len();
+    let lengths = (0..stream_count).flat_map(|stream| {
+        let mut asked = std::iter::from_fn(|| source.next(stream));
+        asked
+            .by_ref()
+            .take(LOOK_AHEAD_COUNT)
+            .map(|one| one.length)
+            .max()
+    });
+    lengths.max().unwrap_or(1)
+}
+
+/// Run `job` with the requests of `source`; those longer than `piece_bytes` are carried out in pieces.
 ///
 /// # Errors
 ///
@@ -71,9 +140,10 @@ pub fn run(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Measured,
 pub fn run_source(
     job: &Job,
     source: Box<dyn Source>,
+    piece_bytes: u32,
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Measured, EngineError> {
-    let piece_bytes = source.length_max().max(1);
+    let piece_bytes = piece_bytes.max(1);
     let place_count = places(job, source.as_ref());
     let layout = Layout::new(&job.target, piece_bytes);
     let is_nothing = matches!(job.target, TargetPlan::Nothing { .. });

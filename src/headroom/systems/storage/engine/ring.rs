@@ -1,4 +1,4 @@
-//! The io_uring backend: many requests for each system call, on files and buffers that the kernel
+//! The `io_uring` backend: many requests for each system call, on files and buffers that the kernel
 //! knows beforehand.
 //!
 //! A ring is set up with all that makes it cheap (one issuer, completions reaped when they are
@@ -7,7 +7,7 @@
 //! are used: on few processors the poller takes the time of what it serves. What was chosen is
 //! reported.
 //!
-//! Source: Axboe, *Efficient IO with io_uring* (2019); the manual pages of `io_uring_setup`,
+//! Source: Axboe, *Efficient IO with `io_uring`* (2019); the manual pages of `io_uring_setup`,
 //! `io_uring_enter` and `io_uring_register`.
 
 use std::io;
@@ -41,7 +41,7 @@ pub struct RingFacts {
 
 /// A ring, and what is registered with it.
 pub struct Ring {
-    ring: IoUring,
+    shared: IoUring,
     facts: RingFacts,
     place_bytes_per_region: usize,
 }
@@ -70,7 +70,7 @@ impl Ring {
             has_registered_ring: false,
         };
         Ok(Self {
-            ring,
+            shared: ring,
             facts,
             place_bytes_per_region: per_region,
         })
@@ -135,7 +135,7 @@ impl<'a> RingBackend<'a> {
     /// Put `ring` to work; no file stands for operations that do nothing.
     pub fn new(ring: &'a mut Ring, files: &'a [i32], buffers: &'a mut Buffers) -> Self {
         let mut facts = ring.facts.clone();
-        let (mut submitter, submission, completion) = ring.ring.split();
+        let (mut submitter, submission, completion) = ring.shared.split();
         facts.has_registered_ring = submitter.register_ring_fd().is_ok();
         Self {
             submitter,
@@ -255,6 +255,11 @@ impl Backend for RingBackend<'_> {
         assert!(pushed.is_ok(), "the ring has an entry for each place");
     }
 
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "both halves of the data are 32 bits"
+    )]
     fn turn(
         &mut self,
         until_ns: Option<u64>,
