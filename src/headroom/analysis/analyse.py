@@ -224,9 +224,9 @@ def _parameter(use: ParameterUse) -> ParameterUsed:
     )
 
 
-def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float | str]:
     """Return what the newest session that ran the experiment measured before it."""
-    found: dict[str, float] = {}
+    found: dict[str, float | str] = {}
     for environment in environments:
         found = dict(environment.get("facts", {}).get(name, found))
     return found

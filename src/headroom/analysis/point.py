@@ -185,6 +185,7 @@ def analyse_point(
         planned=planned,
         errors=_counted([row.error for row in failed]),
         faults=_counted(summary.faults),
+        remarks=_counted([remark for row in done if row.run for remark in row.run.remarks]),
         estimates=estimates,
         resources=resources,
         bottleneck=summary.bottleneck,

@@ -245,6 +245,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     """Replications that the point needs in all, as far as that is known now."""
     errors: list[str] = []
     faults: list[str] = []
+    remarks: list[str] = []
+    """What a reader of the figures must know, with the number of runs that say so."""
     estimates: dict[str, Estimate] = {}
     """Keyed by metric: what the system declares, then what else is known of its resources."""
     resources: list[Resource] = []
@@ -410,7 +412,7 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     parameters: list[ParameterUsed] = []
     fit: FitResult | None = None
     """Where parameters are fitted from other experiments: how, and what came of it."""
-    facts: dict[str, float] = {}
+    facts: dict[str, float | str] = {}
     """What `System.prepare` measured, e.g. the launcher's overhead."""
     replications: str = ""
     """The stopping rule in words."""

@@ -66,6 +66,7 @@ def export(
     *,
     quick: options.Quick = False,
     seed: options.Seed = None,
+    settings: options.Settings = None,
     what: Annotated[
         What,
         typer.Option(
@@ -81,7 +82,7 @@ def export(
     ] = None,
 ) -> None:
     """Write results as tidy rows for pandas, R, DuckDB or a spreadsheet."""
-    plan = session.open_plan(study, quick=quick, seed=seed)
+    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     write = _write_csv if form is Format.CSV else _write_jsonl
     with session.existing_journal(plan) as journal, _opened(output) as stream:
         write(_rows(what, plan, journal), stream, _factor_columns(plan))

@@ -47,11 +47,12 @@ def status(
     *,
     quick: options.Quick = False,
     seed: options.Seed = None,
+    settings: options.Settings = None,
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Tell how far a study has come: finished, open and failed points per experiment."""
-    plan = session.open_plan(study, quick=quick, seed=seed)
+    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if session.journal_of(plan).exists():
         with session.existing_journal(plan) as journal:
             rows = [_status_of(item) for item in session.analysed(plan, journal).experiments]
@@ -117,6 +118,7 @@ def show(
     *,
     quick: options.Quick = False,
     seed: options.Seed = None,
+    settings: options.Settings = None,
     point: Annotated[
         str | None,
         typer.Option(
@@ -143,7 +145,7 @@ def show(
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Print the essentials of a study's results in the terminal."""
-    plan = session.open_plan(study, quick=quick, seed=seed)
+    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if limit:
         plan = with_limits(plan, limit, load=load, current=current)
     with session.existing_journal(plan) as journal:
@@ -160,13 +162,14 @@ def report(
     *,
     quick: options.Quick = False,
     seed: options.Seed = None,
+    settings: options.Settings = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the page here instead.")
     ] = None,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Analyse the journal again and write the report page; prints the page's path."""
-    plan = session.open_plan(study, quick=quick, seed=seed)
+    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
     if output is None:

@@ -17,6 +17,15 @@ Seed: TypeAlias = Annotated[
     int | None,
     typer.Option("--seed", min=0, max=2**63 - 1, help="Another study seed than the file's."),
 ]
+Settings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key of the study file: experiment.KEY in all experiments that have it, "
+        "NAME.KEY in one; repeatable. Results of other settings stay beside these.",
+    ),
+]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Write one JSON document to stdout.")
 ]

@@ -16,6 +16,7 @@ from headroom.analysis.stopping import IntervalRule
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
+from headroom.cli.overwrite import confirm, foresight, say_foresight, words_for
 from headroom.errors import ExitCode
 from headroom.experiment.fit_plan import stages
 from headroom.experiment.interrupt import Interrupt
@@ -44,6 +45,7 @@ def run(
         ),
     ] = None,
     seed: options.Seed = None,
+    settings: options.Settings = None,
     check: Annotated[
         bool,
         typer.Option(
@@ -56,6 +58,15 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the points and stop; nothing is run.")
     ] = False,
+    overwrite: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--overwrite",
+            metavar="'TARGET SIZE'",
+            help="Allow this run to destroy what is on a target: its name and its size in bytes, "
+            "as the refusal prints them; repeatable.",
+        ),
+    ] = None,
     is_salvaged: Annotated[
         bool,
         typer.Option(
@@ -75,15 +86,17 @@ def run(
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Run a study, or carry on with one that was cut off; then analyse it and write its report."""
-    plan = session.open_plan(study, quick=quick, seed=seed)
+    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if dry_run:
         _print_plan(plan, as_json=as_json)
         return
     if is_salvaged:
         _salvage(session.journal_of(plan))
     session.say_remarks(plan, quiet=quiet)
+    chosen = plan.only(only) if only else plan
+    confirm(chosen, overwrite or ())
+    say_foresight(chosen, quiet=quiet)
     with Journal.open(session.journal_of(plan), create=True) as journal:
-        chosen = plan.only(only) if only else plan
         how = _How(jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure)
         outcome, chosen = _run_stages(plan, chosen, journal, how)
         is_whole = not outcome.interrupted and not (stop_on_failure and outcome.failed)
@@ -239,15 +252,22 @@ class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
     levels: dict[str, Value]
     waits: str = ""
     """Why the point cannot be run yet; empty where it can."""
+    uses: list[str] = []
+    """What its run makes and writes, with sizes, one sentence each."""
+    confirm: list[str] = []
+    """Words for `--overwrite` that its run needs."""
 
 
 def _print_plan(plan: Plan, *, as_json: bool) -> None:
+    uses = foresight(plan)
     points = [
         PlannedPoint(
             experiment=point.experiment,
             point=point.key,
             levels=dict(point.levels),
             waits="" if experiment.fit is None else experiment.fit.reason,
+            uses=list(uses.get(point.key, ())),
+            confirm=list(words_for(experiment, point)),
         )
         for experiment in plan.experiments
         for point in experiment.points
@@ -259,4 +279,8 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         levels = ", ".join(f"{name}={format_level(level)}" for name, level in point.levels.items())
         waits = f"  ({point.waits})" if point.waits else ""
         typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}")
+    for sentence in dict.fromkeys(sentence for point in points for sentence in point.uses):
+        typer.echo(sentence)
+    for words in dict.fromkeys(words for point in points for words in point.confirm):
+        typer.echo(f'needs --overwrite "{words}"')
     typer.echo(f"{len(points)} points")

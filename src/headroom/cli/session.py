@@ -3,7 +3,7 @@
 import errno
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,12 +23,14 @@ from headroom.quantities import format_level
 from headroom.report.page import render_page
 
 
-def open_plan(study: Path, *, quick: bool, seed: int | None = None) -> Plan:
-    """Load and check a study file, and lay out its points.
+def open_plan(
+    study: Path, *, quick: bool, seed: int | None = None, settings: Sequence[str] | None = None
+) -> Plan:
+    """Load and check a study file with its settings, and lay out its points.
 
     What is fitted from results gets its values where those are there already.
     """
-    plan = make_plan(load_study(study), quick=quick, seed=seed)
+    plan = make_plan(load_study(study, settings or ()), quick=quick, seed=seed)
     path = journal_of(plan)
     if all(one.is_ready for one in plan.experiments) or not path.exists():
         return plan
@@ -94,6 +96,7 @@ def repeat_command(plan: Plan) -> str:
         words.append("--quick")
     if plan.seed != plan.study.seed:
         words.append(f"--seed={plan.seed}")
+    words += [f"--set {shlex.quote(text)}" for text in plan.settings]
     return " ".join(words)
 
 

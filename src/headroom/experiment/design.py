@@ -80,6 +80,7 @@ def make_plan(
         is_quick=quick,
         seed=study.seed if seed is None else seed,
         experiments=tuple(chosen),
+        settings=loaded.settings,
     )
     return plan.only(only) if only else plan
 
@@ -374,13 +375,15 @@ def _points(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> tuple[Poi
     for combination in itertools.product(*groups):
         levels = {name: level for step in combination for name, level in step.items()}
         config = {**settled, **levels}
+        with _at(loaded, draft.variant.key_path()):
+            fingerprint = fingerprint_of(draft.system, config) if is_to_run else ""
         points.append(
             Point(
                 experiment=draft.variant.spec.name,
                 key=point_key(draft.variant.spec.name, levels),
                 levels=levels,
                 config=config,
-                fingerprint=fingerprint_of(draft.system, config) if is_to_run else "",
+                fingerprint=fingerprint,
             )
         )
     return tuple(points)

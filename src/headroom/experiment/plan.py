@@ -185,6 +185,8 @@ class Plan:
         Study seed in use; the file's own unless another was asked for.
     experiments
         Experiments to run.
+    settings
+        What was set from outside, see `headroom.experiment.settings`.
     """
 
     study: Study
@@ -192,6 +194,7 @@ class Plan:
     is_quick: bool
     seed: int
     experiments: tuple[PlannedExperiment, ...]
+    settings: tuple[str, ...] = ()
 
     def only(self, names: Sequence[str]) -> "Plan":
         """Return the plan with the named experiments only.

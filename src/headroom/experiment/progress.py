@@ -122,6 +122,11 @@ class Progress:
         if self._bar is not None:
             self._draw(self._bar)
 
+    def say(self, words: str) -> None:
+        """Show above the bar what takes long before a replication."""
+        if self._bar is not None:
+            self._bar.console.print(f"headroom: {words}", markup=False)
+
     def stop(self) -> None:
         """Leave the terminal as it was."""
         if self._bar is not None:

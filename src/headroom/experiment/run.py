@@ -149,6 +149,8 @@ class Run:
         Facts about the run itself: events, seconds of processor time, launcher overhead.
     faults
         Why this run must not be reported; empty for a sound run.
+    remarks
+        What a reader of its figures must know, one sentence each.
     holds
         Pool name to the stations that are used while its tokens are held; says whether a pool
         that is used up only waits for a station behind it.
@@ -178,6 +180,7 @@ class Run:
     resources: tuple[ResourceTable, ...] = ()
     counters: Mapping[str, float] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blockers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

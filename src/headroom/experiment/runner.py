@@ -9,6 +9,7 @@ See docs/background/journal-and-resume.md.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,7 +23,7 @@ from headroom.experiment.progress import Pace, Progress
 from headroom.experiment.run import Run
 from headroom.experiment.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
 from headroom.experiment.selection import Criteria, select_rows
-from headroom.experiment.system import Column
+from headroom.experiment.system import Column, KeepsThings
 from headroom.experiment.tasks import Result, Task, recipe_of, utc_now
 from headroom.experiment.worker_pool import WorkerPool
 
@@ -153,6 +154,7 @@ def run_plan(
         try:
             session.run(found, facts, jobs)
         finally:
+            session.close()
             progress.stop()
     return session.outcome(found)
 
@@ -203,6 +205,13 @@ class _Session:
         self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
         self._drive(self._schedules[Column.MEASURE], self._inline_executor, 1)
 
+    def close(self) -> None:
+        """Let every system remove what it keeps; the first failure is raised after the last."""
+        with ExitStack() as stack:
+            for experiment in self._plan.experiments:
+                if isinstance(experiment.system, KeepsThings):
+                    stack.callback(experiment.system.close_session)
+
     def outcome(self, found: resume.Survey) -> Outcome:
         """Return what has come of the session."""
         waiting = sum(len(schedule) for schedule in self._schedules.values()) + len(self._running)
@@ -228,7 +237,7 @@ class _Session:
         )
         return Schedule(points, done=found.done, seed=self._plan.seed)
 
-    def _prepare(self) -> dict[str, dict[str, float]]:
+    def _prepare(self) -> dict[str, dict[str, float | str]]:
         """Check the machine for every experiment that has work; returns their facts."""
         waiting = {
             state.experiment.spec.name: state.experiment
@@ -239,6 +248,8 @@ class _Session:
         facts = {}
         for name, experiment in waiting.items():
             try:
+                if isinstance(experiment.system, KeepsThings):
+                    experiment.system.open_session(self._progress.say)
                 facts[name] = dict(experiment.system.prepare())
             except HeadroomError as error:
                 self._refusals[name] = error

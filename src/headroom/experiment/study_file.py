@@ -15,6 +15,7 @@ import msgspec
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.paths import STUDY_NAME
+from headroom.experiment.settings import with_settings
 from headroom.experiment.study import Study
 from headroom.experiment.toml_lines import key_lines
 from headroom.experiment.type_errors import find_type_error
@@ -40,6 +41,8 @@ class LoadedStudy:
         Line (from 1) of every key path.
     names
         Name of every experiment and claim, by table and number.
+    settings
+        What was set from outside, see `headroom.experiment.settings`.
     """
 
     study: Study
@@ -48,6 +51,7 @@ class LoadedStudy:
     text: str
     lines: Mapping[tuple[str | int, ...], int]
     names: Mapping[tuple[str, int], str]
+    settings: tuple[str, ...] = ()
 
     def locate(self, key_path: KeyPath) -> int:
         """Return the line (from 1) of a key, or of the nearest table around it."""
@@ -68,13 +72,15 @@ class LoadedStudy:
         return _located(self.path, line, _place_text(key_path, self.names), message)
 
 
-def load_study(path: Path) -> LoadedStudy:
+def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
     """Read and check a study file.
 
     Parameters
     ----------
     path
         The file, or the folder that holds `study.toml`.
+    settings
+        Keys to set before anything is checked, see `headroom.experiment.settings`.
 
     Raises
     ------
@@ -89,7 +95,7 @@ def load_study(path: Path) -> LoadedStudy:
             cure="name the study.toml, or its folder",
         )
     text = _read(file)
-    content = _parse(file, text)
+    content = with_settings(_parse(file, text), settings)
     lines = key_lines(text)
     names = _names(content)
     problem = find_type_error(content, Study)
@@ -99,7 +105,13 @@ def load_study(path: Path) -> LoadedStudy:
         raise StudyError(message, cure=problem.cure)
     study = msgspec.convert(content, Study)
     return LoadedStudy(
-        study=study, folder=file.parent, path=file, text=text, lines=lines, names=names
+        study=study,
+        folder=file.parent,
+        path=file,
+        text=text,
+        lines=lines,
+        names=names,
+        settings=tuple(settings),
     )
 
 

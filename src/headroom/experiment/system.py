@@ -5,7 +5,7 @@ and metrics, and turns one point and one seed into one `Run`. Systems register u
 point group ``headroom.systems``; nothing here imports one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -290,6 +290,44 @@ class WritesJsimg(Protocol):
         ...
 
 
+@runtime_checkable
+class Destructive(Protocol):
+    """A system that can destroy what is the user's, if told so; optional for a `System`.
+
+    No study file can satisfy it: the words are typed at each call of the command.
+    """
+
+    def confirmations(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return the words that `config` needs, each of which names what is destroyed."""
+        ...
+
+    def confirm(self, words: Sequence[str]) -> None:
+        """Take what the user typed; `run` refuses whatever these words do not name."""
+        ...
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """A system that can say what a run of a point will use up; optional for a `System`."""
+
+    def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return one sentence for each thing that is made or written, with its size."""
+        ...
+
+
+@runtime_checkable
+class KeepsThings(Protocol):
+    """A system that keeps things from run to run of one session; optional for a `System`."""
+
+    def open_session(self, say: Callable[[str], None]) -> None:
+        """Begin a session; `say` shows the user what takes long."""
+        ...
+
+    def close_session(self) -> None:
+        """Remove whatever was made, also after a failure or an interrupt."""
+        ...
+
+
 class System(Protocol):
     """What the runner needs of a system; see docs/guides for writing one."""
 
@@ -315,7 +353,7 @@ class System(Protocol):
         """Return a short hash that changes whenever the same point would mean another run."""
         ...
 
-    def prepare(self) -> Mapping[str, float]:
+    def prepare(self) -> Mapping[str, float | str]:
         """Check the machine once per session (programs present, launcher overhead).
 
         Returns facts to be stored with the environment; raises `EnvironmentUnfitError`.

@@ -137,6 +137,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         ),
         counters={"c": 1.0},
         faults=("overload",),
+        remarks=("slow",),
         holds={"p": ("s",)},
         nested={"p": ("q",)},
         blockers={"s": ("t",)},

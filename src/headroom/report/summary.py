@@ -3,6 +3,7 @@
 Invariant: every sentence restates fields of the results; no threshold of its own decides.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -343,11 +344,27 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
         ],
         "{} with faults in some replications, which do not count": [p for p in shown if p.faults],
     }
+    remarked: dict[str, list[PointResult]] = {}
+    for point in shown:
+        for remark in point.remarks:
+            remarked.setdefault(_without_count(remark), []).append(point)
+    counted |= {f"{{}}: {remark}": found for remark, found in remarked.items()}
     return [
         f"{words.format(count_noun(len(found), 'point'))}."
         for words, found in counted.items()
         if found
     ]
+
+
+def _without_count(remark: str) -> str:
+    """Return a remark without the number of runs that say it.
+
+    Examples
+    --------
+    >>> _without_count("the tool is being measured (3 times)")
+    'the tool is being measured'
+    """
+    return re.sub(r" \(\d+ times\)$", "", remark).replace("{", "{{").replace("}", "}}")
 
 
 def count_verdicts(claims: Sequence[ClaimResult]) -> str:

@@ -116,7 +116,7 @@ def _messages(point: PointResult) -> list[tuple[str, str]]:
 def _render_launcher(experiment: ExperimentResult, screen: Screen) -> None:
     median = experiment.facts.get("launcher_overhead_s_median")
     largest = experiment.facts.get("launcher_overhead_s_max")
-    if median is not None and largest is not None:
+    if isinstance(median, float) and isinstance(largest, float):
         screen.item(
             "Launcher",
             f"adds {format_quantity(median, 's')} (at most {format_quantity(largest, 's')}) to "

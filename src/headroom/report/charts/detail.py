@@ -107,7 +107,7 @@ def remarks_of(point: PointResult, *, with_faults: bool = True) -> list[str]:
     with_faults
         Whether to name faults, among them why there are no figures.
     """
-    remarks = []
+    remarks = list(point.remarks)
     if point.bottleneck:
         remarks.append(point.bottleneck.evidence)
     if point.little:

@@ -1,0 +1,79 @@
+"""What a run will use up and destroy: said before it starts, and confirmed by typed words.
+
+Invariant: words come from this very call of the command, never from a study, so no study that
+somebody else wrote can destroy anything.
+"""
+
+from collections.abc import Sequence
+
+from headroom.cli import session
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.system import Destructive, Foresees
+
+
+def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return what the run of each point uses up, by key of the point; nothing where none."""
+    return {
+        point.key: experiment.system.foresight(point.config)
+        for experiment in plan.experiments
+        if isinstance(experiment.system, Foresees)
+        for point in experiment.points
+    }
+
+
+def say_foresight(plan: Plan, *, quiet: bool) -> None:
+    """Say once what the points of a plan use up."""
+    said = (sentence for sentences in foresight(plan).values() for sentence in sentences)
+    for sentence in dict.fromkeys(said):
+        session.note(sentence, quiet=quiet)
+
+
+def needed_words(plan: Plan) -> list[str]:
+    """Return the words that must be typed for a plan, each once."""
+    found = (
+        words
+        for experiment in plan.experiments
+        for point in experiment.points
+        for words in words_for(experiment, point)
+    )
+    return list(dict.fromkeys(found))
+
+
+def confirm(plan: Plan, typed: Sequence[str]) -> None:
+    """Hand typed words to the systems that destroy what they name.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        A point needs words that were not typed; the message has them.
+    StudyError
+        Words were typed that no point needs.
+    """
+    given = [" ".join(words.split()) for words in typed]
+    missing = [words for words in needed_words(plan) if words not in given]
+    if missing:
+        options = " ".join(f'--overwrite "{words}"' for words in missing)
+        raise EnvironmentUnfitError(
+            "this run destroys what is on " + ", ".join(map(_name_of, missing)),
+            cure=f"if that is what you want, type it: add {options}",
+        )
+    for words in given:
+        if words not in needed_words(plan):
+            raise StudyError(
+                f"--overwrite {words!r} names nothing that this run would overwrite",
+                cure="leave it out, or correct name and size; --dry-run says what is written",
+            )
+    for experiment in plan.experiments:
+        if isinstance(experiment.system, Destructive):
+            experiment.system.confirm(given)
+
+
+def words_for(experiment: PlannedExperiment, point: Point) -> tuple[str, ...]:
+    """Return the words that the run of one point needs."""
+    system = experiment.system
+    return system.confirmations(point.config) if isinstance(system, Destructive) else ()
+
+
+def _name_of(words: str) -> str:
+    return words.rpartition(" ")[0]

@@ -1,0 +1,68 @@
+"""Real targets for tests: loop devices, small and read-only file systems; all of them need root.
+
+Invariant: what a test attaches or mounts is gone after it.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+NEEDS_ROOT = "needs root for loop devices and mounts: run the tests as root (sudo make test)"
+
+
+def _run(*argv: str) -> str:
+    done = subprocess.run(argv, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def need_root() -> None:
+    """Skip a test that cannot attach devices."""
+    if os.geteuid() != 0 or shutil.which("losetup") is None:
+        pytest.skip(NEEDS_ROOT)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the list of what tests make away from the user's own."""
+    state = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    return state / "headroom" / "storage"
+
+
+@pytest.fixture
+def attach() -> Iterator[Callable[[Path], Path]]:
+    """Attach files as loop devices, and detach them after the test."""
+    need_root()
+    with ExitStack() as stack:
+
+        def attached(file: Path, *options: str) -> Path:
+            device = _run("losetup", "--find", "--show", *options, str(file))
+            stack.callback(_detach, device)
+            return Path(device)
+
+        yield attached
+
+
+def _detach(device: str) -> None:
+    subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Mount something on a new folder, and unmount it after the test."""
+    need_root()
+    with ExitStack() as stack:
+
+        def mounted(source: str, *options: str) -> Path:
+            folder = tmp_path / f"mount-{len(list(tmp_path.iterdir()))}"
+            folder.mkdir()
+            _run("mount", *options, source, str(folder))
+            stack.callback(_run, "umount", str(folder))
+            return folder
+
+        yield mounted

@@ -1,0 +1,146 @@
+"""From what the engine returns to what every system returns.
+
+Invariant: nothing is averaged or cut here; each number of the run is one of the engine, or a
+quotient of two that hold for the whole run.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.run import Histogram, ResourceTable, Run, Series, TimeSamples
+from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
+
+QUANTITIES = ("response_s", "service_s", "submit_error_s")
+
+
+def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] = ()) -> Run:
+    """Return the run that the engine's dictionary describes.
+
+    Parameters
+    ----------
+    found
+        Of `engine.run_job`.
+    cost
+        What the tool itself costs, with the interface that was used.
+    remarks
+        What is known of the run besides.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Not one request succeeded, so that there is nothing to keep.
+    """
+    done = sum(one["completion_count"] for one in found["classes"].values())
+    if not done:
+        raise EnvironmentUnfitError(_why_nothing(found), cure="check the target with `dmesg`")
+    values = values_of(found, cost)
+    said = [*remarks, *failures_in_words(found)]
+    if values.get("tool_share", 0.0) > MOST_SHARE:
+        said.append(OVER_SHARE)
+    return Run(
+        values=values,
+        series=tuple(_series(name, one) for name, one in found["series"].items()),
+        histograms=tuple(
+            _histogram(f"class.{name}.{quantity}", one)
+            for quantity in QUANTITIES
+            for name, one in found["histograms"][quantity].items()
+            if one["bin_low"].size
+        ),
+        snapshot_times_s=found["snapshots"]["times_s"],
+        resources=_tables(found["snapshots"]),
+        counters={name: float(value) for name, value in found["counters"].items()},
+        faults=(found["problem"],) if found["problem"] else (),
+        remarks=tuple(said),
+        samples=None if found["samples"] is None else _samples(found["samples"]),
+    )
+
+
+def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
+    """Return the figures of a whole run, warm-up included, that its tables do not give."""
+    classes = found["classes"]
+    done = sum(one["completion_count"] for one in classes.values())
+    reads = classes.get("read", {}).get("completion_count", 0)
+    writes = classes.get("write", {}).get("completion_count", 0)
+    values = {
+        "error_count": float(sum(one["failure_count"] for one in classes.values())),
+        "unfinished_count": float(found["outstanding_count"] + found["waiting_count"]),
+        "run_s": found["end_s"],
+        "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
+        **_extremes(classes),
+        **cost.share_in(found),
+    }
+    if reads + writes:
+        values["achieved_read_share"] = reads / (reads + writes)
+    return values
+
+
+def failures_in_words(found: Mapping[str, Any]) -> list[str]:
+    """Return one sentence for each kind of failed request."""
+    return [
+        f"{one['count']} requests of {one['class']} failed: {_error(one['errno'])} (the first at "
+        f"offset {one['first_offset']})"
+        for one in found["failures"]
+    ]
+
+
+def _error(number: int) -> str:
+    return os.strerror(number)
+
+
+def _why_nothing(found: Mapping[str, Any]) -> str:
+    reasons = [found["problem"] or "", *failures_in_words(found)]
+    said = "; ".join(reason for reason in reasons if reason)
+    return f"no request succeeded: {said or 'the run ended before the first one did'}"
+
+
+def _extremes(classes: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    values = {}
+    for quantity in QUANTITIES:
+        lows = [one[f"{quantity}_min"] for one in classes.values()]
+        highs = [one[f"{quantity}_max"] for one in classes.values()]
+        if not np.isnan(highs).all():
+            values[f"{quantity}_min"] = float(np.nanmin(lows))
+            values[f"{quantity}_max"] = float(np.nanmax(highs))
+    return values
+
+
+def _series(name: str, one: Mapping[str, Any]) -> Series:
+    return Series(
+        metric=f"class.{name}.response_s",
+        values=one["values"],
+        batch_size=one["batch_size"],
+        end_times_s=one["end_times_s"],
+    )
+
+
+def _histogram(metric: str, one: Mapping[str, Any]) -> Histogram:
+    return Histogram(
+        metric=metric,
+        bin_low=one["bin_low"],
+        bin_high=one["bin_high"],
+        counts=one["counts"],
+        segment_end_times_s=one["segment_end_times_s"],
+    )
+
+
+def _tables(raw: Mapping[str, Any]) -> tuple[ResourceTable, ...]:
+    classes, stations = raw["classes"], raw["stations"]
+    return (_table("station", stations), _table("class", classes))
+
+
+def _table(kind: Any, raw: Mapping[str, Any]) -> ResourceTable:  # noqa: ANN401 - a literal
+    return ResourceTable(
+        kind=kind,
+        names=tuple(raw["names"]),
+        capacity=raw["capacity"],
+        columns=raw["columns"],
+        maxima=raw["maxima"],
+    )
+
+
+def _samples(raw: Mapping[str, Any]) -> TimeSamples:
+    return TimeSamples(times_s=raw["times_s"], tables=_tables(raw))

@@ -1,0 +1,81 @@
+"""What the kernel says about the file system and the device below a target.
+
+Facts that cannot be read are absent; none is guessed.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from headroom.experiment.machine_facts import ROOT, read_int, read_text
+from headroom.experiment.storage_facts import mount_of
+from headroom.quantities import format_quantity
+
+SECTOR_BYTES = 512
+_LIMITS = {
+    "scheduler": "scheduler",
+    "nr_requests": "queue depth",
+    "max_sectors_kb": "largest request (KiB)",
+    "write_cache": "write cache",
+    "logical_block_size": "logical block (B)",
+    "physical_block_size": "physical block (B)",
+    "io_poll": "polling",
+}
+
+
+def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
+    """Return file system, mount options and device of a path in one line.
+
+    Examples
+    --------
+    >>> "tmpfs" in facts_of(Path("/dev/shm"), is_device=False)
+    True
+    """
+    if is_device:
+        state = os.stat(path)  # noqa: PTH116 - a device, not a path below something
+        number = f"{os.major(state.st_rdev)}:{os.minor(state.st_rdev)}"
+        return "; ".join([f"block device {path.resolve()}", *_device(number, root)])
+    mount = mount_of(path, root)
+    if mount is None:
+        return str(path)
+    return "; ".join(
+        [f"{mount.type} on {mount.point} ({mount.options})", *_device(mount.device, root)]
+    )
+
+
+def alignment_of(path: Path, *, is_device: bool, root: Path = ROOT) -> int:
+    """Return the multiple (B) that direct access to a path needs."""
+    if is_device:
+        state = os.stat(path)  # noqa: PTH116 - as above
+        number = f"{os.major(state.st_rdev)}:{os.minor(state.st_rdev)}"
+    else:
+        mount = mount_of(path, root)
+        number = "" if mount is None else mount.device
+    folder = _disk(number, root)
+    found = None if folder is None else read_int(folder / "queue/logical_block_size")
+    return found or SECTOR_BYTES
+
+
+def _disk(number: str, root: Path) -> Path | None:
+    link = root / "sys/dev/block" / number
+    if not number or not link.exists():
+        return None
+    folder = link.resolve()
+    return folder if (folder / "queue").exists() else folder.parent
+
+
+def _device(number: str, root: Path) -> Iterator[str]:
+    folder = _disk(number, root)
+    if folder is None:
+        return
+    model = read_text(folder / "device/model")
+    sectors = read_int(folder / "size") or 0
+    size = format_quantity(sectors * SECTOR_BYTES, "B")
+    yield f"disk {folder.name}{f' ({model})' if model else ''}, {size}"
+    turning = read_int(folder / "queue/rotational")
+    if turning is not None:
+        yield "rotational" if turning else "not rotational"
+    for file, words in _LIMITS.items():
+        value = read_text(folder / "queue" / file)
+        if value is not None:
+            yield f"{words} {value}"

@@ -1,0 +1,85 @@
+"""From a point to the job that the engine carries out.
+
+Invariant: a job is a function of the point, the seed and the opened target.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headroom.errors import StudyError
+from headroom.experiment.system import Value
+from headroom.systems.storage.setup_table import StorageSetup
+from headroom.systems.storage.targets import Opened
+from headroom.systems.storage.workload_table import workload_table
+
+
+def job_of(
+    config: Mapping[str, Value],
+    *,
+    seed: int,
+    target: Opened,
+    interface: str,
+    setup: StorageSetup,
+    study: Path,
+) -> dict[str, Any]:
+    """Return the job of one run.
+
+    Parameters
+    ----------
+    config
+        Value of every parameter.
+    seed
+        Of the requests and the data.
+    target
+        The opened target.
+    interface
+        ``"io_uring"`` or ``"threads"``.
+    setup
+        Set-up of the study.
+    study
+        Its folder, where relative paths start.
+    """
+    if config["workload"] in {"micro", "snia_like"}:
+        check_alignment(int(config["block_bytes"]), target)
+    table = workload_table(config, target_bytes=target.size_bytes)
+    if "file" in table:
+        table["file"] = str(study.absolute() / str(table["file"]))
+    job: dict[str, Any] = {
+        "seed": seed,
+        "target": dict(target.plan),
+        "interface": interface,
+        "workload": table,
+        "stop": {name: config[name] for name in ("seconds", "requests", "bytes") if config[name]},
+        "data": {"compressible_share": config["compressible_share"]},
+        "classes": classes_of(config),
+        "sample_every_s": setup.sample_every_s,
+    }
+    if config["sync"] != "never":
+        job["sync"] = {"every": config["sync_every"], "kind": config["sync"]}
+    if setup.verify is not None:
+        job["verify"] = setup.verify
+    return job
+
+
+def classes_of(config: Mapping[str, Value]) -> str:
+    """Return what the classes of a point are: kinds of requests, or streams that have names."""
+    if config["classes"] != "auto":
+        return str(config["classes"])
+    return "stream" if config["workload"] in {"spc1_like", "spc2_like"} else "kind"
+
+
+def check_alignment(block_bytes: int, target: Opened) -> None:
+    """Refuse requests that direct access cannot make.
+
+    Raises
+    ------
+    StudyError
+        The length is no multiple of what the device needs.
+    """
+    if block_bytes % target.alignment:
+        raise StudyError(
+            f"block_bytes is {block_bytes}, but direct access to this target needs a multiple of "
+            f"{target.alignment}",
+            cure=f'take a multiple of {target.alignment}, or set direct = "no"',
+        )

@@ -1,0 +1,73 @@
+"""The metrics of a storage run, in the names that both columns share."""
+
+from collections.abc import Iterator, Mapping
+
+from headroom.experiment.observed_metrics import observed_metrics
+from headroom.experiment.system import Metric, Value
+from headroom.systems.storage.conversion import QUANTITIES
+from headroom.systems.storage.job import classes_of
+from headroom.systems.storage.workload_table import writes
+
+_FLOW = (
+    Metric(name="throughput", unit="1/s", better="high", description="Requests per second"),
+    Metric(name="bytes_per_s", unit="B/s", better="high", description="Bytes moved per second"),
+)
+_OWN = (
+    Metric(name="error_count", unit="1", better="low", description="Requests that failed"),
+    Metric(name="late_count", unit="1", better="low",
+           description="Requests that had to wait for a place after they were due"),
+    Metric(name="unfinished_count", unit="1", better="low",
+           description="Requests without an end when the run was over"),
+    Metric(name="achieved_read_share", unit="1", description="Reads among reads and writes"),
+    Metric(name="cpu_s_per_request", unit="s", better="low",
+           description="Processor time of the whole process, kernel included, per request"),
+    Metric(name="tool_s_per_request", unit="s", better="low",
+           description="Processor time of the tool itself per request, measured on nothing"),
+    Metric(name="tool_share", unit="1", better="low",
+           description="Share of the tool in throughput or service time, the larger one"),
+    Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
+)  # fmt: skip
+_SNIA = (
+    Metric(name="round_count", unit="1", description="Rounds until the state was steady"),
+    Metric(name="round_range_share", unit="1", better="low",
+           description="Largest less smallest of the last five rounds, over their mean"),
+    Metric(name="round_slope_share", unit="1", better="low",
+           description="Change of the line through the last five rounds, over their mean"),
+)  # fmt: skip
+_SPC1_STREAMS = tuple(f"asu{asu}-{number}" for asu, number in
+                      ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6), (2, 7), (3, 8)))  # fmt: skip
+
+
+def block_metrics(config: Mapping[str, Value]) -> Iterator[Metric]:
+    """Yield the metrics of a workload of requests."""
+    yield from _FLOW
+    for quantity in QUANTITIES:
+        yield from observed_metrics(quantity)
+    yield Metric(name="jobs_mean", unit="1", description="Mean number of requests under way")
+    yield from _OWN
+    for name in class_names(config):
+        yield from (_of_class(name, metric) for metric in _FLOW)
+        for quantity in QUANTITIES:
+            yield from observed_metrics(f"class.{name}.{quantity}")
+    if config["workload"] == "snia_like":
+        yield from _SNIA
+
+
+def class_names(config: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the classes that a run of `config` can have, as far as they are known before."""
+    syncs = ("sync",) if config["sync"] != "never" else ()
+    if classes_of(config) == "kind":
+        reads = ("read",) if config["workload"] != "micro" or config["read_share"] else ()
+        return (*reads, *(("write",) if writes(config) else ()), *syncs)
+    if config["workload"] == "spc1_like":
+        return (*_SPC1_STREAMS, *syncs)
+    return (*(f"stream-{number + 1}" for number in range(int(config["streams"]))), *syncs)
+
+
+def _of_class(name: str, metric: Metric) -> Metric:
+    return Metric(
+        name=f"class.{name}.{metric.name}",
+        unit=metric.unit,
+        better=metric.better,
+        description=metric.description,
+    )

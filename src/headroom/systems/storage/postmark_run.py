@@ -1,0 +1,196 @@
+"""One run of PostMark in an empty folder, and what its counters and times become.
+
+The folder is made for the run and gone after it. The cost of the tool is the processor time of
+the same transactions where nothing is done with files.
+
+Invariant: counters are those that the original prints; times are those of single operations.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from headroom import _core
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.observed_metrics import observed_metrics
+from headroom.experiment.run import Histogram, Run, Series
+from headroom.experiment.system import Metric, Value
+from headroom.systems.storage.laying_out import check_space
+from headroom.systems.storage.safety import check_may_create
+from headroom.systems.storage.targets import Target
+from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE
+
+KINDS = ("create", "read", "append", "delete")
+_WHOLE = "transaction"
+_TRIED = 20_000
+"""Transactions at most by which the cost of the tool is measured."""
+_COUNTERS = (
+    "created_alone_count", "created_mixed_count", "read_count", "appended_count",
+    "deleted_alone_count", "deleted_mixed_count", "sync_count", "full_append_count",
+    "read_bytes", "written_bytes",
+)  # fmt: skip
+_PHASES = ("creation_s", "transactions_s", "deletion_s")
+
+
+def postmark_metrics() -> Iterator[Metric]:
+    """Yield the metrics of PostMark."""
+    yield Metric(name="run_s", unit="s", better="low",
+                 description="Time that a client waits for the whole run, all phases")  # fmt: skip
+    yield Metric(name="transactions_per_s", unit="1/s", better="high",
+                 description="Transactions per second of their phase")  # fmt: skip
+    yield Metric(name="throughput", unit="1/s", better="high", description="The same")
+    yield from observed_metrics("response_s")
+    for phase in _PHASES:
+        yield Metric(name=phase, unit="s", better="low", description="Time of the phase")
+    for kind in KINDS:
+        yield Metric(name=f"{kind}s_per_s", unit="1/s", better="high",
+                     description="Operations of the transactions, per second")  # fmt: skip
+        yield from observed_metrics(f"class.{kind}.response_s")
+    for name in _COUNTERS:
+        unit = "B" if name.endswith("_bytes") else "1"
+        yield Metric(name=name, unit=unit, description="As the original counts it")
+    yield Metric(name="achieved_read_share", unit="1", description="Reads among reads and appends")
+    yield Metric(name="cpu_s_per_request", unit="s", better="low",
+                 description="Processor time of the process per transaction")  # fmt: skip
+    yield Metric(name="tool_share", unit="1", better="low",
+                 description="Share of the tool in the time of a transaction")  # fmt: skip
+    yield Metric(name="left_count", unit="1", better="low",
+                 description="Files that could not be deleted")  # fmt: skip
+
+
+def run_postmark(config: Mapping[str, Value], *, target: Target, seed: int) -> Run:
+    """Run PostMark once.
+
+    Raises
+    ------
+    HeadroomError
+        The folder cannot be used, or the parameters contradict each other.
+    """
+    check_may_create(target.path)
+    _check_room(config, target)
+    with target.session.pool(target.path) as folder:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            found = _carry_out(job_of(config, seed=seed, folder=descriptor))
+        finally:
+            os.close(descriptor)
+    return run_of(found, own_s=_own_s(config, seed))
+
+
+def job_of(config: Mapping[str, Value], *, seed: int, folder: int | None) -> dict[str, Any]:
+    """Return the job of one run; without a folder nothing is done with files."""
+    job: dict[str, Any] = {
+        "seed": seed,
+        "target": {"kind": "nothing"} if folder is None else {"kind": "folder", "fd": folder},
+        "workload": {
+            "files": config["postmark_files"],
+            "transactions": config["postmark_transactions"],
+            "size_low_bytes": config["postmark_low_bytes"],
+            "size_high_bytes": config["postmark_high_bytes"],
+            "read_block_bytes": config["postmark_read_block_bytes"],
+            "write_block_bytes": config["postmark_write_block_bytes"],
+            "read_bias": config["postmark_bias_read"],
+            "create_bias": config["postmark_bias_create"],
+            "subdirectories": config["postmark_folders"],
+        },
+        "threads": config["postmark_threads"],
+        "access": config["postmark_access"],
+        "data": {"compressible_share": config["compressible_share"]},
+    }
+    if config["postmark_sync"] != "never":
+        job["sync"] = {"every": config["postmark_sync_every"], "kind": config["postmark_sync"]}
+    return job
+
+
+def _check_room(config: Mapping[str, Value], target: Target) -> None:
+    """Refuse a pool that may not fit: twice the files, all of the largest size."""
+    low, high = int(config["postmark_low_bytes"]), int(config["postmark_high_bytes"])
+    if low > high:
+        raise StudyError(
+            f"postmark_low_bytes is {low}, above postmark_high_bytes, which is {high}",
+            cure="make the largest file at least as large as the smallest",
+        )
+    needed = 2 * int(config["postmark_files"]) * high
+    check_space(target.path, needed=needed, reserve=target.reserve)
+
+
+def _carry_out(job: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = _core.storage_postmark(job=msgspec.json.encode(job))
+    except _core.StorageError as error:
+        message, cure = error.args
+        raise EnvironmentUnfitError(message, cure=cure) from error
+    if found.get("interrupt") is not None:
+        raise found["interrupt"]
+    return found
+
+
+def _own_s(config: Mapping[str, Value], seed: int) -> float:
+    """Return the processor time (s) of the tool itself per transaction."""
+    count = min(int(config["postmark_transactions"]), _TRIED)
+    if not count:
+        return 0.0
+    job = job_of({**config, "postmark_transactions": count}, seed=seed, folder=None)
+    times: Mapping[str, float] = _carry_out(job)["times"]
+    return times["transactions_processor_s"] / count
+
+
+def run_of(found: Mapping[str, Any], *, own_s: float) -> Run:
+    """Return the run that the dictionary of one PostMark run describes."""
+    values = _values(found, own_s)
+    stopped = found["stopped"]
+    remarks = (OVER_SHARE,) if values.get("tool_share", 0.0) > MOST_SHARE else ()
+    return Run(
+        values=values,
+        series=tuple(
+            Series(metric=_metric(name), values=one["values"], batch_size=one["batch_size"],
+                   end_times_s=one["end_times_s"])
+            for name, one in found["series"].items()
+            if name == _WHOLE
+        ),
+        histograms=tuple(
+            Histogram(metric=_metric(name), bin_low=one["bin_low"], bin_high=one["bin_high"],
+                      counts=one["counts"], segment_end_times_s=one["segment_end_times_s"])
+            for name, one in found["histograms"].items()
+            if name == _WHOLE or name in KINDS
+        ),
+        faults=(_ended_early(stopped),) if stopped else (),
+        remarks=remarks,
+    )  # fmt: skip
+
+
+def _metric(name: str) -> str:
+    return "response_s" if name == _WHOLE else f"class.{name}.response_s"
+
+
+def _ended_early(stopped: Mapping[str, Any]) -> str:
+    place = f" ({stopped['operation']}, {stopped['phase']})" if stopped["operation"] else ""
+    return f"the run ended early: {stopped['words'] or stopped['reason']}{place}"
+
+
+def _values(found: Mapping[str, Any], own_s: float) -> dict[str, float]:
+    counters, times = found["counters"], found["times"]
+    length_s = times["transactions_s"]
+    done = counters["transaction_count"]
+    counts = {
+        "create": counters["created_mixed_count"],
+        "read": counters["read_count"],
+        "append": counters["appended_count"],
+        "delete": counters["deleted_mixed_count"],
+    }
+    values = {
+        "run_s": sum(times[phase] for phase in _PHASES),
+        **{phase: times[phase] for phase in _PHASES},
+        **{name: float(counters[name]) for name in _COUNTERS},
+        "left_count": float(found["left_count"]),
+    }
+    if length_s > 0.0 and done:
+        values["throughput"] = values["transactions_per_s"] = done / length_s
+        values |= {f"{kind}s_per_s": count / length_s for kind, count in counts.items()}
+        values["cpu_s_per_request"] = times["transactions_processor_s"] / done
+        values["tool_share"] = min(own_s * done / (length_s * found["threads"]), 1.0)
+    if counts["read"] + counts["append"]:
+        values["achieved_read_share"] = counts["read"] / (counts["read"] + counts["append"])
+    return values

@@ -1,0 +1,304 @@
+"""What must not happen to data that is not Headroom's own: checks before a target is opened.
+
+Rules. A block device that is in use (mounted, swapped to, held by a volume, or one of whose
+partitions is) is never written to. Writing to any other device, and to a file that was there
+before, needs words that the user types and that name the target and its size. Nothing is ever made
+below /dev but on a memory file system of its own there, so a mistyped name never becomes a file.
+
+Invariant: a descriptor that may write belongs to a target that passed these checks, and to the
+very device that was checked.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.experiment.machine_facts import ROOT, read_text
+from headroom.experiment.storage_facts import mount_of
+from headroom.systems.storage.places import MEMORY_TYPES
+from headroom.systems.storage.signatures import in_words, signatures_of
+
+OVERWRITE = "--overwrite"
+"""The option of `headroom run` that takes the typed words."""
+
+_OF_KERNEL = frozenset({
+    "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "mqueue",
+    "proc", "pstore", "securityfs", "sysfs", "tracefs",
+})  # fmt: skip
+"""File systems whose files are no files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Existing:
+    """A device or a file that was there before, and what speaks against writing to it.
+
+    Parameters
+    ----------
+    path
+        Its real path, links followed.
+    size_bytes
+        Its size (B).
+    number
+        What it is, whatever its name: device number, or device and inode of a file.
+    is_device
+        Whether it is a block device.
+    uses
+        By whom it is in use; nothing may write to it then.
+    contents
+        What was found on it.
+    is_read_only
+        Whether the device itself refuses writes; the kernel may open it for them nevertheless.
+    """
+
+    path: Path
+    size_bytes: int
+    number: tuple[int, int]
+    is_device: bool
+    uses: tuple[str, ...]
+    contents: tuple[str, ...]
+    is_read_only: bool = False
+
+    @property
+    def words(self) -> str:
+        """What the user has to type."""
+        return f"{self.path} {self.size_bytes}"
+
+
+def examine_device(path: Path, root: Path = ROOT) -> Existing:
+    """Return what a block device is and holds; opens it for reading only.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        There is no such device, it is no block device, or it cannot be read.
+    """
+    real = _real(path, "block device")
+    descriptor = _open(real, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        state = os.fstat(descriptor)
+        if not stat.S_ISBLK(state.st_mode):
+            raise EnvironmentUnfitError(
+                f"{path} is no block device", cure="name one that `lsblk --paths` lists"
+            )
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        if size == 0:
+            raise EnvironmentUnfitError(
+                f"the block device {path} has no size: nothing is attached or inserted",
+                cure="attach it first, or name another",
+            )
+        contents = signatures_of(descriptor, size)
+    finally:
+        os.close(descriptor)
+    number = (os.major(state.st_rdev), os.minor(state.st_rdev))
+    return Existing(
+        path=real,
+        size_bytes=size,
+        number=number,
+        is_device=True,
+        uses=tuple(device_uses(number, root)),
+        contents=contents,
+        is_read_only=read_text(root / "sys/dev/block" / _text(number) / "ro") == "1",
+    )
+
+
+def examine_file(path: Path) -> Existing:
+    """Return what an ordinary file is; see `examine_device`."""
+    real = _real(path, "file")
+    state = real.stat()
+    if not stat.S_ISREG(state.st_mode):
+        raise EnvironmentUnfitError(
+            f"{path} is neither a folder nor an ordinary file",
+            cure='name another, or write kind = "block_device" for a device',
+        )
+    return Existing(
+        path=real,
+        size_bytes=state.st_size,
+        number=(state.st_dev, state.st_ino),
+        is_device=False,
+        uses=(),
+        contents=("a file that Headroom did not make",),
+    )
+
+
+def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
+    """Open what was examined, and nothing else: never makes a file, never follows a link.
+
+    A device that is to be written is opened exclusively: the kernel then refuses to mount it, and
+    refuses to open what is mounted.
+    """
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_DIRECT if direct else 0)
+    flags |= os.O_RDWR if is_written else os.O_RDONLY
+    if is_written and found.is_device:
+        flags |= os.O_EXCL
+    descriptor = _open(found.path, flags)
+    try:
+        _check_same(found, os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def check_allowed(found: Existing, typed: Iterable[str]) -> None:
+    """Refuse to write to a target that is in use, or that the user has not named.
+
+    Parameters
+    ----------
+    found
+        The target.
+    typed
+        What the user typed behind `OVERWRITE`, at this very call of the command.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Writing is refused; the message holds the words to type where that may be cured so.
+    """
+    if found.uses:
+        raise EnvironmentUnfitError(
+            f"{found.path} is in use and is never written to: {in_words(found.uses)}",
+            cure="unmount or detach it first, or name another target",
+        )
+    if found.is_read_only:
+        raise EnvironmentUnfitError(
+            f"{found.path} is read-only", cure="take a workload that only reads, or another target"
+        )
+    if not any(" ".join(words.split()) == found.words for words in typed):
+        raise unconfirmed(found)
+
+
+def unconfirmed(found: Existing) -> HeadroomError:
+    """Return the refusal to write to what was not named, with the words to type."""
+    holds = f" It holds {in_words(found.contents)}." if found.contents else ""
+    return EnvironmentUnfitError(
+        f"the workload writes to {found.path} and destroys what is there.{holds}",
+        cure=f'if that is what you want, add {OVERWRITE} "{found.words}" to `headroom run`',
+    )
+
+
+def check_may_create(folder: Path) -> None:
+    """Refuse to make files in a folder that does not exist, is none, or belongs to devices.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Nothing may be made there.
+    """
+    if not folder.exists():
+        raise EnvironmentUnfitError(
+            f"there is no folder or file {folder}",
+            cure="correct the path, or make the folder; Headroom makes none that it is not told of",
+        )
+    if not folder.is_dir():
+        raise EnvironmentUnfitError(f"{folder} is not a folder", cure="name a folder")
+    real = folder.resolve()
+    mount = mount_of(real)
+    is_own = mount is not None and mount.type in MEMORY_TYPES and mount.point != "/dev"
+    is_of_kernel = mount is not None and mount.type in _OF_KERNEL
+    if is_of_kernel or (real.is_relative_to("/dev") and not is_own):
+        raise EnvironmentUnfitError(
+            f"{folder} is a place of devices or of the kernel, where Headroom makes no files",
+            cure='write kind = "block_device" for a device; check its name with `lsblk --paths`',
+        )
+    if not os.access(real, os.W_OK | os.X_OK):
+        raise EnvironmentUnfitError(
+            f"{folder} cannot be written to: it is read-only, or not yours",
+            cure="name another folder, or change its permissions",
+        )
+
+
+def device_uses(number: tuple[int, int], root: Path = ROOT) -> Iterator[str]:
+    """Yield by whom a block device is in use: mounts, swap, holders; of its partitions too."""
+    folder = (root / "sys/dev/block" / _text(number)).resolve()
+    for member in (folder, *_partitions(folder)):
+        own = read_text(member / "dev") or _text(number)
+        name = member.name
+        yield from (f"{name} is mounted on {point}" for point in _mount_points(own, root))
+        yield from (f"{name} is used by {holder.name}" for holder in _entries(member / "holders"))
+        if own in _swaps(root):
+            yield f"{name} is swap space in use"
+
+
+def _partitions(folder: Path) -> list[Path]:
+    return [entry for entry in _entries(folder) if (entry / "partition").exists()]
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _mount_points(number: str, root: Path) -> list[str]:
+    """Return where a device is mounted, by its number and, for Btrfs, by its name."""
+    name = (root / "sys/dev/block" / number).resolve().name
+    points = []
+    for line in (read_text(root / "proc/self/mountinfo") or "").splitlines():
+        before, _, after = line.partition(" - ")
+        left, right = before.split(), after.split()
+        if left[2] == number or (len(right) > 1 and right[1] == f"/dev/{name}"):
+            points.append(left[4])
+    return points
+
+
+def _swaps(root: Path) -> set[str]:
+    found = set()
+    for line in (read_text(root / "proc/swaps") or "").splitlines()[1:]:
+        try:
+            state = os.stat(line.split()[0])  # noqa: PTH116 - its name may be escaped, not a path
+        except OSError:
+            continue
+        if stat.S_ISBLK(state.st_mode):
+            found.add(_text((os.major(state.st_rdev), os.minor(state.st_rdev))))
+    return found
+
+
+def _text(number: tuple[int, int]) -> str:
+    return f"{number[0]}:{number[1]}"
+
+
+def _real(path: Path, what: str) -> Path:
+    try:
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise EnvironmentUnfitError(
+            f"there is no {what} {path}",
+            cure="check the name; `lsblk --paths` lists the block devices of this machine",
+        ) from error
+
+
+_CURES = {
+    errno.EACCES: "run as root, or join the group that may use it (often `disk`)",
+    errno.EPERM: "run as root, or join the group that may use it (often `disk`)",
+    errno.EROFS: "it is read-only: take a workload that only reads, or another target",
+    errno.EBUSY: "it is mounted or held by another program: unmount or detach it first",
+    errno.EINVAL: 'it does not allow direct access: set direct = "no"',
+    errno.ENXIO: "nothing is attached to it; check with `lsblk --paths`",
+    errno.ENOMEDIUM: "insert a medium",
+    errno.ELOOP: "its last part is a symbolic link; name what it leads to",
+}
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags)
+    except OSError as error:
+        raise EnvironmentUnfitError(
+            f"{path} cannot be opened: {error.strerror}",
+            cure=_CURES.get(error.errno or 0, "check it with another program, for example dd"),
+        ) from error
+
+
+def _check_same(found: Existing, state: os.stat_result) -> None:
+    if found.is_device:
+        number = (os.major(state.st_rdev), os.minor(state.st_rdev))
+        is_same = stat.S_ISBLK(state.st_mode) and number == found.number
+    else:
+        is_same = stat.S_ISREG(state.st_mode) and (state.st_dev, state.st_ino) == found.number
+    if not is_same:
+        raise StudyError(
+            f"{found.path} became another device or file while it was looked at",
+            cure="run again once nothing moves there",
+        )

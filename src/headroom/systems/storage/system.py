@@ -1,0 +1,192 @@
+"""The system `storage`: a load on a real device or file system.
+
+Invariant: a replication is one run on one target, with nothing of another run in the page cache
+where the file system lets go of it; what was made is removed when the session ends.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Self
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.run import Run
+from headroom.experiment.system import Column, Metric, Parameter, Value
+from headroom.systems.storage.block_run import run_blocks
+from headroom.systems.storage.interfaces import Interfaces
+from headroom.systems.storage.metrics import block_metrics
+from headroom.systems.storage.postmark_run import postmark_metrics, run_postmark
+from headroom.systems.storage.session import SESSION
+from headroom.systems.storage.setup_table import StorageSetup, parse_bytes
+from headroom.systems.storage.snia_run import run_rounds
+from headroom.systems.storage.targets import Target
+from headroom.systems.storage.workload_parameters import (
+    DIRECT,
+    INTERFACE,
+    WORKLOAD,
+    check_workload,
+    workload_parameters,
+)
+
+
+@dataclass(slots=True)
+class StorageSystem:
+    """Targets of this machine under load; see the folder's README.
+
+    Examples
+    --------
+    >>> from headroom.systems.storage.setup_table import TargetTable
+    >>> setup = StorageSetup(targets={"none": TargetTable(kind="nothing")})
+    >>> system = StorageSystem.load(setup, base=Path())
+    >>> [parameter.name for parameter in system.parameters()][:3]
+    ['target', 'workload', 'interface']
+    """
+
+    name: ClassVar[str] = "storage"
+    column: ClassVar[Column] = Column.MEASURE
+    setup_type: ClassVar[type[msgspec.Struct]] = StorageSetup
+
+    setup: StorageSetup
+    study: Path
+    targets: Mapping[str, Target]
+    interfaces: Interfaces = field(default_factory=Interfaces)
+    typed: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
+        """Return the system for a validated `setup`; relative paths start at `base`."""
+        if not isinstance(setup, StorageSetup):
+            raise TypeError(f"a StorageSetup is needed, not {type(setup).__name__}")
+        reserve = parse_bytes(setup.reserve)
+        targets = {
+            name: Target(name=name, table=table, study=base, reserve=reserve)
+            for name, table in setup.targets.items()
+        }
+        for target in targets.values():
+            _check_table(target)
+        return cls(setup, base, targets)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the target, the workload, and the parameters of all workloads."""
+        names = tuple(self.targets)
+        target = Parameter(
+            name="target",
+            type="str",
+            unit="",
+            default=names[0] if len(names) == 1 else None,
+            choices=names,
+            source="targets of the study",
+            description="What is loaded",
+        )
+        return (target, WORKLOAD, INTERFACE, DIRECT, *workload_parameters())
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
+        """Return what a run of `config` reports."""
+        if config["workload"] == "postmark":
+            return tuple(postmark_metrics())
+        return tuple(block_metrics(config))
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        """Return a hash of the target and of the parameters that its workload has.
+
+        The place on this machine counts as written: another path is another target.
+        """
+        check_workload(config)
+        target = self._target(config)
+        table = msgspec.to_builtins(target.table)
+        own = {one.name for one in workload_parameters(str(config["workload"]))}
+        shared = {"workload", "target", "interface", "direct"}
+        used = {name: value for name, value in config.items() if name in own | shared}
+        content = msgspec.json.encode(
+            [table, used, self.setup.verify, *_trace_digest(config, self.study)], order="sorted"
+        )
+        return hashlib.sha256(content).hexdigest()[:16]
+
+    def confirmations(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return the words that the user must type before `config` may run."""
+        return self._target(config).confirmations(config)
+
+    def confirm(self, words: Sequence[str]) -> None:
+        """Take what the user typed at this call of the command."""
+        self.typed = tuple(words)
+
+    def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return what a run of `config` makes and writes."""
+        return self._target(config).foresight(config)
+
+    def open_session(self, say: Callable[[str], None]) -> None:
+        """Begin a session; what runs that were killed left behind is removed."""
+        SESSION.start(say)
+
+    def close_session(self) -> None:
+        """Remove everything that was made on the targets."""
+        SESSION.end()
+
+    def prepare(self) -> Mapping[str, float | str]:
+        """Measure what the tool itself costs, and say what the targets are."""
+        facts: dict[str, float | str] = dict(self.interfaces.measure())
+        for name, target in self.targets.items():
+            target.check()
+            facts[f"target {name}"] = target.facts()
+        return facts
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Run one replication; raise `HeadroomError` where the point cannot be run."""
+        check_workload(config)
+        target = self._target(config)
+        if config["workload"] == "postmark":
+            return run_postmark(config, target=target, seed=seed)
+        run = run_rounds if config["workload"] == "snia_like" else run_blocks
+        return run(
+            config,
+            seed=seed,
+            target=target,
+            typed=self.typed,
+            interfaces=self.interfaces,
+            setup=self.setup,
+        )
+
+    def _target(self, config: Mapping[str, Value]) -> Target:
+        target = self.targets[str(config["target"])]
+        is_folder = target.table.kind == "folder"
+        if config["workload"] == "postmark" and not is_folder:
+            raise StudyError(
+                f"PostMark works on files, but target {target.name!r} is of kind "
+                f"{target.table.kind!r}",
+                cure='take a target of kind "folder"',
+            )
+        return target
+
+
+def _check_table(target: Target) -> None:
+    """Refuse what contradicts itself in the table of a target."""
+    table = target.table
+    if table.bytes is not None:
+        parse_bytes(table.bytes)
+    if table.kind in {"nothing", "soft"} and table.path:
+        raise StudyError(
+            f"target {target.name!r} of kind {table.kind!r} has a path", cure="remove `path`"
+        )
+    if table.kind == "block_device" and not table.path:
+        raise StudyError(
+            f"target {target.name!r} has no path", cure='add path = "/dev/..." (see lsblk --paths)'
+        )
+    if table.script and table.kind != "soft":
+        raise StudyError(
+            f"target {target.name!r} of kind {table.kind!r} has a script",
+            cure='remove it, or write kind = "soft"',
+        )
+
+
+def _trace_digest(config: Mapping[str, Value], study: Path) -> list[str]:
+    """Return the content of a trace in short: another one is another load."""
+    if config["workload"] != "trace":
+        return []
+    path = study / str(config["trace_file"])
+    if not path.is_file():
+        raise StudyError(f"there is no trace {path}", cure="correct trace_file")
+    with path.open("rb") as file:
+        return [hashlib.file_digest(file, "sha256").hexdigest()]

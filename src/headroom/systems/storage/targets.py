@@ -1,0 +1,262 @@
+"""Targets: from the table of a study to open descriptors, through every check of `safety`.
+
+Invariant: what `opened` yields is closed when its block ends; the engine gets descriptors and
+never a path.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.system import Value
+from headroom.quantities import format_quantity
+from headroom.systems.storage import safety
+from headroom.systems.storage.device_facts import alignment_of, facts_of
+from headroom.systems.storage.laying_out import allows_direct, forget
+from headroom.systems.storage.places import is_memory, resolve
+from headroom.systems.storage.session import SESSION, Session, Wanted
+from headroom.systems.storage.setup_table import TargetTable, parse_bytes
+from headroom.systems.storage.workload_table import writes
+
+DEFAULT_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A target that is open.
+
+    Parameters
+    ----------
+    plan
+        Table `target` of a job.
+    size_bytes
+        Bytes that the workload sees.
+    alignment
+        Multiple (B) that requests must have.
+    is_direct
+        Whether requests go past the page cache.
+    is_memory
+        Whether it lies in memory, where a ring is the wrong tool.
+    remarks
+        What a reader must know.
+    """
+
+    plan: Mapping[str, Any]
+    size_bytes: int
+    alignment: int
+    is_direct: bool
+    is_memory: bool
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A named target of a study.
+
+    Parameters
+    ----------
+    name, table
+        As the study has it.
+    study
+        Folder of the study.
+    reserve
+        Bytes that stay free.
+    session
+        Keeps what is made.
+    """
+
+    name: str
+    table: TargetTable
+    study: Path
+    reserve: int
+    session: Session = SESSION
+
+    @property
+    def path(self) -> Path:
+        """Where it lies on this machine."""
+        return resolve(self.table.path or "{disk}", study=self.study)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether Headroom makes its own files there."""
+        kind = self.table.kind
+        return kind == "folder" or (kind == "file" and not self.path.is_file())
+
+    @property
+    def made_bytes(self) -> int:
+        """Size (B) of what is made."""
+        return DEFAULT_BYTES if self.table.bytes is None else parse_bytes(self.table.bytes)
+
+    def existing(self) -> safety.Existing | None:
+        """Return the device or file of the user that this is, None where there is none."""
+        if self.table.kind == "block_device":
+            return safety.examine_device(self.path)
+        if self.table.kind == "file" and not self.is_made:
+            return safety.examine_file(self.path)
+        return None
+
+    def confirmations(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return the words to be typed before `config` may run."""
+        found = self.existing() if writes(config) else None
+        return (found.words,) if found is not None else ()
+
+    def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return what a run makes and writes there, in sentences."""
+        if self.table.kind in {"nothing", "soft"}:
+            return ()
+        said = []
+        if self.is_made and config["workload"] != "postmark":
+            size = format_quantity(self.made_bytes, "B")
+            said.append(f"target {self.name}: writes files of {size} in {self.path}, removed after")
+        if writes(config) and config["workload"] != "postmark":
+            said.append(f"target {self.name}: {_written(config, self._size())}")
+        return tuple(said)
+
+    def facts(self) -> str:
+        """Return what the system says about where it lies, in one line."""
+        if self.table.kind in {"nothing", "soft"}:
+            return self.table.kind
+        return facts_of(self.path, is_device=self.table.kind == "block_device")
+
+    def check(self) -> None:
+        """Refuse a place that does not fit, before anything else is done.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            It is missing, no device, not writable, or too small.
+        """
+        if self.table.kind in {"nothing", "soft"}:
+            return
+        if self.is_made:
+            safety.check_may_create(self.path)
+        else:
+            self._size()
+
+    @contextmanager
+    def opened(self, config: Mapping[str, Value], typed: Sequence[str]) -> Iterator[Opened]:
+        """Open the target for one run, laid out where it must be.
+
+        Parameters
+        ----------
+        config
+            Value of every parameter.
+        typed
+            Confirmations of the user.
+        """
+        if self.table.kind == "nothing":
+            size = self.made_bytes
+            plan = {"kind": "nothing", "bytes": size}
+            yield Opened(plan=plan, size_bytes=size, alignment=1, is_direct=False, is_memory=True)
+            return
+        if self.table.kind == "soft":
+            size = self.made_bytes
+            plan = {"kind": "soft", "bytes": size, **self.table.script}
+            yield Opened(plan=plan, size_bytes=size, alignment=1, is_direct=False, is_memory=False)
+            return
+        with ExitStack() as stack:
+            yield self._open_files(config, typed, stack)
+
+    def _open_files(
+        self, config: Mapping[str, Value], typed: Sequence[str], stack: ExitStack
+    ) -> Opened:
+        is_written = writes(config)
+        found = self.existing()
+        if found is None:
+            safety.check_may_create(self.path)
+            paths = self.session.files(self._wanted(config))
+            opened = [safety.examine_file(path) for path in paths]
+        else:
+            if is_written:
+                safety.check_allowed(found, typed)
+            opened = [found]
+        in_memory = is_memory(opened[0].path) and not opened[0].is_device
+        direct = _is_direct(str(config["direct"]), opened[0].path, in_memory=in_memory)
+        files = []
+        for one in opened:
+            descriptor = safety.open_existing(one, is_written=is_written, direct=direct)
+            stack.callback(os.close, descriptor)
+            if not direct:
+                forget(descriptor)
+            files.append({"fd": descriptor, "bytes": one.size_bytes})
+        if found is not None:
+            files[0]["bytes"] = self._size()
+        alignment = alignment_of(opened[0].path, is_device=opened[0].is_device) if direct else 1
+        return Opened(
+            plan={"kind": "files", "files": files, "alignment": alignment},
+            size_bytes=sum(one["bytes"] for one in files),
+            alignment=alignment,
+            is_direct=direct,
+            is_memory=in_memory,
+            remarks=_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
+        )
+
+    def _wanted(self, config: Mapping[str, Value]) -> Wanted:
+        count = self.table.files
+        size = self.made_bytes // count // 4096 * 4096
+        if size == 0:
+            raise StudyError(
+                f"target {self.name!r} has {count} files in {self.made_bytes} bytes",
+                cure="give 4096 bytes or more for each file",
+            )
+        return Wanted(
+            parent=self.path,
+            size=size,
+            count=count,
+            compressible_share=float(config["compressible_share"]),
+            reserve=self.reserve,
+        )
+
+    def _size(self) -> int:
+        """Return the bytes that the workload sees."""
+        found = self.existing()
+        if found is None:
+            return self.made_bytes
+        wanted = found.size_bytes if self.table.bytes is None else self.made_bytes
+        if found.size_bytes == 0 or wanted > found.size_bytes:
+            raise EnvironmentUnfitError(
+                f"target {self.name!r} ({found.path}) has {found.size_bytes} bytes, and "
+                f"{wanted} are asked for",
+                cure="give less as `bytes`, leave it out to use all, or name another target",
+            )
+        return wanted
+
+
+def _is_direct(wish: str, path: Path, *, in_memory: bool) -> bool:
+    """Return whether to go past the page cache; in memory there is nothing behind it."""
+    if wish == "auto":
+        return not in_memory and allows_direct(path)
+    return wish == "yes"
+
+
+def _cache_remarks(wish: str, *, direct: bool, in_memory: bool) -> tuple[str, ...]:
+    if direct or in_memory:
+        return ()
+    if wish == "no":
+        return ("the page cache takes part (direct = no): it was emptied before the run only",)
+    return (
+        "the file system has no direct access: the page cache takes part, emptied before the run",
+    )
+
+
+def _written(config: Mapping[str, Value], size: int) -> str:
+    """Return in words how much a run writes."""
+    parts = []
+    if config["workload"] == "snia_like" and config["snia_precondition"]:
+        first = format_quantity(float(config["snia_precondition"]) * size, "B")
+        parts.append(f"writes {first} before its rounds")
+    share = 1.0 - float(config["read_share"]) if config["workload"] == "micro" else 1.0
+    bounds = []
+    if config["bytes"]:
+        bounds.append(share * int(config["bytes"]))
+    if config["requests"] and config["workload"] == "micro":
+        bounds.append(share * int(config["requests"]) * int(config["block_bytes"]))
+    if bounds:
+        parts.append(f"writes {format_quantity(min(bounds), 'B')} at most per run")
+    else:
+        parts.append(f"writes for {float(config['seconds']):g} s per run, as fast as it can")
+    return ", and ".join(parts)

@@ -1,0 +1,60 @@
+"""Parameters of storage workloads: declared once, whole, and refused where they do not belong."""
+
+import pytest
+
+from headroom.errors import StudyError
+from headroom.systems.storage.workload_parameters import (
+    WORKLOAD,
+    WORKLOADS,
+    check_workload,
+    workload_parameters,
+)
+
+
+def _config(**given: object) -> dict[str, object]:
+    defaults = {parameter.name: parameter.default for parameter in workload_parameters()}
+    return {"workload": "micro", **defaults, **given}
+
+
+def test_every_parameter_has_a_default_that_it_accepts_a_unit_or_words_and_a_source() -> None:
+    for parameter in (WORKLOAD, *workload_parameters()):
+        assert parameter.default is not None
+        assert parameter.check(parameter.default) == parameter.default
+        assert parameter.source
+        assert parameter.description
+        assert (parameter.unit == "") == (parameter.type == "str")
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_workload_takes_its_own_parameters_and_refuses_those_of_others(workload: str) -> None:
+    own = {parameter.name for parameter in workload_parameters(workload)}
+    for parameter in workload_parameters():
+        if parameter.type == "str" or parameter.name in own:
+            continue
+        other = parameter.high if parameter.default != parameter.high else parameter.low
+        config = _config(workload=workload, **{parameter.name: other})
+        with pytest.raises(StudyError, match=f"'{parameter.name}' is set, but the workload"):
+            check_workload(config)  # type: ignore[arg-type]  # values of tests
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_defaults_are_a_workload_that_can_run(workload: str) -> None:
+    check_workload(_config(workload=workload, trace_file="t" if workload == "trace" else ""))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rate": 5.0}, "means nothing with load = 'closed'"),
+        ({"zipf_exponent": 1.5}, "no request has the pattern 'zipf'"),
+        ({"sync_every": 4}, "means nothing with sync = 'never'"),
+        ({"seconds": 0.0}, "would never end"),
+        ({"workload": "trace"}, "has no trace"),
+    ],
+)
+def test_values_that_mean_nothing_are_refused_with_a_cure(
+    given: dict[str, object], words: str
+) -> None:
+    with pytest.raises(StudyError, match=words) as caught:
+        check_workload(_config(**given))  # type: ignore[arg-type]
+    assert caught.value.cure
