@@ -124,10 +124,11 @@ def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
 def test_the_fitted_device_predicts_loads_that_no_sweep_has_seen(fitted: Found) -> None:
     """Mixed reads and writes at other sizes and depths, and an open load near saturation."""
     values = {one.name: one.value for one in fitted.parameters}
-    for load in (
+    loads: tuple[dict[str, Value], ...] = (
         {"read_share": 0.7, "depth": 12, "block_bytes": 8192},
         {"read_share": 0.3, "depth": 48, "block_bytes": 32_768},
-    ):
+    )
+    for load in loads:
         assert throughput_of(values, **load) == pytest.approx(
             throughput_of(TRUTH, **load), rel=0.05
         )
@@ -157,7 +158,7 @@ def test_one_bad_point_does_not_move_the_device(sweep: list[SourcePoint]) -> Non
         observed=seen, distributions=one.distributions,
     )  # fmt: skip
     values = {one.name: one.value for one in DeviceFit().fit(spoilt, target(), OPTIONS).parameters}
-    load = {"read_share": 1.0, "depth": 32, "block_bytes": 4096}
+    load: dict[str, Value] = {"read_share": 1.0, "depth": 32, "block_bytes": 4096}
     assert throughput_of(values, **load) == pytest.approx(throughput_of(TRUTH, **load), rel=0.1)
 
 
