@@ -3,13 +3,17 @@
 //! Invariant: the requests of a source are a function of (workload, seed, size of the target); a
 //! stream gives the same ones whenever it is asked.
 
+#[cfg(test)]
+mod chances;
 pub mod clock;
 pub mod draws;
 pub mod error;
 pub mod mechanism;
 pub mod micro;
+pub mod order;
 pub mod region;
 pub mod scatter;
+pub mod spc1;
 pub mod table;
 
 #[cfg(test)]
@@ -20,11 +24,12 @@ use serde_json::Value;
 pub use self::error::WorkloadError;
 
 use self::micro::Micro;
+use self::spc1::Spc1;
 use self::table::Table;
 use super::request::Source;
 
 /// Kinds of workloads.
-const KINDS: &str = "micro";
+const KINDS: &str = "micro, spc1_like";
 
 /// Make the source of `workload` with `seed` on a target of `bytes`.
 ///
@@ -37,6 +42,7 @@ pub fn source(workload: &Value, seed: u64, bytes: u64) -> Result<Box<dyn Source>
     let kind = table.entries.remove("kind");
     match kind.as_ref().and_then(Value::as_str) {
         Some("micro") => Ok(Box::new(Micro::new(&table, seed, bytes)?)),
+        Some("spc1_like") => Ok(Box::new(Spc1::new(&table, seed, bytes)?)),
         _ => {
             let problem = match kind {
                 Some(kind) => format!("is {kind}, which is no kind of workload"),

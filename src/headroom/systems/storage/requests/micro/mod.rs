@@ -129,9 +129,10 @@ impl Kinds {
 
     #[inline]
     fn draw(&mut self) -> Kind {
-        let word = match self.is_mixed {
-            true => self.generator.next_u64(),
-            false => 0,
+        let word = if self.is_mixed {
+            self.generator.next_u64()
+        } else {
+            0
         };
         if self.read.accepts(word) {
             Kind::Read
