@@ -16,6 +16,7 @@ import msgspec
 from headroom.errors import HeadroomError
 from headroom.experiment import registry
 from headroom.experiment.claim_checks import check_claims, check_metric, check_patterns
+from headroom.experiment.compare_checks import check_compare
 from headroom.experiment.levels import checked_level, expand_levels
 from headroom.experiment.limit_checks import check_limits
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
@@ -60,9 +61,11 @@ def make_plan(
     _check_names(loaded)
     full = [_draft(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
     short = _quick_drafts(loaded, full, is_needed=quick)
-    whole = [_planned(loaded, draft, is_to_run=not quick) for draft in full]
+    whole = [_planned(loaded, draft, is_to_run=not quick, is_quick=False) for draft in full]
     check_claims(loaded, {one.spec.name: one for one in whole})
-    chosen = [_planned(loaded, draft, is_to_run=True) for draft in short] if quick else whole
+    chosen = whole
+    if quick:
+        chosen = [_planned(loaded, draft, is_to_run=True, is_quick=True) for draft in short]
     plan = Plan(
         study=study,
         folder=loaded.folder,
@@ -138,7 +141,9 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
     return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses)
 
 
-def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedExperiment:
+def _planned(
+    loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool, is_quick: bool
+) -> PlannedExperiment:
     """Return an experiment with its points; only where it is to run do they have fingerprints."""
     variant, system = draft.variant, draft.system
     points = _points(loaded, draft, is_to_run=is_to_run)
@@ -152,8 +157,9 @@ def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedE
         check_metric(loaded, place, variant.spec.replications.metric, system, points)
     check_limits(loaded, variant, system, draft.factors, points)
     check_patterns(loaded, variant.key_path("metrics"), variant.spec.metrics, system, points)
+    compare = check_compare(loaded, variant, system, draft.factors, points, is_quick=is_quick)
     return PlannedExperiment(
-        spec=variant.spec,
+        spec=msgspec.structs.replace(variant.spec, compare=compare),
         system=system,
         setup=draft.setup,
         base=loaded.folder,
