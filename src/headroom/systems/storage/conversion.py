@@ -67,6 +67,7 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
     writes = classes.get("write", {}).get("completion_count", 0)
     values = {
         "error_count": float(sum(one["failure_count"] for one in classes.values())),
+        "late_count": float(sum(one.get("late_count", 0) for one in classes.values())),
         "unfinished_count": float(found["outstanding_count"] + found["waiting_count"]),
         "run_s": found["end_s"],
         "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
