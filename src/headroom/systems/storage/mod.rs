@@ -6,3 +6,5 @@
 pub mod mechanisms;
 pub mod request;
 pub mod requests;
+pub mod soft;
+pub mod verify;
