@@ -9,10 +9,12 @@ __all__ = [
     "BUILD_PROFILE",
     "LAUNCHER",
     "KernelError",
+    "StorageError",
     "__version__",
     "draw",
     "draw_arrivals",
     "simulate",
+    "storage_run",
 ]
 
 BUILD_PROFILE: str
@@ -44,3 +46,9 @@ def draw(
 
 def draw_arrivals(*, process: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
     """Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`."""
+
+class StorageError(Exception):
+    """A job of the storage engine that cannot be run. Its arguments: message and cure."""
+
+def storage_run(*, job: bytes) -> dict[str, Any]:
+    """Carry the requests of a job out on its target; see `headroom.systems.storage`."""

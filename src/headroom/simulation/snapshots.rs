@@ -39,6 +39,16 @@ impl Row {
         }
     }
 
+    /// Return the number of cells.
+    pub fn len(&self) -> usize {
+        self.low.len()
+    }
+
+    /// Return whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.low.is_empty()
+    }
+
     /// Iterate over the cells in `places`.
     pub fn cells(&self, places: Range<usize>) -> impl Iterator<Item = u128> {
         let skipped = self.high.partition_point(|one| one.0 < places.start);

@@ -3,6 +3,8 @@
 //! One seeded stream of requests ([`request`]) drives both columns: the engine that measures a
 //! target, and the kernel that simulates a device.
 
+#[cfg(unix)]
+pub mod engine;
 pub mod mechanisms;
 pub mod request;
 pub mod requests;

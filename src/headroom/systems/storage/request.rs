@@ -51,6 +51,11 @@ pub trait Source: Send {
     /// The streams; a stream is known by its index here.
     fn streams(&self) -> &[Stream];
 
+    /// Return the greatest length (B) of a request, None where that is not known beforehand.
+    fn length_max(&self) -> Option<u32> {
+        None
+    }
+
     /// Return the next request of `stream`, None where it has ended.
     fn next(&mut self, stream: usize) -> Option<Request>;
 

@@ -1,0 +1,160 @@
+//! The measuring engine of the storage layer: a job in, a dictionary of tables out.
+
+use headroom::systems::storage::engine::outcome::{
+    ClassTotal, FailureTotal, Outcome, Quantity, Tables,
+};
+use headroom::systems::storage::engine::{self, EngineError, Measured};
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::_core::{floats, histogram_dict, series_dict, table_dict};
+
+create_exception!(
+    headroom._core,
+    StorageError,
+    PyException,
+    "A job of the storage engine that cannot be run: message and cure."
+);
+
+/// Carry the requests of a job out on its target; see `headroom.systems.storage`.
+///
+/// A signal such as Ctrl-C ends the run early: the dictionary then holds what was measured until
+/// then, and under `interrupt` the exception that its handler raised, for the caller to raise.
+#[allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method alone is not general enough over the lifetime of the token"
+)]
+#[pyfunction]
+#[pyo3(signature = (*, job))]
+pub fn storage_run<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+    let mut signal: Option<PyErr> = None;
+    let mut is_wanted = || {
+        if signal.is_none() {
+            signal = Python::attach(|py| py.check_signals()).err();
+        }
+        signal.is_none()
+    };
+    let measured = py
+        .detach(|| engine::run(job, &mut is_wanted))
+        .map_err(|error| raise(&error))?;
+    let dict = measured_dict(py, &measured)?;
+    dict.set_item("interrupt", signal)?;
+    Ok(dict)
+}
+
+fn raise(error: &EngineError) -> PyErr {
+    StorageError::new_err((error.to_string(), error.cure().to_owned()))
+}
+
+fn measured_dict<'py>(py: Python<'py>, measured: &Measured) -> PyResult<Bound<'py, PyDict>> {
+    let dict = outcome_dict(py, &measured.outcome)?;
+    let facts = PyDict::new(py);
+    for (name, value) in &measured.facts {
+        facts.set_item(name, value)?;
+    }
+    dict.set_item("facts", facts)?;
+    let (usage, counters) = (&measured.usage, PyDict::new(py));
+    counters.set_item("cpu_s", usage.user_s + usage.system_s)?;
+    counters.set_item("cpu_user_s", usage.user_s)?;
+    counters.set_item("cpu_system_s", usage.system_s)?;
+    counters.set_item("minor_fault_count", usage.minor_fault_count)?;
+    counters.set_item("major_fault_count", usage.major_fault_count)?;
+    counters.set_item("voluntary_switch_count", usage.voluntary_switch_count)?;
+    counters.set_item("involuntary_switch_count", usage.involuntary_switch_count)?;
+    counters.set_item("system_call_count", measured.call_count)?;
+    dict.set_item("counters", counters)?;
+    Ok(dict)
+}
+
+fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("stop_reason", outcome.stop_reason.name())?;
+    dict.set_item("load_s", outcome.load_s)?;
+    dict.set_item("end_s", outcome.end_s)?;
+    dict.set_item("problem", outcome.problem.as_deref())?;
+    dict.set_item("outstanding_count", outcome.outstanding_count)?;
+    dict.set_item("waiting_count", outcome.waiting_count)?;
+    dict.set_item("continued_count", outcome.continued_count)?;
+    dict.set_item("snapshots", tables_dict(py, &outcome.snapshots)?)?;
+    let samples = outcome.samples.as_ref();
+    dict.set_item(
+        "samples",
+        samples
+            .map(|samples| tables_dict(py, samples))
+            .transpose()?,
+    )?;
+    dict.set_item("series", by_class(py, &outcome.series, series_dict)?)?;
+    let histograms = PyDict::new(py);
+    histograms.set_item(
+        "response_s",
+        by_class(py, &outcome.response, histogram_dict)?,
+    )?;
+    histograms.set_item("service_s", by_class(py, &outcome.service, histogram_dict)?)?;
+    histograms.set_item(
+        "submit_error_s",
+        by_class(py, &outcome.submit_error, histogram_dict)?,
+    )?;
+    dict.set_item("histograms", histograms)?;
+    let classes = PyDict::new(py);
+    for class in &outcome.classes {
+        classes.set_item(&class.name, total_dict(py, class)?)?;
+    }
+    dict.set_item("classes", classes)?;
+    let failures = outcome.failures.iter().map(|one| failure_dict(py, one));
+    dict.set_item(
+        "failures",
+        PyList::new(py, failures.collect::<PyResult<Vec<_>>>()?)?,
+    )?;
+    Ok(dict)
+}
+
+fn by_class<'py, T>(
+    py: Python<'py>,
+    quantities: &[Quantity<T>],
+    convert: impl Fn(Python<'py>, &T) -> PyResult<Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for one in quantities {
+        dict.set_item(&one.class, convert(py, &one.values)?)?;
+    }
+    Ok(dict)
+}
+
+fn tables_dict<'py>(py: Python<'py>, tables: &Tables) -> PyResult<Bound<'py, PyDict>> {
+    let row_count = tables.times_s.len();
+    let dict = PyDict::new(py);
+    dict.set_item("times_s", floats(py, &tables.times_s)?)?;
+    dict.set_item("classes", table_dict(py, &tables.classes, row_count)?)?;
+    dict.set_item("stations", table_dict(py, &tables.stations, row_count)?)?;
+    Ok(dict)
+}
+
+fn total_dict<'py>(py: Python<'py>, class: &ClassTotal) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("arrival_count", class.arrival_count)?;
+    dict.set_item("begin_count", class.begin_count)?;
+    dict.set_item("completion_count", class.completion_count)?;
+    dict.set_item("failure_count", class.failure_count)?;
+    dict.set_item("bytes", class.bytes)?;
+    dict.set_item("response_s_min", class.response_s.0)?;
+    dict.set_item("response_s_max", class.response_s.1)?;
+    dict.set_item("service_s_min", class.service_s.0)?;
+    dict.set_item("service_s_max", class.service_s.1)?;
+    dict.set_item("submit_error_s_min", class.submit_error_s.0)?;
+    dict.set_item("submit_error_s_max", class.submit_error_s.1)?;
+    dict.set_item("submit_error_s_sum", class.submit_error_s_sum)?;
+    Ok(dict)
+}
+
+fn failure_dict<'py>(py: Python<'py>, one: &FailureTotal) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("class", &one.class)?;
+    dict.set_item("errno", one.failure.errno)?;
+    dict.set_item("count", one.failure.count)?;
+    dict.set_item("first_offset", one.failure.first_offset)?;
+    dict.set_item("first_length", one.failure.first_length)?;
+    dict.set_item("first_s", one.failure.first_ns as f64 / 1e9)?;
+    Ok(dict)
+}

@@ -1,0 +1,88 @@
+//! The machine's clock, and what the process has used of the machine.
+
+use std::time::Instant;
+
+/// Time since the start of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    /// Start now.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "what is measured takes real time"
+    )]
+    pub fn start() -> Self {
+        Self {
+            start: Instant::now(),
+        }
+    }
+
+    /// Return the time (ns) since the start.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "584 years of nanoseconds")]
+    pub fn now_ns(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+}
+
+/// What the process has used, all its threads together, those of the kernel that work for it
+/// included as far as the kernel charges them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Processor time (s) in the program.
+    pub user_s: f64,
+    /// Processor time (s) in the kernel.
+    pub system_s: f64,
+    /// Page faults that had to read.
+    pub major_fault_count: u64,
+    /// Page faults that had not.
+    pub minor_fault_count: u64,
+    /// Times that a thread waited.
+    pub voluntary_switch_count: u64,
+    /// Times that a thread was made to wait.
+    pub involuntary_switch_count: u64,
+}
+
+impl Usage {
+    /// Return what has been used up to now.
+    #[allow(unsafe_code, reason = "a system call that the standard library lacks")]
+    #[allow(clippy::cast_sign_loss, reason = "counts")]
+    pub fn now() -> Self {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the call fills the structure; zeros are a valid value of it in any case.
+        let usage = unsafe {
+            libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+            usage.assume_init()
+        };
+        Self {
+            user_s: seconds(usage.ru_utime),
+            system_s: seconds(usage.ru_stime),
+            major_fault_count: usage.ru_majflt as u64,
+            minor_fault_count: usage.ru_minflt as u64,
+            voluntary_switch_count: usage.ru_nvcsw as u64,
+            involuntary_switch_count: usage.ru_nivcsw as u64,
+        }
+    }
+
+    /// Return what has been used since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user_s: self.user_s - earlier.user_s,
+            system_s: self.system_s - earlier.system_s,
+            major_fault_count: self.major_fault_count - earlier.major_fault_count,
+            minor_fault_count: self.minor_fault_count - earlier.minor_fault_count,
+            voluntary_switch_count: self.voluntary_switch_count - earlier.voluntary_switch_count,
+            involuntary_switch_count: self.involuntary_switch_count
+                - earlier.involuntary_switch_count,
+        }
+    }
+}
+
+fn seconds(time: libc::timeval) -> f64 {
+    let (s, us) = (time.tv_sec as f64, time.tv_usec as f64);
+    s + us / 1e6
+}

@@ -1,0 +1,114 @@
+//! The driver: brings a load and a backend together, in one thread.
+//!
+//! In each round everything that can begin is handed over at once, then the driver waits. The
+//! clock is read twice a round, not twice a request: before the hand-over (the begin of all that
+//! is handed over) and after the wait (the end of all that is complete).
+
+use super::backend::{Backend, Completion};
+use super::error::EngineError;
+use super::load::{Load, Next, StopReason};
+use super::pattern::Pattern;
+use super::record::Record;
+use crate::systems::storage::request::Kind;
+
+/// How long (ns) the driver never waits without asking whether to go on.
+const ASK_NS: u64 = 50_000_000;
+
+/// The parts of a run.
+pub struct Drive<'a> {
+    /// What is to be done.
+    pub load: Load,
+    /// What was recorded.
+    pub record: Record,
+    /// What is written.
+    pub pattern: Pattern,
+    /// Time (ns) that the run waits at its end at most.
+    pub drain_ns: u64,
+    /// Whether to go on.
+    pub is_wanted: &'a mut dyn FnMut() -> bool,
+}
+
+impl Drive<'_> {
+    /// Run to the end; return when it was (ns).
+    ///
+    /// # Errors
+    ///
+    /// Where the backend breaks.
+    pub fn run<B: Backend>(&mut self, backend: &mut B) -> Result<u64, EngineError> {
+        let mut completions: Vec<Completion> = Vec::with_capacity(self.load.place_count());
+        let mut batch: Vec<u32> = Vec::with_capacity(self.load.place_count());
+        let mut ask_ns = ASK_NS;
+        let mut now_ns = backend.now_ns();
+        self.load.start();
+        loop {
+            self.record.observe(now_ns, &mut self.load);
+            self.load.advance(now_ns);
+            if now_ns >= ask_ns {
+                ask_ns = now_ns + ASK_NS;
+                self.ask(now_ns);
+            }
+            self.hand_over(backend, &mut batch);
+            if self.load.is_over() || self.is_given_up(now_ns) {
+                return Ok(now_ns);
+            }
+            let begun_ns = backend.now_ns();
+            for place in batch.drain(..) {
+                self.load.begin(place, begun_ns);
+            }
+            let until_ns = self
+                .load
+                .next_event_ns()
+                .map_or(ask_ns, |next| next.min(ask_ns));
+            backend.turn(Some(until_ns), &mut completions)?;
+            now_ns = backend.now_ns();
+            for completion in completions.drain(..) {
+                now_ns = now_ns.max(completion.done_ns);
+                self.settle(backend, completion);
+            }
+        }
+    }
+
+    #[inline]
+    fn hand_over<B: Backend>(&mut self, backend: &mut B, batch: &mut Vec<u32>) {
+        while let Some(place) = self.load.take() {
+            let request = self.load.request(place);
+            if request.kind == Kind::Write {
+                self.pattern.stamp(request, backend.buffer(place));
+            }
+            backend.push(place, self.load.operation(place));
+            batch.push(place);
+        }
+    }
+
+    #[inline]
+    fn settle<B: Backend>(&mut self, backend: &mut B, completion: Completion) {
+        self.record.observe(completion.done_ns, &mut self.load);
+        match self
+            .load
+            .complete(completion.place, completion.result, completion.done_ns)
+        {
+            Next::Free => {}
+            Next::Rest => backend.push(completion.place, self.load.operation(completion.place)),
+        }
+    }
+
+    fn ask(&mut self, now_ns: u64) {
+        if !(self.is_wanted)() {
+            self.load.stop(StopReason::Interrupted, now_ns);
+            self.load.give_up_waiting();
+        }
+    }
+
+    /// Return whether the end has been waited for long enough.
+    fn is_given_up(&mut self, now_ns: u64) -> bool {
+        let Some((_, stopped_ns)) = self.load.stopped() else {
+            return false;
+        };
+        let over_ns = now_ns.saturating_sub(stopped_ns);
+        if over_ns > self.drain_ns {
+            self.load.give_up_waiting();
+        }
+        // What is outstanding gets as long again: the system has it, and nobody can take it back.
+        over_ns > self.drain_ns.saturating_mul(2)
+    }
+}

@@ -1,0 +1,217 @@
+//! The job: what one run is asked to do, as Python writes it. The format stands in the
+//! documentation of the module above.
+
+use serde::Deserialize;
+
+use super::error::EngineError;
+
+/// A job.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Seed of the requests and of the data.
+    pub seed: u64,
+    /// What is loaded.
+    pub target: TargetPlan,
+    /// How requests are handed to the system.
+    #[serde(default)]
+    pub interface: Interface,
+    /// Whence the requests come.
+    #[serde(default)]
+    pub workload: serde_json::Value,
+    /// When requests stop arriving.
+    #[serde(default)]
+    pub stop: Stop,
+    /// Whether writes are made durable now and then.
+    #[serde(default)]
+    pub sync: Option<SyncPolicy>,
+    /// What is written.
+    #[serde(default)]
+    pub data: DataPlan,
+    /// Whether what is read is compared with what was written.
+    #[serde(default)]
+    pub verify: Option<serde_json::Value>,
+    /// What the classes of the results are.
+    #[serde(default)]
+    pub classes: ClassesBy,
+    /// Time (s) between two samples of the statistics.
+    #[serde(default)]
+    pub sample_every_s: Option<f64>,
+    /// Failures in a row after which the target counts as gone.
+    #[serde(default = "failure_limit")]
+    pub failure_limit: u32,
+    /// Time (s) for which the run waits for requests at its end at most.
+    #[serde(default = "drain_s")]
+    pub drain_s: f64,
+    /// Requests of streams without a limit that may be outstanding at once.
+    #[serde(default = "place_limit")]
+    pub place_limit: u32,
+}
+
+const fn failure_limit() -> u32 {
+    100
+}
+
+const fn drain_s() -> f64 {
+    10.0
+}
+
+const fn place_limit() -> u32 {
+    256
+}
+
+/// What is loaded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TargetPlan {
+    /// Open files or block devices, one after the other.
+    Files {
+        /// The files.
+        files: Vec<FilePlan>,
+        /// Multiple (B) that offsets and lengths have to be of.
+        #[serde(default = "no_alignment")]
+        alignment: u32,
+    },
+    /// Nothing: requests are answered at once, so that the cost of the engine itself is measured.
+    Nothing {
+        /// Size (B) that the workload sees.
+        #[serde(default = "nothing_bytes")]
+        bytes: u64,
+    },
+}
+
+const fn no_alignment() -> u32 {
+    1
+}
+
+const fn nothing_bytes() -> u64 {
+    1 << 40
+}
+
+/// An open file or block device.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilePlan {
+    /// Its descriptor; the caller opens and closes it.
+    pub fd: i32,
+    /// Bytes of it that are loaded.
+    pub bytes: u64,
+}
+
+/// How requests are handed to the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interface {
+    /// A ring shared with the kernel.
+    #[default]
+    IoUring,
+    /// Threads, each with one call at a time.
+    Threads,
+}
+
+impl Interface {
+    /// Return the name used in jobs and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IoUring => "io_uring",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+/// When requests stop arriving: at the first of these.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// After this time (s).
+    #[serde(default)]
+    pub seconds: Option<f64>,
+    /// After so many requests.
+    #[serde(default)]
+    pub requests: Option<u64>,
+    /// With the request that reaches so many bytes (B).
+    #[serde(default)]
+    pub bytes: Option<u64>,
+}
+
+/// After how many writes of a stream what it wrote is made durable.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncPolicy {
+    /// Writes, >= 1.
+    pub every: u64,
+    /// By which call.
+    pub kind: SyncKind,
+}
+
+/// A call that makes data durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncKind {
+    /// With all metadata.
+    Fsync,
+    /// With the metadata that is needed to read the data.
+    Fdatasync,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataPlan {
+    /// Share of each block that compresses to nearly nothing, 0 to 1.
+    #[serde(default)]
+    pub compressible_share: f64,
+}
+
+/// What the classes of the results are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClassesBy {
+    /// What requests ask for: read, write, sync, trim.
+    #[default]
+    Kind,
+    /// The streams of the workload; syncs are a class of their own.
+    Stream,
+}
+
+impl Job {
+    /// Read a job.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not a job, or contradicts itself.
+    pub fn read(json: &[u8]) -> Result<Self, EngineError> {
+        let job: Self = serde_json::from_slice(json)?;
+        job.check()?;
+        Ok(job)
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        let refused = |what: &str, cure| Err(EngineError::refused(what, cure));
+        if matches!(&self.target, TargetPlan::Files { files, .. } if files.is_empty()) {
+            return refused("the target has no file", "name one open file or more");
+        }
+        if matches!(self.stop.seconds, Some(s) if !(s > 0.0 && s < 1e9)) {
+            return refused(
+                "stop.seconds is not above 0",
+                "ask for a time of 1e-9 to 1e9 s",
+            );
+        }
+        if matches!(self.sync, Some(policy) if policy.every == 0) {
+            return refused("sync.every is 0", "ask for a sync after 1 write or more");
+        }
+        if !(0.0..=1.0).contains(&self.data.compressible_share) {
+            return refused("data.compressible_share is not in 0 to 1", "choose a share");
+        }
+        if matches!(self.sample_every_s, Some(s) if !(s > 1e-6 && s < 1e9)) {
+            return refused("sample_every_s is not above 1e-6 s", "choose a longer time");
+        }
+        if !(0.0..1e9).contains(&self.drain_s) {
+            return refused("drain_s is not in 0 to 1e9 s", "choose a time");
+        }
+        if self.place_limit == 0 || self.failure_limit == 0 {
+            return refused("place_limit or failure_limit is 0", "choose 1 or more");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,543 @@
+//! The load: which request begins next, and what becomes of it.
+//!
+//! Requests with a due time arrive at it, whatever the target does, and wait in the queue of
+//! their stream for a place. Requests without one arrive when a place of their stream is free.
+//! The longest waiting request of all streams that have a free place begins first.
+//!
+//! Invariant: every request that arrived waits, is outstanding, has completed or has failed; a
+//! request never begins before it is due, nor a stream has more outstanding than its depth.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::backend::Operation;
+use super::classes::Classes;
+use super::failures::Failures;
+use super::job::{Job, SyncKind};
+use super::tally::{Tally, Times};
+use super::target::Layout;
+use crate::systems::storage::request::{Kind, Request, Source};
+
+/// Requests that may wait; with more the target cannot follow the load by far.
+const WAITING_LIMIT: usize = 1 << 20;
+
+/// Why requests stopped arriving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The time was over.
+    Seconds,
+    /// So many requests had arrived.
+    Requests,
+    /// So many bytes were asked for.
+    Bytes,
+    /// The workload was at its end.
+    SourceEnded,
+    /// Somebody asked for the end.
+    Interrupted,
+    /// The target failed again and again.
+    TargetFailed,
+    /// Far more requests arrived than the target could take.
+    Overload,
+}
+
+impl StopReason {
+    /// Return the name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Requests => "requests",
+            Self::Bytes => "bytes",
+            Self::SourceEnded => "source_ended",
+            Self::Interrupted => "interrupted",
+            Self::TargetFailed => "target_failed",
+            Self::Overload => "overload",
+        }
+    }
+}
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at_ns: u64,
+    request: Request,
+}
+
+/// A stream of the workload.
+#[derive(Debug, Default)]
+struct StreamState {
+    depth: u32,
+    outstanding: u32,
+    /// Next request, if it has a due time that has not come.
+    head: Option<Request>,
+    waiting: VecDeque<Arrival>,
+    is_listed: bool,
+    has_ended: bool,
+    /// Whether its last request had a due time.
+    is_timed: bool,
+    unsynced_count: u64,
+}
+
+/// A place, and the request that it carries.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    request: Request,
+    stream: usize,
+    class: u32,
+    done: u32,
+    arrived_ns: u64,
+    begun_ns: u64,
+    is_taken: bool,
+}
+
+/// What becomes of a place after a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The request has ended; the place is free.
+    Free,
+    /// The rest of the request is still to be done.
+    Rest,
+}
+
+/// Streams, places and counts of a run.
+pub struct Load {
+    source: Box<dyn Source>,
+    layout: Layout,
+    streams: Vec<StreamState>,
+    places: Vec<Place>,
+    free: Vec<u32>,
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    runnable: BinaryHeap<Reverse<(u64, usize)>>,
+    classes: Classes,
+    tallies: Vec<Tally>,
+    failures: Failures,
+    sync: Option<(u64, Kind)>,
+    stop_ns: u64,
+    requests_left: u64,
+    bytes_left: u64,
+    waiting_count: usize,
+    stopped: Option<(StopReason, u64)>,
+    /// Whether those that wait are not begun any more.
+    gives_up: bool,
+    continued_count: u64,
+}
+
+impl Load {
+    /// Return the load of `job` with `place_count` places, before it starts.
+    pub fn new(job: &Job, source: Box<dyn Source>, layout: Layout, place_count: u32) -> Self {
+        let streams: Vec<StreamState> = source
+            .streams()
+            .iter()
+            .map(|stream| StreamState {
+                depth: stream.depth.min(place_count),
+                ..StreamState::default()
+            })
+            .collect();
+        let classes = Classes::new(job.classes, source.streams());
+        let idle = Place {
+            request: Request {
+                kind: Kind::Read,
+                offset: 0,
+                length: 0,
+                due_ns: None,
+            },
+            stream: 0,
+            class: 0,
+            done: 0,
+            arrived_ns: 0,
+            begun_ns: 0,
+            is_taken: false,
+        };
+        Self {
+            source,
+            layout,
+            streams,
+            places: vec![idle; place_count as usize],
+            free: (0..place_count).rev().collect(),
+            due: BinaryHeap::new(),
+            runnable: BinaryHeap::new(),
+            tallies: vec![Tally::default(); classes.names().len()],
+            classes,
+            failures: Failures::new(job.failure_limit),
+            sync: job
+                .sync
+                .map(|policy| (policy.every, sync_kind(policy.kind))),
+            stop_ns: job.stop.seconds.map_or(u64::MAX, ns_of),
+            requests_left: job.stop.requests.unwrap_or(u64::MAX),
+            bytes_left: job.stop.bytes.unwrap_or(u64::MAX),
+            waiting_count: 0,
+            stopped: None,
+            gives_up: false,
+            continued_count: 0,
+        }
+    }
+
+    /// Let the first requests of all streams arrive at time zero.
+    pub fn start(&mut self) {
+        if self.requests_left == 0 || self.bytes_left == 0 {
+            self.stop(StopReason::Requests, 0);
+        }
+        for stream in 0..self.streams.len() {
+            self.refill(stream, 0);
+        }
+        self.advance(0);
+    }
+
+    /// Let arrive what is due up to `now_ns`.
+    #[inline]
+    pub fn advance(&mut self, now_ns: u64) {
+        while let Some(&Reverse((due_ns, stream))) = self.due.peek() {
+            if due_ns > now_ns || self.stopped.is_some() {
+                break;
+            }
+            if due_ns >= self.stop_ns {
+                break;
+            }
+            self.due.pop();
+            if let Some(request) = self.streams[stream].head.take() {
+                self.arrive(stream, request, due_ns);
+            }
+            self.refill(stream, due_ns);
+        }
+        if now_ns >= self.stop_ns && self.stopped.is_none() {
+            self.stop(StopReason::Seconds, self.stop_ns);
+        }
+    }
+
+    /// Return the next due time (ns), or the end of the load where it comes first.
+    #[inline]
+    pub fn next_event_ns(&self) -> Option<u64> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        let due_ns = self.due.peek().map_or(u64::MAX, |next| next.0.0);
+        let next_ns = due_ns.min(self.stop_ns);
+        (next_ns < u64::MAX).then_some(next_ns)
+    }
+
+    /// Take the request that begins next into a place; None where none can begin now.
+    #[inline]
+    pub fn take(&mut self) -> Option<u32> {
+        let &place = self.free.last()?;
+        let Reverse((_, index)) = self.runnable.pop()?;
+        self.free.pop();
+        let stream = &mut self.streams[index];
+        let arrival = stream.waiting.pop_front()?;
+        stream.outstanding += 1;
+        stream.is_listed = false;
+        self.waiting_count -= 1;
+        self.list(index);
+        self.places[place as usize] = Place {
+            request: arrival.request,
+            stream: index,
+            class: self.classes.of(index, arrival.request.kind),
+            done: 0,
+            arrived_ns: arrival.at_ns,
+            begun_ns: u64::MAX,
+            is_taken: true,
+        };
+        Some(place)
+    }
+
+    /// Return what `place` has to do next.
+    #[inline]
+    pub fn operation(&self, place: u32) -> Operation {
+        let place = &self.places[place as usize];
+        self.layout.operation(&place.request, place.done)
+    }
+
+    /// Return the request in `place`.
+    #[inline]
+    pub fn request(&self, place: u32) -> &Request {
+        &self.places[place as usize].request
+    }
+
+    /// Note that the request in `place` began.
+    #[inline]
+    pub fn begin(&mut self, place: u32, begun_ns: u64) {
+        let place = &mut self.places[place as usize];
+        place.begun_ns = begun_ns;
+        let is_timed = place.request.due_ns.is_some();
+        self.tallies[place.class as usize].begin(place.arrived_ns, begun_ns, is_timed);
+    }
+
+    /// Note the end of the operation in `place`, with `result` as of a system call.
+    #[inline]
+    pub fn complete(&mut self, place: u32, result: i32, done_ns: u64) -> Next {
+        let index = place;
+        let place = &mut self.places[index as usize];
+        let is_whole = match place.request.kind {
+            Kind::Read | Kind::Write => {
+                result > 0 && {
+                    place.done += result.unsigned_abs();
+                    place.done >= place.request.length
+                }
+            }
+            Kind::Trim => {
+                result >= 0 && {
+                    place.done += self.layout.operation(&place.request, place.done).length;
+                    place.done >= place.request.length
+                }
+            }
+            Kind::Sync | Kind::DataSync => {
+                result >= 0 && {
+                    place.done += 1;
+                    place.done as usize >= self.layout.file_count()
+                }
+            }
+        };
+        if is_whole {
+            self.end(index, None, done_ns);
+            return Next::Free;
+        }
+        let moves_data = matches!(place.request.kind, Kind::Read | Kind::Write);
+        if result < 0 || (result == 0 && moves_data) {
+            self.end(index, Some(-result), done_ns);
+            return Next::Free;
+        }
+        self.continued_count += 1;
+        Next::Rest
+    }
+
+    /// Stop arrivals at `now_ns` because of `reason`, unless they have stopped.
+    pub fn stop(&mut self, reason: StopReason, now_ns: u64) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.stopped = Some((reason, now_ns));
+        self.due.clear();
+        for stream in &mut self.streams {
+            stream.head = None;
+            stream.has_ended = true;
+        }
+    }
+
+    /// Forget the requests that wait; they count as never begun.
+    pub fn give_up_waiting(&mut self) {
+        self.gives_up = true;
+        self.runnable.clear();
+    }
+
+    /// Return whether nothing can arrive, begin or end any more.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.stopped.is_some() && self.runnable.is_empty() && self.outstanding_count() == 0
+    }
+
+    /// Return the number of requests that have begun and not ended.
+    #[inline]
+    pub fn outstanding_count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Return whether a request can begin now.
+    #[inline]
+    pub fn is_runnable(&self) -> bool {
+        !self.runnable.is_empty() && !self.free.is_empty()
+    }
+
+    /// Return the number of requests that arrived and have not begun.
+    pub const fn waiting_count(&self) -> usize {
+        self.waiting_count
+    }
+
+    /// Return why arrivals stopped, and when (ns).
+    #[inline]
+    pub const fn stopped(&self) -> Option<(StopReason, u64)> {
+        self.stopped
+    }
+
+    /// Return the classes.
+    pub const fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// Return what was counted, class by class.
+    pub fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    /// Return what failed.
+    pub const fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    /// Return how often an operation did only a part of its request.
+    pub const fn continued_count(&self) -> u64 {
+        self.continued_count
+    }
+
+    /// Return the number of places.
+    pub fn place_count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Call `waiting` with class and arrival of each request that waits, `begun` with class,
+    /// arrival and begin of each that is outstanding.
+    pub fn visit_present(
+        &self,
+        mut waiting: impl FnMut(u32, u64),
+        mut begun: impl FnMut(u32, u64, u64),
+    ) {
+        for (index, stream) in self.streams.iter().enumerate() {
+            for arrival in &stream.waiting {
+                waiting(self.classes.of(index, arrival.request.kind), arrival.at_ns);
+            }
+        }
+        for place in self.places.iter().filter(|place| place.is_taken) {
+            if place.begun_ns == u64::MAX {
+                waiting(place.class, place.arrived_ns);
+            } else {
+                begun(place.class, place.arrived_ns, place.begun_ns);
+            }
+        }
+    }
+
+    /// Ask `stream` for requests until it has none that could arrive by `now_ns`.
+    #[inline]
+    fn refill(&mut self, index: usize, now_ns: u64) {
+        loop {
+            let stream = &mut self.streams[index];
+            let present = stream.outstanding as usize + stream.waiting.len();
+            let has_room = stream.is_timed || present < stream.depth as usize;
+            if stream.has_ended || stream.head.is_some() || !has_room {
+                return;
+            }
+            if now_ns >= self.stop_ns {
+                self.stop(StopReason::Seconds, self.stop_ns);
+                return;
+            }
+            let next = self.source.next(index);
+            let stream = &mut self.streams[index];
+            match next {
+                None => {
+                    stream.has_ended = true;
+                    if self.streams.iter().all(|stream| stream.has_ended) {
+                        self.stop(StopReason::SourceEnded, now_ns);
+                    }
+                }
+                Some(request) => {
+                    stream.is_timed = request.due_ns.is_some();
+                    if let Some(due_ns) = request.due_ns {
+                        stream.head = Some(request);
+                        self.due.push(Reverse((due_ns, index)));
+                    } else {
+                        self.arrive(index, request, now_ns);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, index: usize, request: Request, at_ns: u64) {
+        let class = self.classes.of(index, request.kind);
+        self.tallies[class as usize].arrive(at_ns);
+        self.streams[index]
+            .waiting
+            .push_back(Arrival { at_ns, request });
+        self.waiting_count += 1;
+        self.list(index);
+        self.requests_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(request.length));
+        if self.requests_left == 0 {
+            self.stop(StopReason::Requests, at_ns);
+        } else if self.bytes_left == 0 {
+            self.stop(StopReason::Bytes, at_ns);
+        } else if self.waiting_count > WAITING_LIMIT {
+            self.stop(StopReason::Overload, at_ns);
+        }
+    }
+
+    /// Note that a request of a stream may begin, if one may.
+    #[inline]
+    fn list(&mut self, index: usize) {
+        let stream = &mut self.streams[index];
+        if stream.is_listed || stream.outstanding >= stream.depth || self.gives_up {
+            return;
+        }
+        if let Some(first) = stream.waiting.front() {
+            stream.is_listed = true;
+            self.runnable.push(Reverse((first.at_ns, index)));
+        }
+    }
+
+    /// Note the end of the request in `place`, with its error number where it failed.
+    #[inline]
+    fn end(&mut self, place: u32, failure: Option<i32>, done_ns: u64) {
+        let ended = self.places[place as usize];
+        let times = Times {
+            arrived_ns: ended.arrived_ns,
+            begun_ns: ended.begun_ns,
+            done_ns,
+        };
+        let tally = &mut self.tallies[ended.class as usize];
+        match failure {
+            None => {
+                tally.complete(times, ended.request.length);
+                self.failures.forget_row();
+            }
+            Some(errno) => {
+                tally.fail(times);
+                let is_gone = self
+                    .failures
+                    .add(ended.class, errno, &ended.request, done_ns);
+                if is_gone {
+                    self.stop(StopReason::TargetFailed, done_ns);
+                    self.give_up_waiting();
+                }
+            }
+        }
+        self.places[place as usize].is_taken = false;
+        self.free.push(place);
+        let index = ended.stream;
+        self.streams[index].outstanding -= 1;
+        if failure.is_none() && ended.request.kind == Kind::Write {
+            self.sync_after_write(index, done_ns);
+        }
+        self.refill(index, done_ns);
+        self.list(index);
+    }
+
+    fn sync_after_write(&mut self, index: usize, now_ns: u64) {
+        let Some((every, kind)) = self.sync else {
+            return;
+        };
+        let stream = &mut self.streams[index];
+        stream.unsynced_count += 1;
+        if stream.unsynced_count < every {
+            return;
+        }
+        stream.unsynced_count = 0;
+        let request = Request {
+            kind,
+            offset: 0,
+            length: 0,
+            due_ns: None,
+        };
+        let class = self.classes.of(index, kind);
+        self.tallies[class as usize].arrive(now_ns);
+        let stream = &mut self.streams[index];
+        stream.waiting.push_front(Arrival {
+            at_ns: now_ns,
+            request,
+        });
+        self.waiting_count += 1;
+    }
+}
+
+const fn sync_kind(kind: SyncKind) -> Kind {
+    match kind {
+        SyncKind::Fsync => Kind::Sync,
+        SyncKind::Fdatasync => Kind::DataSync,
+    }
+}
+
+/// Return `seconds` as whole nanoseconds.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked when the job was read"
+)]
+pub fn ns_of(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
