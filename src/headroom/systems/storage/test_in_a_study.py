@@ -137,7 +137,12 @@ def test_a_file_of_the_user_is_written_only_with_the_words_that_the_refusal_prin
     folder = study(read_share=0.0)
     precious = tmp_path / "precious"
     precious.write_bytes(bytes(MIB))
-    words = ["run", folder, "--set", f"experiment.system.targets.two.path={precious}"]
+    words: list[str | Path] = [
+        "run",
+        folder,
+        "--set",
+        f"experiment.system.targets.two.path={precious}",
+    ]
     refused = _headroom(*words)
     assert refused.returncode == 5
     needed = f'--overwrite "{precious} {MIB}"'

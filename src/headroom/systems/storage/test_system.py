@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headroom.analysis.summaries import run_values
 from headroom.analysis.windows import open_window
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.run import Run
@@ -64,6 +65,8 @@ def test_a_run_on_a_real_target_obeys_its_own_laws(
     last = {name: column[-1].sum() for name, column in table.columns.items()}
     assert last["completion_count"] == 2000
     assert last["bytes"] == 2000 * 4096
+    found = run_values(window, {})
+    assert found["bytes_per_s"] == pytest.approx(4096 * found["throughput"])
     assert last["jobs_s"] == pytest.approx(last["response_s_sum"] + last["age_s"], rel=1e-9)
     assert run.values["error_count"] == 0.0
     assert run.values["achieved_read_share"] == pytest.approx(read_share, abs=0.05)
@@ -144,7 +147,7 @@ def test_odd_block_sizes_are_refused_with_the_size_that_is_needed(tmp_path: Path
 def test_a_target_that_is_too_small_or_missing_is_refused(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.write_bytes(bytes(1000))
-    cases = {
+    cases: dict[str, dict[str, Any]] = {
         "the range of offsets has only 1000 B": {"kind": "file", "path": str(small)},
         "are asked for": {"kind": "file", "path": str(small), "bytes": 4096},
         "there is no folder or file": {"kind": "file", "path": str(tmp_path / "no")},
