@@ -14,6 +14,9 @@ use crate::systems::storage::request::Kind;
 /// Bytes of a page of the device's memory.
 const PAGE_BYTES: usize = 4096;
 
+/// Service time (ns) where the script gives none.
+const SERVICE_NS: u64 = 1000;
+
 /// The data of a request.
 #[derive(Debug)]
 pub enum Data<'a> {
@@ -146,12 +149,13 @@ impl SoftDevice {
             Kind::Sync | Kind::DataSync => &self.script.flush_s,
         };
         let service_ns = match times.len() as u64 {
-            0 => 0,
+            0 => SERVICE_NS,
             count => nanoseconds(times[usize::try_from((number - 1) % count).unwrap_or(0)]),
         };
         let server = self.free_ns.iter_mut().min();
         let begin_ns = server.as_ref().map_or(now_ns, |free| now_ns.max(**free));
-        let done_ns = with_stalls(&self.script, begin_ns, service_ns);
+        // Time goes on even where the script wants none: a load that never ends has an end.
+        let done_ns = with_stalls(&self.script, begin_ns, service_ns.max(1));
         if let Some(free) = server {
             *free = done_ns;
         }

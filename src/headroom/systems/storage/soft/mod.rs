@@ -3,5 +3,6 @@
 //! Whoever measures it must report exactly what the script says: its service times, its stalls, its
 //! errors, and the writes that it loses, tears or puts elsewhere.
 
+pub mod backend;
 pub mod device;
 pub mod script;

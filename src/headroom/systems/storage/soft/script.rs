@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Script {
     /// Requests served at once; 0 serves all at once.
     pub servers: u32,
-    /// Service times of reads, one after the other, from the start again at the end; none is 0 s.
+    /// Service times of reads, one after the other, from the start again at the end; none is 1 us each.
     pub read_s: Vec<f64>,
     /// Service times of writes.
     pub write_s: Vec<f64>,

@@ -5,7 +5,7 @@
 //! cannot turn round, and a read meets one state: there is nothing to guess and no false alarm. A
 //! write that failed may be there, wholly or in part, until a later one is acknowledged.
 //!
-//! Invariant: a cell's acknowledged generation never falls.
+//! Invariant: a cell's acknowledged generation never falls, except that it is forgotten.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -109,6 +109,15 @@ impl Ledger {
             } else {
                 self.possible.entry(cell).or_default().push(generation);
             }
+        }
+    }
+
+    /// Nothing is known of these bytes any more; whoever used them has ended.
+    pub fn forget(&mut self, offset: u64, length: u64) {
+        for cell in self.cells(offset, length) {
+            self.busy.remove(&cell);
+            self.possible.remove(&cell);
+            self.acknowledged[index(cell)] = 0;
         }
     }
 
