@@ -3,6 +3,8 @@
 //! Arrays cross as bytes that `NumPy` wraps without a copy: read-only, and without a crate whose
 //! dependencies would turn on `num-traits/std` (see the core's `Cargo.toml`).
 
+mod storage_requests;
+
 use pyo3::prelude::*;
 
 /// Compiled core of Headroom.
@@ -17,6 +19,11 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::{PyBytes, PyDict, PyList};
 
+    #[pymodule_export]
+    use crate::storage_requests::{
+        storage_requests, storage_source_seed, storage_trace_description,
+    };
+
     create_exception!(
         headroom._core,
         KernelError,
@@ -30,6 +37,10 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("KernelError", module.py().get_type::<KernelError>())?;
+        let workload_error = module
+            .py()
+            .get_type::<crate::storage_requests::WorkloadError>();
+        module.add("WorkloadError", workload_error)?;
         let launcher = PyBytes::new(module.py(), headroom::systems::command::LAUNCHER);
         module.add("LAUNCHER", launcher)?;
         module.add(

@@ -9,10 +9,14 @@ __all__ = [
     "BUILD_PROFILE",
     "LAUNCHER",
     "KernelError",
+    "WorkloadError",
     "__version__",
     "draw",
     "draw_arrivals",
     "simulate",
+    "storage_requests",
+    "storage_source_seed",
+    "storage_trace_description",
 ]
 
 BUILD_PROFILE: str
@@ -44,3 +48,35 @@ def draw(
 
 def draw_arrivals(*, process: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
     """Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`."""
+
+class WorkloadError(Exception):
+    """A storage workload that cannot be carried out; its arguments: message and cure."""
+
+def storage_requests(
+    *, workload: bytes, seed: int, target_bytes: int, count: int
+) -> dict[str, Any]:
+    """Return the first `count` requests of a storage workload, fewer where it ends.
+
+    In the order in which an engine that is never held up would issue them: by due time, closed
+    streams in turn. Arrays `kind` (0 read, 1 write, 2 sync, 3 sync of data, 4 trim), `offset` (B),
+    `length` (B), `due_s` (s; nan in closed streams) and `stream`; of the streams, `streams`
+    (names), `depth` (2^32 - 1 is no limit) and `allowance_s` (when a request is late after its due
+    time); `counters` (names to counts: how a trace was changed to fit).
+    """
+
+def storage_trace_description(*, workload: bytes, target_bytes: int) -> dict[str, Any]:
+    """Describe the trace of a storage workload of the kind `trace`.
+
+    `requests`, `reads`, `writes`, `read_bytes`, `write_bytes`, `read_share`, `duration_s`,
+    `earlier` (requests that are earlier than the one before), `footprint_bytes` (different bytes
+    touched, in units of 4 KiB), `size_bytes` and `size_count` (how often each size came),
+    `devices` (name to number of requests and byte behind the last one touched), `lines_skipped`,
+    and `counters` (what a replay on a target of `target_bytes` changes).
+    """
+
+def storage_source_seed(*, seed: int, key: int) -> int:
+    """Return the seed of a source of requests in a run with `seed`.
+
+    The mechanism `storage.requests` whose random stream has `key` takes it where it is given no
+    other; a measurement that takes it too sees the same requests.
+    """
