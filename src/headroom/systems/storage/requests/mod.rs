@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod chances;
 pub mod clock;
+pub mod columns;
 pub mod draws;
 pub mod error;
 pub mod mechanism;

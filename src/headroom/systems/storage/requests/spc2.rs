@@ -164,9 +164,8 @@ impl Written {
         let duty = match (self.part, self.phase) {
             (Part::Lfp, Some(Phase::WriteOnly)) => Duty::Write,
             (Part::Lfp, Some(Phase::ReadWrite)) => Duty::Convert,
-            (Part::Lfp, Some(Phase::ReadOnly)) => Duty::Read,
+            (Part::Lfp, Some(Phase::ReadOnly)) | (Part::Vod, None) => Duty::Read,
             (Part::Ldq, None) => Duty::Query,
-            (Part::Vod, None) => Duty::Read,
             (Part::Lfp, None) => {
                 let cure = "choose write_only, read_write or read_only";
                 return Err(table.wrong("phase", "is missing", cure));
@@ -274,7 +273,7 @@ impl Requests {
     fn convert(&self) -> (Kind, u64) {
         let half = self.blocks / 2;
         let block = self.count / 2 % half;
-        if self.count.is_multiple_of(2) {
+        if self.count % 2 == 0 {
             (Kind::Read, block)
         } else {
             (Kind::Write, half + block)

@@ -2,6 +2,7 @@
 
 mod micro;
 mod spc2;
+mod speed;
 
 use serde_json::Value;
 

@@ -128,4 +128,29 @@ proptest! {
         }
         prop_assert!(end <= bytes);
     }
+
+    #[test]
+    fn a_stream_gives_the_same_requests_in_any_order_of_asking(
+        order in prop::collection::vec(0..3_usize, 0..200),
+        seed: u64,
+        part in prop::sample::select(vec![
+            json!({"part": "ldq", "block_bytes": 65536, "depth": 4}),
+            json!({"part": "vod", "rate_bytes_per_s": 1e6}),
+            json!({"part": "lfp", "block_bytes": MIB, "phase": "read_write"}),
+        ]),
+    ) {
+        let mut workload = part;
+        workload["kind"] = json!("spc2_like");
+        workload["streams"] = json!(3);
+        let mut mixed = made(&workload, seed, 64 * MIB);
+        let mut seen = [vec![], vec![], vec![]];
+        for stream in order {
+            seen[stream].extend(mixed.next(stream));
+        }
+        for (stream, seen) in seen.into_iter().enumerate() {
+            let mut source = made(&workload, seed, 64 * MIB);
+            prop_assert!(seen.iter().map(|one| one.due_ns).is_sorted());
+            prop_assert_eq!(drawn(&mut *source, stream, seen.len()), seen);
+        }
+    }
 }

@@ -75,7 +75,7 @@ pub fn describe(mut reader: TraceReader<impl BufRead>) -> Result<Description, Wo
     let mut found = Description::default();
     let mut touched: Vec<(String, Touched)> = Vec::new();
     let mut last_ns = 0;
-    while let Some(entry) = reader.next()? {
+    while let Some(entry) = reader.next_entry()? {
         if found.request_count == 0 {
             (found.first_ns, last_ns) = (entry.time_ns, entry.time_ns);
         }

@@ -10,7 +10,7 @@
 //! Sources: fio, HOWTO, *Trace file format v2* and *v3* (fio itself drops waits below 100 us;
 //! here they count); blkparse(1), *Default output*; Narayanan, Donnelly & Rowstron (2008), *Write
 //! off-loading*, FAST (MSR Cambridge); Storage Performance Council, *SPC trace file format
-//! specification*, revision 1.0.1 (as used by the UMass trace repository).
+//! specification*, revision 1.0.1 (as used by the `UMass` trace repository).
 //!
 //! Invariant: a line is a request, is known to be none, or is an error.
 
@@ -28,7 +28,7 @@ pub enum Format {
     Blkparse,
     /// Traces of MSR Cambridge.
     Msr,
-    /// Traces in the format of the Storage Performance Council, as those of UMass.
+    /// Traces in the format of the Storage Performance Council, as those of `UMass`.
     Spc,
 }
 
@@ -130,8 +130,8 @@ impl Parser {
         };
         let rest = [words.next(), words.next()];
         if action == "wait" {
-            let wait_us = whole(rest[0]).ok_or("the wait is no whole number (us)")?;
-            let wait_ns = wait_us.checked_mul(1000).ok_or("the wait is too long")?;
+            let wait = whole(rest[0]).ok_or("the wait is no whole number (us)")?;
+            let wait_ns = wait.checked_mul(1000).ok_or("the wait is too long")?;
             let waited_ns = self.waited_ns.checked_add(wait_ns);
             self.waited_ns = waited_ns.ok_or("the waits are too long together")?;
             return Ok(None);
@@ -142,8 +142,8 @@ impl Parser {
 
 fn fio_3(line: &str) -> Said<'_> {
     let mut words = line.split_ascii_whitespace();
-    let time_us = whole(words.next()).ok_or("the time is no whole number (us)")?;
-    let time_ns = time_us.checked_mul(1000).ok_or("the time is too late")?;
+    let micros = whole(words.next()).ok_or("the time is no whole number (us)")?;
+    let time_ns = micros.checked_mul(1000).ok_or("the time is too late")?;
     let (Some(file), Some(action)) = (words.next(), words.next()) else {
         return Err("it has no file and action");
     };
@@ -212,7 +212,12 @@ fn blkparse(line: &str) -> Said<'_> {
     let Some(kind) = kind_of_flags(flags, rest[1] == Some("+") && rest[2] != Some("0")) else {
         return Ok(None);
     };
+    let has_no_place = rest[0].is_none_or(|word| word.starts_with('['));
     let is_sync = kind == Kind::Sync;
+    if has_no_place && !is_sync {
+        // A request without data that is no flush: there is nothing to replay.
+        return Ok(None);
+    }
     let sectors = |word, problem| {
         if is_sync {
             return Ok(0);

@@ -1,9 +1,10 @@
 //! Lines of a trace, one after the other, in constant memory.
 
 use std::io::{BufRead, Read};
+use std::ops::Range;
 
 use super::super::error::WorkloadError;
-use super::formats::{Entry, Format, Parser};
+use super::formats::{Device, Entry, Format, Parser};
 
 /// Longest line (B); a file with longer ones is no text.
 const LINE_MAX: usize = 1 << 16;
@@ -39,11 +40,8 @@ impl<Input: BufRead> TraceReader<Input> {
     /// # Errors
     ///
     /// Fails with the number of the line where one is malformed, and where the input fails.
-    pub fn next(&mut self) -> Result<Option<Entry<'_>>, WorkloadError> {
-        loop {
-            if !self.advance()? {
-                return Ok(None);
-            }
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, WorkloadError> {
+        while self.advance()? {
             let said = match std::str::from_utf8(&self.line) {
                 Ok(line) if line.trim().is_empty() => Ok(None),
                 Ok(line) => self.parser.read(line.trim_end()),
@@ -51,14 +49,14 @@ impl<Input: BufRead> TraceReader<Input> {
             };
             match said {
                 Ok(None) => self.skipped += 1,
+                Ok(Some(entry)) => {
+                    let places = Places::of(&entry, &self.line);
+                    return Ok(Some(places.entry(&self.line)));
+                }
                 Err(problem) => return Err(self.malformed(problem)),
-                // Read once more: the borrow checker takes the first reading to last for the
-                // whole loop. Nothing changes in the parser where a line is a request.
-                Ok(Some(_)) => break,
             }
         }
-        let line = std::str::from_utf8(&self.line).unwrap_or_default();
-        Ok(self.parser.read(line.trim_end()).unwrap_or_default())
+        Ok(None)
     }
 
     /// Read the next line; false at the end.
@@ -89,5 +87,40 @@ impl<Input: BufRead> TraceReader<Input> {
 
     fn place(&self) -> String {
         format!("workload: line {} of the trace", self.number)
+    }
+}
+
+/// An entry whose texts are places in its line: one that may leave the loop in which it was read.
+struct Places {
+    entry: Entry<'static>,
+    device: [Range<usize>; 2],
+}
+
+impl Places {
+    fn of(entry: &Entry<'_>, line: &[u8]) -> Self {
+        let place = |text: &str| match text {
+            "" => 0..0,
+            text => {
+                let start = text.as_ptr().addr() - line.as_ptr().addr();
+                start..start + text.len()
+            }
+        };
+        let Device(first, second) = entry.device;
+        Self {
+            device: [place(first), place(second)],
+            entry: Entry {
+                device: Device("", ""),
+                ..*entry
+            },
+        }
+    }
+
+    fn entry(self, line: &[u8]) -> Entry<'_> {
+        let text = |place: Range<usize>| std::str::from_utf8(&line[place]).unwrap_or_default();
+        let [first, second] = self.device;
+        Entry {
+            device: Device(text(first), text(second)),
+            ..self.entry
+        }
     }
 }

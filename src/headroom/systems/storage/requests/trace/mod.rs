@@ -153,7 +153,7 @@ impl Source for Trace {
 
     fn next(&mut self, _stream: usize) -> Option<Request> {
         while self.fault.is_none() && !self.replay.is_over() {
-            match self.reader.next() {
+            match self.reader.next_entry() {
                 Ok(Some(entry)) => {
                     if let Some(request) = self.replay.request(&entry) {
                         return Some(request);

@@ -11,7 +11,7 @@ use crate::systems::storage::request::Kind;
 fn read_all(text: &str, format: Format) -> Result<Vec<OwnedEntry>, WorkloadError> {
     let mut reader = TraceReader::new(Cursor::new(text.as_bytes().to_vec()), format);
     let mut entries = Vec::new();
-    while let Some(entry) = reader.next()? {
+    while let Some(entry) = reader.next_entry()? {
         entries.push(OwnedEntry {
             time_ns: entry.time_ns,
             device: entry.device.name(),
@@ -69,6 +69,7 @@ fn blkparse_text_is_read_as_requests_were_queued() {
         \x20 8,16   1        6     1.000000000   699  Q FWS [sync]\n\
         \x20 8,16   1        7     1.000000001   699  Q FWFS 16 + 8 [jbd2]\n\
         \x20 8,16   1        8     2.500000000   699  Q  DS 2048 + 2048 [fstrim]\n\
+        \x20 8,16   1        9     2.600000000   699  Q  WS [jbd2]\n\
         CPU1 (8,0):\n Reads Queued:           1,      128KiB\n";
     let expected = [
         entry(0, "8,0", Kind::Write, 223_490 * 512, 4096),
@@ -164,7 +165,7 @@ fn malformed_lines_are_named_with_their_number() {
     let mut reader = TraceReader::new(Cursor::new(vec![b'0'; 70_000]), Format::Spc);
     assert!(
         reader
-            .next()
+            .next_entry()
             .expect_err("no end")
             .problem
             .contains("64 KiB")
@@ -172,7 +173,7 @@ fn malformed_lines_are_named_with_their_number() {
     let mut reader = TraceReader::new(Cursor::new(b"0,1\xff\n".to_vec()), Format::Spc);
     assert!(
         reader
-            .next()
+            .next_entry()
             .expect_err("no text")
             .problem
             .contains("no text")

@@ -85,8 +85,8 @@ pub fn written(entries: &[OwnedEntry], dialect: Dialect) -> Option<String> {
             last_us = now_us;
         }
         let line = match dialect {
-            Dialect::FioIolog2 => fio(entry),
-            Dialect::FioIolog3 => Some(format!("{} {}", entry.time_ns / 1000, fio(entry)?)),
+            Dialect::FioIolog2 => Some(fio(entry)),
+            Dialect::FioIolog3 => Some(format!("{} {}", entry.time_ns / 1000, fio(entry))),
             Dialect::Blkparse => blkparse(entry, index),
             Dialect::Msr => msr(entry),
             Dialect::Spc => spc(entry),
@@ -96,7 +96,7 @@ pub fn written(entries: &[OwnedEntry], dialect: Dialect) -> Option<String> {
     Some(text)
 }
 
-fn fio(entry: &OwnedEntry) -> Option<String> {
+fn fio(entry: &OwnedEntry) -> String {
     let action = match entry.kind {
         Kind::Read => "read",
         Kind::Write => "write",
@@ -110,7 +110,7 @@ fn fio(entry: &OwnedEntry) -> Option<String> {
         length,
         ..
     } = entry;
-    Some(format!("{device} {action} {offset} {length}"))
+    format!("{device} {action} {offset} {length}")
 }
 
 fn blkparse(entry: &OwnedEntry, index: usize) -> Option<String> {
@@ -164,7 +164,7 @@ fn spc(entry: &OwnedEntry) -> Option<String> {
 }
 
 fn sectors(bytes: u64) -> Option<u64> {
-    bytes.is_multiple_of(SECTOR).then_some(bytes / SECTOR)
+    (bytes % SECTOR == 0).then_some(bytes / SECTOR)
 }
 
 fn seconds(time_ns: u64) -> String {
