@@ -24,6 +24,10 @@ from scripts.reference.tables import NOTICE, table
 EXAMPLES: dict[str, tuple[dict[str, Any], str]] = {
     "model": ({"model": "mm1"}, "Metrics of the registered model `mm1`, whose station is `server`"),
     "command": ({"argv": ["true"]}, "Metrics of every command"),
+    "storage": (
+        {"targets": {"memory": {"kind": "file", "path": "{memory}"}}},
+        "Metrics of 4 KiB random reads",
+    ),
 }
 """System -> a set-up whose metrics the page shows, and the heading above them."""
 
@@ -50,11 +54,24 @@ def _system_section(name: str) -> Iterator[str]:
         yield f"### `{name}`: {_words_of(struct)}\n"
         yield f"{opening(struct)}\n"
         yield fields_table(struct)
+    if name == "storage":
+        yield from _parameters_section(name)
     if name in EXAMPLES:
         yield from _metrics_section(name)
     if name == "model":
         yield _resource_metrics()
         yield from _registered_models()
+
+
+def _parameters_section(name: str) -> Iterator[str]:
+    setup, _ = EXAMPLES[name]
+    system_type = find_system(name)
+    system = system_type.load(msgspec.convert(setup, system_type.setup_type), base=Path())
+    yield f"### Parameters of `{name}`\n"
+    yield table(
+        ("parameter", "unit", "default", "range", "meaning", "source"),
+        [_parameter_row(item) for item in system.parameters()],
+    )
 
 
 def _metrics_section(name: str) -> Iterator[str]:

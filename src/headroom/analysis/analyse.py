@@ -8,18 +8,20 @@ the start of the newest replication.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from headroom.analysis.claims import Evidence, MeasuredPoint, check_claim
+from headroom.analysis.claim_evidence import Evidence, MeasuredPoint
+from headroom.analysis.claims import check_claim
 from headroom.analysis.drawn_model import drawn_model
 from headroom.analysis.fit_result import fit_result
 from headroom.analysis.fits import with_fits
 from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.knee import FEWEST_TOLD, knee_over
+from headroom.analysis.level_comparison import ComparedPoint, Question, compare_levels
 from headroom.analysis.pictures import PICTURES_AT_MOST, SERIES_AT_MOST, evenly
 from headroom.analysis.point import analyse_point
 from headroom.analysis.results import (
@@ -27,6 +29,7 @@ from headroom.analysis.results import (
     ExperimentResult,
     Factor,
     Knee,
+    LevelsCompared,
     LimitCrossing,
     ParameterUsed,
     PointResult,
@@ -41,7 +44,7 @@ from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.limit_checks import load_factor
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
 from headroom.experiment.selection import Selection
-from headroom.experiment.study import Claim
+from headroom.experiment.study import AgreementClaim, Claim
 from headroom.experiment.system import Metric, Value
 from headroom.version import version
 
@@ -59,6 +62,7 @@ class _Analysed:
     needed: frozenset[str]
     points: list[PointResult] = field(default_factory=list)
     samples: list[dict[str, Sample]] = field(default_factory=list)
+    compared: list[ComparedPoint] = field(default_factory=list)
     planned: int = 0
     newest: str = ""
 
@@ -123,9 +127,10 @@ def _experiment(
     responses = list(experiment.spec.responses) or [
         metric.name for metric in metrics[:RESPONSES_SHOWN]
     ]
-    claimed = {claim.metric for claim in claims if claim.experiment == experiment.spec.name}
+    claimed = _claimed(experiment.spec.name, claims)
     limited = {limit.metric for limit in experiment.spec.limits}
-    needed = frozenset(claimed.union(responses, limited))
+    compared = experiment.spec.compare.metrics if experiment.spec.compare else []
+    needed = frozenset(claimed.union(responses, limited, compared))
     analysed = _Analysed(experiment, metrics, responses, needed)
     pictured = set(evenly(len(experiment.points), PICTURES_AT_MOST))
     told = set(evenly(len(experiment.points), SERIES_AT_MOST))
@@ -138,6 +143,17 @@ def _experiment(
         if place in solved:
             analysed.points[-1] = with_solver_answer(analysed.points[-1], experiment, point)
     return analysed
+
+
+def _claimed(name: str, claims: Iterable[Claim]) -> set[str]:
+    """Return the metrics of an experiment that claims are about."""
+    found = set()
+    for claim in claims:
+        if claim.experiment == name:
+            found.add(claim.metric)
+        if isinstance(claim, AgreementClaim) and claim.to_experiment == name:
+            found.add(claim.to_metric or claim.metric)
+    return found
 
 
 def _add_what_ifs(
@@ -160,7 +176,7 @@ def _add_point(
 ) -> None:
     experiment = analysed.experiment
     planned, precision = planned_replications(experiment, rows)
-    result, samples = analyse_point(
+    found = analyse_point(
         experiment,
         point,
         rows,
@@ -170,10 +186,10 @@ def _add_point(
         is_pictured=is_pictured,
         has_series=has_series,
     )
-    analysed.points.append(result)
-    analysed.samples.append(
-        {name: sample for name, sample in samples.items() if name in analysed.needed}
-    )
+    analysed.points.append(found.result)
+    analysed.samples.append(dict(found.samples))
+    if experiment.spec.compare is not None:
+        analysed.compared.append(found)
     analysed.planned += planned
     analysed.newest = max([analysed.newest, *(row.started_at for row in rows)])
 
@@ -190,6 +206,7 @@ def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> E
         points=analysed.points,
         knees=list(_knees(analysed)),
         limits=list(_limits(analysed)),
+        compared=_compared(analysed),
         what_if_replications=sum(
             one.done + one.failed for point in analysed.points for one in point.what_ifs
         ),
@@ -301,26 +318,51 @@ def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
             yield crossing_of(limit, factor.name, where, curve, units.get(limit.metric, ""))
 
 
+def _compared(analysed: _Analysed) -> LevelsCompared | None:
+    """Return the comparison that the study asks for; none without one."""
+    compare = analysed.experiment.spec.compare
+    if compare is None:
+        return None
+    factor = next(one for one in analysed.experiment.factors if one.name == compare.factor)
+    declared = {metric.name: metric for metric in analysed.metrics}
+    names = compare.metrics or analysed.responses
+    question = Question(
+        compare=compare,
+        metrics=[declared.get(name, Metric(name=name, unit="1")) for name in names],
+        column=analysed.experiment.system.column,
+        moving=frozenset({factor.name, *factor.zipped_with}),
+    )
+    return compare_levels(analysed.compared, question)
+
+
 def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResult:
-    found = next((one for one in analysed if one.experiment.spec.name == claim.experiment), None)
+    evidence = _evidence(claim.experiment, claim.metric, analysed, plan)
+    if isinstance(claim, AgreementClaim):
+        to = _evidence(claim.to_experiment, claim.to_metric or claim.metric, analysed, plan)
+        evidence = replace(evidence, to=to)
+    return check_claim(claim, evidence)
+
+
+def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan: Plan) -> Evidence:
+    """Return what is known of a metric of an experiment; no points where that was not run."""
+    found = next((one for one in analysed if one.experiment.spec.name == experiment), None)
     if found is None:
-        return check_claim(claim, Evidence(points=[], is_quick=_is_skipped(claim, plan)))
+        return Evidence(points=[], is_quick=_is_skipped(experiment, plan))
     points = [
-        MeasuredPoint(point.levels, samples.get(claim.metric))
+        MeasuredPoint(point.levels, samples.get(metric), point.absent.get(metric, ""))
         for point, samples in zip(found.points, found.samples, strict=True)
     ]
     units = {metric.name: metric.unit for metric in found.metrics}
     factors = {factor.name: factor.parameter.unit for factor in found.experiment.factors}
-    evidence = Evidence(
+    return Evidence(
         points=points,
-        unit=units.get(claim.metric, ""),
+        unit=units.get(metric, ""),
         factor_units=factors,
         is_quick=plan.is_quick,
     )
-    return check_claim(claim, evidence)
 
 
-def _is_skipped(claim: Claim, plan: Plan) -> bool:
-    """Return whether the quick variant leaves out the experiment of a claim."""
+def _is_skipped(experiment: str, plan: Plan) -> bool:
+    """Return whether the quick variant leaves out an experiment that a claim is about."""
     skipped = {spec.name for spec in plan.study.experiments if spec.quick.skip}
-    return plan.is_quick and claim.experiment in skipped
+    return plan.is_quick and experiment in skipped

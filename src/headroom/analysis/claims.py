@@ -16,11 +16,26 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from headroom.analysis.agreement import check_agreement
+from headroom.analysis.claim_evidence import (
+    LEFT_OUT,
+    Evidence,
+    Finding,
+    MeasuredPoint,
+    NoEvidenceError,
+    decide,
+    missing,
+    sample_at,
+    sample_of,
+    selected,
+)
 from headroom.analysis.claim_words import INFINITY, Region, Words
-from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast, ratio
+from headroom.analysis.dispersion import statistic_interval, statistic_ratio
+from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast
 from headroom.analysis.knee import KneeFit, knee_over
 from headroom.analysis.results import ClaimResult, Verdict
 from headroom.experiment.study import (
+    AgreementClaim,
     Claim,
     FlatClaim,
     KneeClaim,
@@ -28,87 +43,18 @@ from headroom.experiment.study import (
     OrderingClaim,
     RatioClaim,
     ValueClaim,
-    Where,
 )
 from headroom.experiment.system import Value
 from headroom.quantities import format_level, format_levels, format_limit
 
-
-@dataclass(frozen=True, slots=True)
-class MeasuredPoint:
-    """A point as claims see it: its levels, and its sample of the claim's metric if any."""
-
-    levels: Mapping[str, Value]
-    sample: Sample | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What the study knows about the metric of a claim.
-
-    Parameters
-    ----------
-    points
-        All points of the claim's experiment, in the order of the study file; empty where the
-        experiment was not run.
-    unit
-        Unit of the metric.
-    factor_units
-        Unit of each factor.
-    is_quick
-        Whether only the quick variant was planned: a level that it lacks is left out on purpose.
-    """
-
-    points: Sequence[MeasuredPoint]
-    unit: str = ""
-    factor_units: Mapping[str, str] | None = None
-    is_quick: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What was found for a claim; `ours` is the figure in words."""
-
-    verdict: Verdict
-    reason: str
-    ours: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    unit: str = ""
-
-
 _CurveClaim: TypeAlias = OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
-_LEFT_OUT = "not in the quick variant"
-
-
-class _NoEvidenceError(Exception):
-    """A claim cannot be decided; the message says why."""
-
-
-def decide(interval: Interval, region: Region) -> Verdict:
-    """Return the verdict of one interval.
-
-    Examples
-    --------
-    >>> sure = Interval(value=1.0, low=0.9, high=1.1, method="student-t")
-    >>> decide(sure, Region(0.5, 2.0)), decide(sure, Region(1.0, 2.0)), decide(sure, Region(2.0))
-    ('holds', 'undecided', 'differs')
-    """
-    if interval.low is None or interval.high is None:
-        return "undecided"
-    if region.low <= interval.low and interval.high <= region.high:
-        return "holds"
-    if interval.high < region.low or interval.low > region.high:
-        return "differs"
-    return "undecided"
 
 
 def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
     """Return the row of the claims table for one claim."""
     try:
         finding = _CHECKS[type(claim)](claim, evidence)
-    except _NoEvidenceError as reason:
+    except NoEvidenceError as reason:
         finding = Finding(verdict="undecided", reason=str(reason))
     return ClaimResult(
         name=claim.name,
@@ -125,11 +71,27 @@ def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
         unit=finding.unit,
         verdict=finding.verdict,
         reason=finding.reason,
+        statistic=getattr(claim, "statistic", "centre"),
+        **_about_pairs(claim, evidence, finding),
     )
 
 
+def _about_pairs(claim: Claim, evidence: Evidence, finding: Finding) -> dict[str, Any]:
+    """Return what the row of a claim about two experiments says besides."""
+    if not isinstance(claim, AgreementClaim):
+        return {}
+    return {
+        "to_experiment": claim.to_experiment,
+        "to_metric": claim.to_metric or claim.metric,
+        "tolerance": claim.tolerance,
+        "pairs": list(finding.pairs),
+        "pair_unit": evidence.unit,
+    }
+
+
 def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
-    interval = _sample_at(claim.where, claim, evidence).interval()
+    sample = sample_at(claim.where, claim, evidence)
+    interval = statistic_interval(sample, claim.statistic)
     margin = claim.tolerance_absolute
     if margin is None:
         margin = (claim.tolerance or 0.0) * abs(claim.value)
@@ -138,11 +100,12 @@ def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
 
 
 def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
-    above = _sample_at(claim.where, claim, evidence)
-    below = _sample_at(claim.to, claim, evidence)
-    if below.value == 0.0:
-        raise _NoEvidenceError(f"{claim.metric} is 0 at {format_levels(claim.to)}")
-    return _of_interval(ratio(above, below), _ratio_region(claim), Words(unit="1", is_ratio=True))
+    above = sample_at(claim.where, claim, evidence)
+    below = sample_at(claim.to, claim, evidence)
+    if claim.statistic in {"centre", "mean", "median"} and below.value == 0.0:
+        raise NoEvidenceError(f"{claim.metric} is 0 at {format_levels(claim.to)}")
+    found = statistic_ratio(above, below, claim.statistic)
+    return _of_interval(found, _ratio_region(claim), Words(unit="1", is_ratio=True))
 
 
 def _ratio_region(claim: RatioClaim) -> Region:
@@ -284,7 +247,8 @@ def _margin(verdict: Verdict, shown: Interval, words: Words) -> str:
 
 
 def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
-    fit = knee_over(_numbers(claim, _levels(claim, evidence)))
+    curve = _numbers(claim, _levels(claim, evidence))
+    fit = knee_over({level: point.sample for level, point in curve.items()})
     if fit.level is None:
         return Finding(verdict="undecided", reason=fit.note, ours="no knee found")
     margin = claim.tolerance * abs(claim.level)
@@ -298,64 +262,19 @@ def _as_interval(fit: KneeFit) -> Interval:
     return Interval(value=fit.level or 0.0, low=fit.low, high=fit.high, method="student-t")
 
 
-def _sample_at(where: Where, claim: Claim, evidence: Evidence) -> Sample:
-    """Return the sample of the one point that `where` selects."""
-    points = _selected(where, evidence)
-    if len(points) > 1:
-        known = format_levels(where)
-        raise _NoEvidenceError(f"{known} selects {len(points)} points: name more factors in where")
-    return _sample_of(points[0].sample, points[0].levels, claim)
-
-
-def _sample_of(sample: Sample | None, levels: Mapping[str, Value], claim: Claim) -> Sample:
-    if sample is None:
-        raise _NoEvidenceError(f"no figures of {claim.metric} at {format_levels(levels)}")
-    return sample
-
-
-def _selected(where: Where, evidence: Evidence) -> list[MeasuredPoint]:
-    """Return the points at `where`, one or more."""
-    if not evidence.points:
-        raise _NoEvidenceError(
-            f"{_LEFT_OUT}: the experiment" if evidence.is_quick else "the experiment was not run"
-        )
-    found = [
-        point
-        for point in evidence.points
-        if all(point.levels.get(name) == level for name, level in where.items())
-    ]
-    if not found:
-        raise _missing(where, evidence)
-    return found
-
-
-def _missing(where: Where, evidence: Evidence) -> _NoEvidenceError:
-    """Return why no point is at `where`, by the levels that no point has if there are such."""
-    known = [point.levels for point in evidence.points]
-    lacking = {
-        name: level
-        for name, level in where.items()
-        if not any(levels.get(name) == level for levels in known)
-    }
-    words = format_levels(lacking or where)
-    if evidence.is_quick:
-        return _NoEvidenceError(f"{_LEFT_OUT}: {words}")
-    return _NoEvidenceError(f"no point with {words} was planned")
-
-
-def _levels(claim: _CurveClaim, evidence: Evidence) -> dict[Value, Sample | None]:
-    """Return the samples over the levels of a factor, the other factors held by `where`."""
-    curve: dict[Value, Sample | None] = {}
-    for point in _selected(claim.where, evidence):
+def _levels(claim: _CurveClaim, evidence: Evidence) -> dict[Value, MeasuredPoint]:
+    """Return the points over the levels of a factor, the other factors held by `where`."""
+    curve: dict[Value, MeasuredPoint] = {}
+    for point in selected(claim.where, evidence):
         level = point.levels.get(claim.factor)
         if level is None:
-            raise _NoEvidenceError(f"{claim.factor} is not a factor of the experiment")
+            raise NoEvidenceError(f"{claim.factor} is not a factor of the experiment")
         if level in curve:
-            raise _NoEvidenceError(
+            raise NoEvidenceError(
                 f"several points have {claim.factor} = {format_level(level)}: "
                 "name the other factors in where"
             )
-        curve[level] = point.sample
+        curve[level] = point
     return curve
 
 
@@ -366,21 +285,19 @@ def _curve(
     found = _levels(claim, evidence)
     for level in levels:
         if level not in found:
-            raise _missing({claim.factor: level}, evidence)
-    return {
-        level: _sample_of(found[level], {**claim.where, claim.factor: level}, claim)
-        for level in levels
-    }
+            raise missing({claim.factor: level}, evidence)
+    return {level: sample_of(found[level], claim.metric) for level in levels}
 
 
 def _numbers(
-    claim: _CurveClaim, found: Mapping[Value, Sample | None]
-) -> dict[float, Sample | None]:
+    claim: _CurveClaim, found: Mapping[Value, MeasuredPoint]
+) -> dict[float, MeasuredPoint]:
     """Return the curve in ascending order of a factor that must be a number."""
     for level in found:
         if isinstance(level, (str, bool)):
-            raise _NoEvidenceError(f"{claim.factor} = {format_level(level)} is not a number")
-    return dict(sorted((float(level), sample) for level, sample in found.items()))
+            raise NoEvidenceError(f"{claim.factor} = {format_level(level)} is not a number")
+    levels = sorted(found, key=float)
+    return {float(level): found[level] for level in levels}
 
 
 def _numeric_curve(
@@ -394,16 +311,14 @@ def _numeric_curve(
         few = f"fewer than two levels of {claim.factor} lie in the range" if is_cut else (
             f"{claim.factor} has only one level here"
         )  # fmt: skip
-        raise _NoEvidenceError(f"{_LEFT_OUT}: {few}" if evidence.is_quick else few)
-    return {
-        level: _sample_of(found[level], {**claim.where, claim.factor: level}, claim)
-        for level in inside
-    }
+        raise NoEvidenceError(f"{LEFT_OUT}: {few}" if evidence.is_quick else few)
+    return {level: sample_of(found[level], claim.metric) for level in inside}
 
 
 _CHECKS: dict[type, Callable[[Any, Evidence], Finding]] = {
     ValueClaim: _check_value,
     RatioClaim: _check_ratio,
+    AgreementClaim: check_agreement,
     OrderingClaim: _check_ordering,
     MonotoneClaim: _check_monotone,
     FlatClaim: _check_flat,

@@ -16,11 +16,13 @@ from headroom.analysis.windows import Window
 from headroom.experiment.run import FloatArray, Histogram
 
 PERCENTS = (50, 95, 99)
-"""Percentiles that every distribution reports."""
+"""Percentiles that every simulated distribution reports."""
 MOST_BINS = 100
 """Most bins of a distribution in the results; neighbours are merged beyond that."""
 POOLED_METRIC = "response_s"
 """The response time of all classes together."""
+POOLED_METRICS = (POOLED_METRIC, "service_s")
+"""Quantities of which the classes are also told together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,14 @@ class Bins:
 def kept_bins(window: Window) -> dict[str, Bins]:
     """Return the bins of each metric in the kept part of a run; empty histograms are left out.
 
-    Several classes are merged into `POOLED_METRIC` as well. Times by the number of jobs present
+    Several classes are merged into `POOLED_METRICS` as well. Times by the number of jobs present
     are no observations: `kept_occupancies` returns them.
     """
     found = _kept(window, [one for one in window.run.histograms if not is_occupancy(one.metric)])
-    of_classes = [bins for name, bins in found.items() if _is_response_of_a_class(name)]
-    if of_classes and POOLED_METRIC not in found:
-        found[POOLED_METRIC] = merge(of_classes)
+    for pooled in POOLED_METRICS:
+        of_classes = [bins for name, bins in found.items() if is_of_a_class(name, pooled)]
+        if of_classes and pooled not in found:
+            found[pooled] = merge(of_classes)
     return found
 
 
@@ -81,8 +84,15 @@ def _kept(window: Window, histograms: Sequence[Histogram]) -> dict[str, Bins]:
     return found
 
 
-def _is_response_of_a_class(metric: str) -> bool:
-    return metric.startswith("class.") and metric.endswith(f".{POOLED_METRIC}")
+def is_of_a_class(metric: str, quantity: str) -> bool:
+    """Return whether a metric is that quantity of one class.
+
+    Examples
+    --------
+    >>> is_of_a_class("class.read.service_s", "service_s"), is_of_a_class("service_s", "service_s")
+    (True, False)
+    """
+    return metric.startswith("class.") and metric.endswith(f".{quantity}")
 
 
 def merge(parts: Sequence[Bins]) -> Bins:

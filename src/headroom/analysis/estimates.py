@@ -20,6 +20,7 @@ from headroom.analysis.distributions import PERCENTS, Bins, percentiles
 from headroom.analysis.intervals import (
     Centre,
     Sample,
+    mean_deviation_of,
     mean_of,
     median_of_sorted,
     squares_around,
@@ -129,6 +130,7 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
         stdev=math.sqrt(spread),
         minimum=float(ordered[0]),
         maximum=float(ordered[-1]),
+        mean_deviation=mean_deviation_of(sample.values, mean),
         note=interval.note,
     )
 

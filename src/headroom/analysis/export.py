@@ -38,6 +38,7 @@ def point_rows(result: StudyResult) -> Iterator[Row]:
                     "stdev": estimate.stdev,
                     "minimum": estimate.minimum,
                     "maximum": estimate.maximum,
+                    "mean_deviation": estimate.mean_deviation,
                 }
 
 

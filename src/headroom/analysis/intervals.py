@@ -28,7 +28,7 @@ from headroom.experiment.run import FloatArray
 CONFIDENCE = 0.95
 
 Centre: TypeAlias = Literal["mean", "median", "pooled"]
-Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "none"]
+Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "jackknife", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ class Sample:
 
 
 # Ten thousand points with thirty metrics of five values each spend their time in NumPy's checks
-# of arguments, not in sums; these three skip the checks and give the same bits.
+# of arguments, not in sums; these four skip the checks and give the same bits.
 
 
 def mean_of(values: FloatArray) -> float:
@@ -158,6 +158,17 @@ def squares_around(values: FloatArray, centre: float) -> float:
     """Return the sum of the squared distances from `centre`."""
     distances = values - centre
     return float(np.add.reduce(distances * distances))
+
+
+def mean_deviation_of(values: FloatArray, mean: float) -> float:
+    """Return the mean distance of one value or more from their mean.
+
+    Examples
+    --------
+    >>> mean_deviation_of(np.array([1.0, 2.0, 6.0]), 3.0)
+    2.0
+    """
+    return float(np.add.reduce(np.abs(values - mean))) / values.size
 
 
 def median_of_sorted(ordered: FloatArray) -> float:
@@ -318,7 +329,7 @@ def _welch(
     if min(sample.degrees for sample in samples) < 1:
         return _no_interval(value, "one replication gives no interval: run 2 or more")
     variances = [(w * s.standard_error) ** 2 for s, w in zip(samples, weights, strict=True)]
-    degrees = _welch_degrees(variances, [sample.degrees for sample in samples])
+    degrees = welch_degrees(variances, [sample.degrees for sample in samples])
     third = sum(w**3 * s.third_cumulant for s, w in zip(samples, weights, strict=True))
     error = math.sqrt(sum(variances))
     spread = Spread(error, max(degrees, 1.0), third / error**3 if error else 0.0)
@@ -338,7 +349,7 @@ def _t_interval(value: float, sample: Sample, confidence: float) -> Interval:
     )
 
 
-def _welch_degrees(variances: Sequence[float], degrees: Sequence[float]) -> float:
+def welch_degrees(variances: Sequence[float], degrees: Sequence[float]) -> float:
     """Return the Welch-Satterthwaite degrees of freedom of a sum of variances."""
     largest = max(variances)
     if largest == 0.0:
@@ -388,7 +399,7 @@ def _fieller(first: Sample, second: Sample, value: float, confidence: float) -> 
     if min(first.degrees, second.degrees) < 1:
         return _no_interval(value, "one replication gives no interval: run 2 or more")
     variance_first, variance_second = first.standard_error**2, second.standard_error**2
-    degrees = _welch_degrees(
+    degrees = welch_degrees(
         [variance_first, value**2 * variance_second], [first.degrees, second.degrees]
     )
     t_squared = t_quantile(degrees=degrees, confidence=confidence) ** 2

@@ -5,7 +5,7 @@ is named and left out; a point without a steady state reports no numbers, only w
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from math import inf, isfinite
@@ -22,6 +22,7 @@ from headroom.analysis.distributions import (
 )
 from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
+from headroom.analysis.level_comparison import ComparedPoint, RunOfPoint
 from headroom.analysis.limits import bottleneck_of, limit_without_steady_state, with_overload
 from headroom.analysis.operational_laws import LawReport, check_laws
 from headroom.analysis.results import (
@@ -39,6 +40,7 @@ from headroom.analysis.summaries import run_values, without_classes
 from headroom.analysis.time_series import pictured_series
 from headroom.analysis.warm_up import choose_cut
 from headroom.analysis.windows import Window, open_window
+from headroom.analysis.within_run import observed_values, too_few_for, with_only_class
 from headroom.experiment.journal import ReplicationRow
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import Run
@@ -55,7 +57,8 @@ class PointSummary:
     """What the sound replications of a point say together.
 
     `windows` are the kept parts of the runs that passed every check, `values` the metrics of
-    each; `samples` and `merged` are empty where nothing may be reported.
+    each; `samples` and `merged` are empty where nothing may be reported. `absent` says of metrics
+    that the runs are too short for why they are not there.
     """
 
     cut: WarmUpCut | None
@@ -67,6 +70,7 @@ class PointSummary:
     samples: dict[str, Sample] = field(default_factory=dict)
     merged: dict[str, Bins] = field(default_factory=dict)
     run_length: RunLength | None = None
+    absent: dict[str, str] = field(default_factory=dict)
 
 
 def summarise(
@@ -91,15 +95,33 @@ def summarise(
     windows, laws, broken = _checked_windows(sound, 0.0 if cut is None else cut.cut_s)
     left_out = [] if cut is None else cut.classes_left_out
     bins = [without_classes(kept_bins(window), left_out) for window in windows]
-    values = [run_values(window, kept) for window, kept in zip(windows, bins, strict=True)]
+    values, absent = _values_of(windows, bins, experiment.system.column)
     merged = merge_by_metric(bins)
     spreads, length = _errors_of(windows, merged, cut)
     samples = samples_of(values, merged, experiment.system.column, spreads)
     samples = without_classes(samples, left_out)
     verdict = bottleneck_of(windows, values, samples, useless)
     return PointSummary(
-        cut, faults + broken, verdict, laws, windows, values, samples, merged, length
+        cut, faults + broken, verdict, laws, windows, values, samples, merged, length, absent
     )
+
+
+def _values_of(
+    windows: Sequence[Window], bins: Sequence[Mapping[str, Bins]], column: Column
+) -> tuple[list[dict[str, float]], dict[str, str]]:
+    """Return the metrics of each run, and why some are absent that the runs are too short for."""
+    pairs = list(zip(windows, bins, strict=True))
+    if column is not Column.MEASURE:
+        return [run_values(window, kept) for window, kept in pairs], {}
+    counted = [with_only_class(window, kept) for window, kept in pairs]
+    absent = too_few_for(counted)
+    found = [
+        observed_values(window, kept) | run_values(window, {})
+        for window, kept in zip(windows, counted, strict=True)
+    ]
+    return [
+        {name: value for name, value in values.items() if name not in absent} for values in found
+    ], absent
 
 
 def _errors_of(
@@ -142,8 +164,8 @@ def analyse_point(
     needed: Collection[str] = (),
     is_pictured: bool = True,
     has_series: bool = True,
-) -> tuple[PointResult, dict[str, Sample]]:
-    """Return the result of one point, and its samples for claims and knees.
+) -> ComparedPoint:
+    """Return the result of one point, and what claims, knees and comparisons need of it.
 
     Parameters
     ----------
@@ -196,10 +218,31 @@ def analyse_point(
         ),
         series=pictured_series([row.run for row in done if row.run]) if has_series else None,
         little=_little(summary.laws),
+        absent={name: why for name, why in summary.absent.items() if name in needed},
         seeds=[row.seed for row in rows],
         precision_reached=precision,
     )
-    return result, summary.samples
+    return ComparedPoint(
+        result=result,
+        samples={name: one for name, one in summary.samples.items() if name in needed},
+        runs=list(_runs(done, summary, needed)),
+    )
+
+
+def _runs(
+    rows: Sequence[ReplicationRow], summary: PointSummary, needed: Collection[str]
+) -> Iterator[RunOfPoint]:
+    """Yield the replications that count, with the metrics that are needed."""
+    places = {id(window.run): place for place, window in enumerate(summary.windows)}
+    for row in rows:
+        place = places.get(id(row.run))
+        if place is not None:
+            values = summary.values[place]
+            yield RunOfPoint(
+                replication=row.replication,
+                started_at=row.started_at,
+                values={name: values[name] for name in needed if name in values},
+            )
 
 
 def _is_kept(name: str, patterns: Sequence[str]) -> bool:

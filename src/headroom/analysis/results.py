@@ -12,7 +12,7 @@ import msgspec
 from headroom.experiment.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
-Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "none"]
+Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "jackknife", "none"]
 
 
 class _Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +43,8 @@ class Estimate(_Result, frozen=True, kw_only=True):
     stdev: float
     minimum: float
     maximum: float
+    mean_deviation: float | None = None
+    """Mean distance of the replications from their mean; None in results of older versions."""
     note: str = ""
 
 
@@ -259,6 +261,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     series: TimeSeries | None = None
     """Of the first replication, where the study asks for it; None for most of very many points."""
     little: LittleCheck | None = None
+    absent: dict[str, str] = {}
+    """Metrics that were asked for and that the runs are too short for, with the reason."""
     seeds: list[int] = []
     solver: SolverAnswer | None = None
     """None where the system knows no formulas, and for most of very many points."""
@@ -386,6 +390,61 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
     note: str = ""
 
 
+ComparisonVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "same", "undecided"]
+"""Larger and smaller are said of metrics of which neither direction is better."""
+
+
+class LevelComparison(_Result, frozen=True, kw_only=True):
+    """One metric at one level of a factor against the base level, other factors at `where`.
+
+    `ratio` is level over base: the median of the ratios within blocks where measured runs are
+    paired (`pairs` above zero), else that of the medians, or of the means of simulated runs. Its
+    interval decides; that of the Hodges-Lehmann `shift` has the same confidence.
+    """
+
+    level: Value
+    where: dict[str, Value]
+    metric: str
+    unit: str
+    better: Literal["high", "low", "none"]
+    verdict: ComparisonVerdict
+    reason: str
+    count: int = 0
+    base_count: int = 0
+    pairs: int = 0
+    """Blocks in which runs of both levels stood side by side; 0 where nothing is paired."""
+    value: float | None = None
+    base_value: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    method: Method = "none"
+    shift: float | None = None
+    """Level less base, in `unit`."""
+    shift_low: float | None = None
+    shift_high: float | None = None
+    cliffs_delta: float | None = None
+    """-1 to 1: above zero where runs of the level are mostly larger."""
+    effect: str = ""
+    """Its size in the customary word: negligible, small, medium, large."""
+    p_value: float | None = None
+    """Two-sided, of Mann and Whitney, not corrected for the number of metrics."""
+
+
+class LevelsCompared(_Result, frozen=True, kw_only=True):
+    """The levels of a factor against one of them."""
+
+    factor: str
+    base: Value
+    same_within: float
+    confidence: float
+    """Of each interval; those of the metrics of a point hold together with 95 %."""
+    design: str
+    """How the runs of the levels were ordered, in words."""
+    rows: list[LevelComparison]
+    note: str = ""
+
+
 class DrawnModel(_Result, frozen=True, kw_only=True):
     """The model of one point as data, for its picture: no random streams, the rest as it ran."""
 
@@ -407,6 +466,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     points: list[PointResult]
     knees: list[Knee] = []
     limits: list[LimitCrossing] = []
+    compared: LevelsCompared | None = None
+    """None where the study compares no levels."""
     what_if_replications: int = 0
     """Replications of changed systems, besides those of the points."""
     parameters: list[ParameterUsed] = []
@@ -418,6 +479,30 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """The stopping rule in words."""
     model: DrawnModel | None = None
     """None for systems without a model, and for models too large to be drawn."""
+
+
+class PredictedPair(_Result, frozen=True, kw_only=True):
+    """One point of a claim of kind ``agreement``: what was predicted there and what was found.
+
+    `ratio` is predicted over measured; its interval counts the uncertainty of both, at a
+    confidence at which those of all points of the claim hold together with 95 %.
+    """
+
+    levels: dict[str, Value]
+    """Of the predicted point."""
+    to_levels: dict[str, Value]
+    """Of the measured point."""
+    predicted: float
+    predicted_low: float | None
+    predicted_high: float | None
+    measured: float
+    measured_low: float | None
+    measured_high: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict
+    note: str = ""
 
 
 class ClaimResult(_Result, frozen=True, kw_only=True):
@@ -440,6 +525,16 @@ class ClaimResult(_Result, frozen=True, kw_only=True):
     unit: str = ""
     """Unit of `value`, `low` and `high`: of the metric, ``"1"`` for a ratio, of the factor for
     a knee."""
+    statistic: str = "centre"
+    """What of the replications the claim is about."""
+    to_experiment: str = ""
+    """Of an agreement: the experiment that was predicted, with its metric, and how near."""
+    to_metric: str = ""
+    tolerance: float | None = None
+    pairs: list[PredictedPair] = []
+    """Of an agreement: the points that both experiments have, with figures."""
+    pair_unit: str = ""
+    """Unit of the figures of `pairs`."""
 
 
 class StudyResult(_Result, frozen=True, kw_only=True):

@@ -89,6 +89,8 @@ CLASS_RATIOS = {
     "jobs_mean": ("jobs_s", TIME),
 }
 """Each metric as numerator and denominator: columns of the table, or the time."""
+MOVED_RATIOS = {"bytes_per_s": ("bytes", TIME)}
+"""The same of classes whose jobs move bytes."""
 
 
 def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
@@ -151,8 +153,9 @@ def _class_values(table: ResourceTable, window: Window) -> dict[str, float]:
     gained = window.increments(table)
     total = {name: column.sum(keepdims=True) for name, column in gained.items()}
     length_s = window.length_s
-    flow = quotients(CLASS_RATIOS, gained, capacity=table.capacity, length_s=length_s)
-    of_all = quotients(CLASS_RATIOS, total, capacity=table.capacity, length_s=length_s)
+    ratios = {**CLASS_RATIOS, **(MOVED_RATIOS if "bytes" in gained else {})}
+    flow = quotients(ratios, gained, capacity=table.capacity, length_s=length_s)
+    of_all = quotients(ratios, total, capacity=table.capacity, length_s=length_s)
     whole = {name: float(column[0]) for name, column in of_all.items()}
     return {**whole, **_named("class", table.names, flow)}
 

@@ -11,13 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headroom.analysis.claim_evidence import Evidence, MeasuredPoint, decide
 from headroom.analysis.claim_words import Region
-from headroom.analysis.claims import (
-    Evidence,
-    MeasuredPoint,
-    check_claim,
-    decide,
-)
+from headroom.analysis.claims import check_claim
 from headroom.analysis.intervals import Centre, Interval, Sample
 from headroom.analysis.results import ClaimResult
 from headroom.experiment.study import Claim

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from headroom.errors import HeadroomError
+from headroom.experiment.agreement import matching
 from headroom.experiment.plan import FactorSpec, PlannedExperiment, Point
 from headroom.experiment.study import (
+    AgreementClaim,
     Claim,
     FlatClaim,
     KneeClaim,
@@ -43,6 +45,8 @@ def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperimen
                 cure=suggestion(claim.experiment, experiments),
             )
         _check_claim(loaded, place, claim, experiment)
+        if isinstance(claim, AgreementClaim):
+            _check_agreement(loaded, place, claim, experiments)
 
 
 def check_metric(
@@ -183,6 +187,69 @@ def _check_tolerance(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> 
             place,
             "a value needs one tolerance",
             cure="give tolerance (relative, 0.05 is 5 %) or tolerance_absolute",
+        )
+
+
+def _check_agreement(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    claim: AgreementClaim,
+    experiments: Mapping[str, PlannedExperiment],
+) -> None:
+    """Raise unless each point meets at most one of the other experiment, and one does."""
+    other = experiments.get(claim.to_experiment)
+    if other is None or claim.to_experiment == claim.experiment:
+        raise loaded.error(
+            (*place, "to_experiment"),
+            f"there is no other experiment {claim.to_experiment!r}",
+            cure=suggestion(claim.to_experiment, set(experiments) - {claim.experiment}),
+        )
+    metric = claim.to_metric or claim.metric
+    metric_place = (*place, "to_metric" if claim.to_metric else "metric")
+    check_metric(loaded, metric_place, metric, other.system, other.points)
+    _check_units(loaded, metric_place, (claim.metric, experiments[claim.experiment]),
+                 (metric, other))  # fmt: skip
+    _check_where(loaded, (*place, "to"), claim.to, other)
+    candidates = [point.levels for point in other.points]
+    predicted = _check_where(loaded, (*place, "where"), claim.where, experiments[claim.experiment])
+    found = [matching(point.levels, candidates, to=claim.to) for point in predicted]
+    if not any(found):
+        raise loaded.error(
+            place,
+            f"no point of {claim.to_experiment!r} has the levels of one of {claim.experiment!r}",
+            cure="vary both over the same levels, or name the levels of the other one in to",
+        )
+    several = next((places for places in found if len(places) > 1), None)
+    if several is not None:
+        levels = [candidates[number] for number in several]
+        names = [name for name in levels[0] if len({one[name] for one in levels}) > 1]
+        raise loaded.error(
+            place,
+            f"several points of {claim.to_experiment!r} could be meant",
+            cure=f"name a level of {', '.join(names)} in to",
+        )
+
+
+def _check_units(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    one: tuple[str, PlannedExperiment],
+    other: tuple[str, PlannedExperiment],
+) -> None:
+    first, second = (
+        next(
+            found.unit
+            for point in experiment.points
+            for found in experiment.system.metrics(point.config)
+            if found.name == metric
+        )
+        for metric, experiment in (one, other)
+    )
+    if first != second:
+        raise loaded.error(
+            place,
+            f"{one[0]} is in {first or 'no unit'} and {other[0]} in {second or 'no unit'}",
+            cure="compare metrics of one unit",
         )
 
 

@@ -16,6 +16,7 @@ import msgspec
 from headroom.errors import HeadroomError
 from headroom.experiment import registry
 from headroom.experiment.claim_checks import check_claims, check_metric, check_patterns
+from headroom.experiment.compare_checks import check_compare
 from headroom.experiment.fit_method import PlannedFit
 from headroom.experiment.fit_plan import (
     check_fits,
@@ -68,11 +69,12 @@ def make_plan(
     _check_names(loaded)
     full = [_draft(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
     short = _quick_drafts(loaded, full, is_needed=quick)
-    whole = [_planned(loaded, draft, is_to_run=not quick) for draft in full]
+    whole = [_planned(loaded, draft, is_to_run=not quick, is_quick=False) for draft in full]
     check_fits(loaded, [(draft.variant, one) for draft, one in zip(full, whole, strict=True)])
     check_claims(loaded, {one.spec.name: one for one in whole})
-    chosen = [_planned(loaded, draft, is_to_run=True) for draft in short] if quick else whole
+    chosen = whole
     if quick:
+        chosen = [_planned(loaded, draft, is_to_run=True, is_quick=True) for draft in short]
         check_fits(loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)])
     plan = Plan(
         study=study,
@@ -151,7 +153,9 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
     return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses, fit=fit)
 
 
-def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedExperiment:
+def _planned(
+    loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool, is_quick: bool
+) -> PlannedExperiment:
     """Return an experiment with its points; only where it is to run do they have fingerprints."""
     variant, system = draft.variant, draft.system
     points = _points(loaded, draft, is_to_run=is_to_run)
@@ -165,8 +169,9 @@ def _planned(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> PlannedE
         check_metric(loaded, place, variant.spec.replications.metric, system, points)
     check_limits(loaded, variant, system, draft.factors, points)
     check_patterns(loaded, variant.key_path("metrics"), variant.spec.metrics, system, points)
+    compare = check_compare(loaded, variant, system, draft.factors, points, is_quick=is_quick)
     planned = PlannedExperiment(
-        spec=variant.spec,
+        spec=msgspec.structs.replace(variant.spec, compare=compare),
         system=system,
         setup=draft.setup,
         base=loaded.folder,

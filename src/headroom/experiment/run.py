@@ -43,6 +43,25 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentTotals:
+    """What bins round away: exact sums and extremes of the observations of each segment.
+
+    Parameters
+    ----------
+    sums, square_sums
+        Shape (segments,). Sum of the observations and of their squares.
+    minima, maxima
+        Shape (segments,). Smallest and largest observation; plus and minus infinity in a segment
+        without any.
+    """
+
+    sums: FloatArray
+    square_sums: FloatArray
+    minima: FloatArray
+    maxima: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
     """A mergeable histogram of one quantity, counted per segment of the run.
 
@@ -59,6 +78,8 @@ class Histogram:
         Shape (segments, bins). Observations per segment of the run and bin.
     segment_end_times_s
         Shape (segments,). End (s) of each segment; a cut drops whole segments.
+    totals
+        Exact sums and extremes, where the system keeps them; None elsewhere.
     """
 
     metric: str
@@ -66,6 +87,7 @@ class Histogram:
     bin_high: FloatArray
     counts: npt.NDArray[np.int64]
     segment_end_times_s: FloatArray
+    totals: SegmentTotals | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from headroom.experiment.run import Histogram, ResourceTable, Run, Series, TimeSamples
+from headroom.experiment.run import (
+    Histogram,
+    ResourceTable,
+    Run,
+    SegmentTotals,
+    Series,
+    TimeSamples,
+)
 
 _LEVEL = 6
 _DTYPES = {"f": np.dtype("<f8"), "i": np.dtype("<i8")}
@@ -113,17 +120,34 @@ def _pack_histogram(histogram: Histogram) -> list[Any]:
         _pack(histogram.bin_high),
         _pack(histogram.counts),
         _pack(histogram.segment_end_times_s),
+        *_pack_totals(histogram.totals),
     ]
 
 
+def _pack_totals(totals: SegmentTotals | None) -> list[Any]:
+    """Return nothing without totals, so that runs without them keep their bytes."""
+    if totals is None:
+        return []
+    columns = (totals.sums, totals.square_sums, totals.minima, totals.maxima)
+    return [[_pack(column) for column in columns]]
+
+
+def _unpack_totals(rest: Sequence[Any]) -> SegmentTotals | None:
+    if not rest:
+        return None
+    sums, square_sums, minima, maxima = (_unpack(column) for column in rest[0])
+    return SegmentTotals(sums=sums, square_sums=square_sums, minima=minima, maxima=maxima)
+
+
 def _unpack_histogram(packed: list[Any]) -> Histogram:
-    metric, low, high, counts, ends = packed
+    metric, low, high, counts, ends, *rest = packed
     return Histogram(
         metric=metric,
         bin_low=_unpack(low),
         bin_high=_unpack(high),
         counts=_unpack(counts),
         segment_end_times_s=_unpack(ends),
+        totals=_unpack_totals(rest),
     )
 
 

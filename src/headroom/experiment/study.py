@@ -172,6 +172,28 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = {}
 
 
+class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The levels of a factor against one of them: which is better, by how much, how sure.
+
+    Every level is compared with `base` in every metric, at each combination of the other factors.
+    """
+
+    factor: Annotated[str, Meta(description="Factor whose levels are compared.")]
+    base: Annotated[Value, Meta(description="Level that the others are compared with.")]
+    same_within: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="Difference that you would not care about: 0.05 calls levels the same "
+            "whose ratio surely lies between 1 / 1.05 and 1.05.",
+        ),
+    ] = 0.05
+    metrics: Annotated[
+        list[str], Meta(description="Metrics to compare; empty: the responses.")
+    ] = []
+
+
 class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `--quick` replaces in an experiment: whole keys, never merged within a factor."""
 
@@ -243,8 +265,21 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Fit | None,
         Meta(description="Parameters that are fitted from results of earlier experiments."),
     ] = None
+    compare: Annotated[
+        Compare | None,
+        Meta(description="Compare the levels of a factor: table `[experiment.compare]`."),
+    ] = None
     quick: Annotated[Quick, Meta(description="The smaller variant that `--quick` runs.")] = Quick()
 
+
+Statistic: TypeAlias = Literal["centre", "mean", "median", "stdev", "mean_deviation"]
+"""What of the replications of a point a claim is about."""
+
+_STATISTIC = Meta(
+    description="What of the replications counts: their `centre` (as in all tables: the median of "
+    "measured runs, the mean of simulated ones), `mean`, `median`, or how they scatter: `stdev`, "
+    "`mean_deviation` (mean distance from the mean)."
+)
 
 Where: TypeAlias = dict[str, Value]
 """Selects points by factor levels; factors not named match every level."""
@@ -279,6 +314,7 @@ class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tolerance_absolute: Annotated[
         Annotated[float, Meta(ge=0)] | None, Meta(description="In the unit of the metric.")
     ] = None
+    statistic: Annotated[Statistic, _STATISTIC] = "centre"
 
 
 class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="ratio"):
@@ -292,6 +328,31 @@ class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ] = None
     at_least: Annotated[float | None, Meta(description="Lower bound of the ratio.")] = None
     at_most: Annotated[float | None, Meta(description="Upper bound of the ratio.")] = None
+    statistic: Annotated[Statistic, _STATISTIC] = "centre"
+
+
+class AgreementClaim(
+    _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="agreement"
+):
+    """What `experiment` predicts of `metric` is what `to_experiment` measures, within `tolerance`.
+
+    Every point of `experiment` at `where` is compared with the point of `to_experiment` that has
+    the same levels of all factors that both know; levels named in `to` replace them. The claim is
+    that all of them agree; points that only one of the experiments has do not count.
+    """
+
+    to_experiment: Annotated[str, Meta(description="Experiment whose figures were predicted.")]
+    to_metric: Annotated[
+        str, Meta(description="Metric there, in the same unit; empty: the same metric.")
+    ] = ""
+    to: Annotated[
+        Where, Meta(description="Levels of factors of `to_experiment` where they differ.")
+    ] = {}
+    tolerance: Annotated[
+        float,
+        Meta(gt=0, lt=1, description="Relative to what was measured: 0.15 is 15 % of it."),
+    ]
+    statistic: Annotated[Statistic, _STATISTIC] = "centre"
 
 
 class OrderingClaim(
@@ -348,7 +409,9 @@ class KneeClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     tolerance: Annotated[float, Meta(ge=0, description="Relative: 0.1 is 10 % of `level`.")]
 
 
-Claim: TypeAlias = ValueClaim | RatioClaim | OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
+Claim: TypeAlias = (
+    ValueClaim | RatioClaim | AgreementClaim | OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
+)
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ Invariant: nothing here computes; a label never loses information that the reade
 the metric in the results, because tables and tooltips also carry its name.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from headroom.analysis.results import Factor, PointResult
@@ -12,6 +13,8 @@ from headroom.quantities import Scale, format_level
 
 _WORDS = {
     "response": "response time",
+    "service": "service time",
+    "stdev": "standard deviation",
     "wall": "wall time",
     "user": "user time",
     "system": "system time",
@@ -36,8 +39,8 @@ def label_metric(metric: str) -> str:
     'database mean queue length'
     >>> label_metric("peak_memory_bytes"), label_metric("size_bytes"), label_metric("s")
     ('peak memory', 'size', 's')
-    >>> label_metric("input_bytes_per_s")
-    'input bytes per s'
+    >>> label_metric("input_bytes_per_s"), label_metric("class.read.response_s_p99_9")
+    ('input bytes per s', 'read response time p99.9')
     """
     kind, _, rest = metric.partition(".")
     owner, _, name = rest.rpartition(".")
@@ -46,8 +49,12 @@ def label_metric(metric: str) -> str:
     return f"{owner} {words}" if is_qualified else words
 
 
+_TENTHS = re.compile(r"_p(\d+)_(\d+)$")
+"""A percentile with tenths: ``_p99_9``."""
+
+
 def _words_of(name: str) -> str:
-    tokens = name.split("_")
+    tokens = _TENTHS.sub(r"_p\1.\2", name).split("_")
     if "per" in tokens:
         return " ".join(tokens)
     kept = [token for token in tokens if token not in _UNIT_WORDS] or tokens

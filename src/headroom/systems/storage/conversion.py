@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.experiment.run import Histogram, ResourceTable, Run, Series, TimeSamples
+from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run, Series, TimeSamples
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
 
 QUANTITIES = ("response_s", "service_s", "submit_error_s")
@@ -67,6 +67,7 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
     writes = classes.get("write", {}).get("completion_count", 0)
     values = {
         "error_count": float(sum(one["failure_count"] for one in classes.values())),
+        "late_count": float(sum(one.get("late_count", 0) for one in classes.values())),
         "unfinished_count": float(found["outstanding_count"] + found["waiting_count"]),
         "run_s": found["end_s"],
         "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
@@ -129,10 +130,11 @@ def _histogram(metric: str, one: Mapping[str, Any]) -> Histogram:
 
 def _tables(raw: Mapping[str, Any]) -> tuple[ResourceTable, ...]:
     classes, stations = raw["classes"], raw["stations"]
-    return (_table("station", stations), _table("class", classes))
+    return (table_of("station", stations), table_of("class", classes))
 
 
-def _table(kind: Any, raw: Mapping[str, Any]) -> ResourceTable:  # noqa: ANN401 - a literal
+def table_of(kind: ResourceKind, raw: Mapping[str, Any]) -> ResourceTable:
+    """Return the table that a dictionary of the engine describes."""
     return ResourceTable(
         kind=kind,
         names=tuple(raw["names"]),

@@ -4,7 +4,6 @@ Invariant: a job is a function of the point, the seed and the opened target.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from headroom.errors import StudyError
@@ -21,7 +20,6 @@ def job_of(
     target: Opened,
     interface: str,
     setup: StorageSetup,
-    study: Path,
 ) -> dict[str, Any]:
     """Return the job of one run.
 
@@ -37,14 +35,10 @@ def job_of(
         ``"io_uring"`` or ``"threads"``.
     setup
         Set-up of the study.
-    study
-        Its folder, where relative paths start.
     """
     if config["workload"] in {"micro", "snia_like"}:
         check_alignment(int(config["block_bytes"]), target)
     table = workload_table(config, target_bytes=target.size_bytes)
-    if "file" in table:
-        table["file"] = str(study.absolute() / str(table["file"]))
     job: dict[str, Any] = {
         "seed": seed,
         "target": dict(target.plan),

@@ -34,8 +34,7 @@ _SNIA = (
     Metric(name="round_slope_share", unit="1", better="low",
            description="Change of the line through the last five rounds, over their mean"),
 )  # fmt: skip
-_SPC1_STREAMS = tuple(f"asu{asu}-{number}" for asu, number in
-                      ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6), (2, 7), (3, 8)))  # fmt: skip
+_SPC1_STREAMS = ("asu1-1", "asu1-2", "asu1-3", "asu1-4", "asu2-1", "asu2-2", "asu2-3", "asu3-1")
 
 
 def block_metrics(config: Mapping[str, Value]) -> Iterator[Metric]:
@@ -61,6 +60,8 @@ def class_names(config: Mapping[str, Value]) -> tuple[str, ...]:
         return (*reads, *(("write",) if writes(config) else ()), *syncs)
     if config["workload"] == "spc1_like":
         return (*_SPC1_STREAMS, *syncs)
+    if config["workload"] == "trace":
+        return ("trace", *syncs)
     return (*(f"stream-{number + 1}" for number in range(int(config["streams"]))), *syncs)
 
 

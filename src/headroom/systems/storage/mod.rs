@@ -8,3 +8,5 @@ pub mod engine;
 pub mod mechanisms;
 pub mod request;
 pub mod requests;
+pub mod soft;
+pub mod verify;

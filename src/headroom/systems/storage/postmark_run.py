@@ -17,6 +17,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.observed_metrics import observed_metrics
 from headroom.experiment.run import Histogram, Run, Series
 from headroom.experiment.system import Metric, Value
+from headroom.systems.storage.conversion import table_of
 from headroom.systems.storage.laying_out import check_space
 from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.targets import Target
@@ -119,12 +120,13 @@ def _check_room(config: Mapping[str, Value], target: Target) -> None:
 def _carry_out(job: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = _core.storage_postmark(job=msgspec.json.encode(job))
-    except _core.StorageError as error:
-        message, cure = error.args
-        raise EnvironmentUnfitError(message, cure=cure) from error
-    if found.get("interrupt") is not None:
+    except (OSError, ValueError) as error:
+        raise EnvironmentUnfitError(
+            f"PostMark cannot run: {error}", cure="correct the parameters, or check the folder"
+        ) from error
+    if found["interrupt"] is not None:
         raise found["interrupt"]
-    return found
+    return {**found, **msgspec.json.decode(found["facts"])}
 
 
 def _own_s(config: Mapping[str, Value], seed: int) -> float:
@@ -153,9 +155,11 @@ def run_of(found: Mapping[str, Any], *, own_s: float) -> Run:
         histograms=tuple(
             Histogram(metric=_metric(name), bin_low=one["bin_low"], bin_high=one["bin_high"],
                       counts=one["counts"], segment_end_times_s=one["segment_end_times_s"])
-            for name, one in found["histograms"].items()
+            for name, one in found["histograms"]["response_s"].items()
             if name == _WHOLE or name in KINDS
         ),
+        snapshot_times_s=found["snapshots"]["times_s"],
+        resources=(table_of("class", found["snapshots"]["classes"]),),
         faults=(_ended_early(stopped),) if stopped else (),
         remarks=remarks,
     )  # fmt: skip

@@ -91,6 +91,11 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
                 cure="attach it first, or name another",
             )
         contents = signatures_of(descriptor, size)
+    except OSError as error:
+        raise EnvironmentUnfitError(
+            f"the block device {path} cannot be read: {error.strerror}",
+            cure="check it with `dmesg`; a device that fails here is no target",
+        ) from error
     finally:
         os.close(descriptor)
     number = (os.major(state.st_rdev), os.minor(state.st_rdev))

@@ -44,8 +44,7 @@ def run_rounds(
     """
     with target.opened(config, typed) as opened:
         cost = interfaces.choose(str(config["interface"]), opened)
-        job = job_of(config, seed=seed, target=opened, interface=cost.interface, setup=setup,
-                     study=target.study)  # fmt: skip
+        job = job_of(config, seed=seed, target=opened, interface=cost.interface, setup=setup)
         passes = float(config["snia_precondition"])
         problem = _fill(job, opened, passes) if passes else None
         rounds = [] if problem else _rounds(job, int(config["snia_rounds"]))
@@ -56,8 +55,14 @@ def run_rounds(
 def _fill(job: Mapping[str, Any], opened: Opened, passes: float) -> str | None:
     """Write the target in order; returns what went wrong."""
     size = FILL_BYTES if opened.size_bytes >= FILL_BYTES else opened.alignment
-    workload = {"kind": "micro", "pattern": "sequential", "start": "first", "block_bytes": size,
-                "read_share": 0.0, "depth": 32}  # fmt: skip
+    workload = {
+        "kind": "micro",
+        "pattern": "sequential",
+        "start": "first",
+        "block_bytes": size,
+        "read_share": 0.0,
+        "depth": 32,
+    }
     stop = {"bytes": int(passes * (opened.size_bytes // size) * size)}
     found = run_job({**job, "workload": workload, "stop": stop, "sample_every_s": None})
     problem: str | None = found["problem"]
@@ -148,8 +153,11 @@ def _histograms(kept: Sequence[Mapping[str, Any]]) -> list[Histogram]:
     for quantity in QUANTITIES:
         names = dict.fromkeys(name for one in kept for name in one["histograms"][quantity])
         for name in names:
-            parts = [one["histograms"][quantity][name] for one in kept
-                     if name in one["histograms"][quantity]]  # fmt: skip
+            parts = [
+                one["histograms"][quantity][name]
+                for one in kept
+                if name in one["histograms"][quantity]
+            ]
             found += _merged(f"class.{name}.{quantity}", parts)
     return found
 

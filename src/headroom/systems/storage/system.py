@@ -23,6 +23,7 @@ from headroom.systems.storage.session import SESSION
 from headroom.systems.storage.setup_table import StorageSetup, parse_bytes
 from headroom.systems.storage.snia_run import run_rounds
 from headroom.systems.storage.targets import Target
+from headroom.systems.storage.trace_files import trace_path
 from headroom.systems.storage.workload_parameters import (
     DIRECT,
     INTERFACE,
@@ -185,8 +186,5 @@ def _trace_digest(config: Mapping[str, Value], study: Path) -> list[str]:
     """Return the content of a trace in short: another one is another load."""
     if config["workload"] != "trace":
         return []
-    path = study / str(config["trace_file"])
-    if not path.is_file():
-        raise StudyError(f"there is no trace {path}", cure="correct trace_file")
-    with path.open("rb") as file:
+    with trace_path(str(config["trace_file"]), study).open("rb") as file:
         return [hashlib.file_digest(file, "sha256").hexdigest()]

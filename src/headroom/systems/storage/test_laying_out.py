@@ -3,6 +3,7 @@
 import os
 import zlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_what_does_not_fit_is_refused_before_a_byte_is_written(
 
 
 def test_memory_is_not_filled_however_large_its_file_system_says_it_is() -> None:
-    with pytest.raises(EnvironmentUnfitError, match="free (in memory|on its file system)"):
+    with pytest.raises(EnvironmentUnfitError, match=r"free (in memory|on its file system)"):
         check_space(memory_folder(), needed=1 << 50, reserve=0)
 
 
@@ -93,7 +94,9 @@ def test_room_is_made_by_dropping_what_other_points_wanted(mount: Callable[..., 
 
 def test_a_pool_is_empty_before_and_after_also_when_its_block_fails(tmp_path: Path) -> None:
     session = Session()
-    with pytest.raises(KeyboardInterrupt), session.pool(tmp_path) as folder:
+    with ExitStack() as stack:
+        stack.enter_context(pytest.raises(KeyboardInterrupt))
+        folder = stack.enter_context(session.pool(tmp_path))
         (folder / "file").write_text("x")
         raise KeyboardInterrupt
     with session.pool(tmp_path) as folder:

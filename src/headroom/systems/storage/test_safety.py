@@ -25,7 +25,7 @@ Mount = Callable[..., Path]
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    """A file of zeros that can become a device."""
+    """Make a file of zeros that can become a device."""
     path = tmp_path / "image"
     path.write_bytes(bytes(8 * MIB))
     return path

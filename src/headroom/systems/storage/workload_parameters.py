@@ -13,6 +13,7 @@ from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, ParameterType, Value
 
 WORKLOADS = ("micro", "spc1_like", "spc2_like", "postmark", "trace", "snia_like")
+TRACE_FORMATS = ("fio_iolog", "blkparse", "msr", "spc")
 BLOCK_WORKLOADS = ("micro", "spc1_like", "spc2_like", "trace", "snia_like")
 """Workloads that are requests at offsets of one target; PostMark works on files."""
 
@@ -83,17 +84,21 @@ _STREAMED = (
     _count("streams", ("1", 1, 1, 1024), _PAPER, "Streams of requests"),
 )
 _SPC1_LIKE = (
-    _number("bsus", ("1", 1.0, 1e-3, 1e6), "SPC-1-like: 50 requests per second each",
-            "Business scaling units at full load"),
-    _number("load_share", ("1", 1.0, 1e-3, 10.0), "SPC-1-like: ramp of 10 to 100 %",
+    _count("bsus", ("1", 1, 1, 1_000_000), "SPC-1-like: 50 requests per second each",
+           "Business scaling units at full load"),
+    _number("load_share", ("1", 1.0, 0.001, 1.0), "SPC-1-like: ramp of 10 to 100 %",
             "Share of the full load that is asked"),
+    _word("spc1_variant", "published", ("published", "version_1"), "SPC-1-like",
+          "Which of two published generators: they differ in walks and in starts of runs"),
 )  # fmt: skip
 _SPC2_LIKE = (
-    _word("spc2_part", "lfp_read", ("lfp_write", "lfp_mixed", "lfp_read", "ldq", "vod"),
-          "SPC-2-like", "Large files written, both, read; database query; video on demand"),
-    _count("spc2_block_bytes", ("B", 256 * _KIB, 512, 16 << 20), "SPC-2-like",
-           "Length of a request"),
-    _number("spc2_stream_rate", ("B/s", 3.2e6 / 4, 1.0, 1e12), "assumed: video of 6.4 Mbit/s",
+    _word("spc2_part", "lfp", ("lfp", "ldq", "vod"), "SPC-2-like",
+          "Processing of large files, query of a large database, video on demand"),
+    _word("spc2_phase", "read_only", ("write_only", "read_write", "read_only"), "SPC-2-like",
+          "What the processing of large files does"),
+    _count("spc2_block_bytes", ("B", 1024 * _KIB, 64 * _KIB, 1024 * _KIB),
+           "SPC-2-like: 256 or 1024 KiB; 64 or 1024 KiB for ldq", "Length of a request"),
+    _number("spc2_stream_rate", ("B/s", 8e5, 1.0, 1e12), "assumed: video of 6.4 Mbit/s",
             "Constant rate of each stream of video on demand"),
 )  # fmt: skip
 _POSTMARK_OWN = (
@@ -119,12 +124,13 @@ _POSTMARK_OWN = (
 _TRACE = (
     Parameter(name="trace_file", type="str", unit="", default="", source=_ASSUMED,
               description="Trace to replay; a relative path starts at the study"),
-    _word("trace_format", "auto", ("auto", "fio", "blkparse", "msr", "spc"), _ASSUMED,
-          "Format of the trace; auto tells by its first lines"),
-    _word("trace_timing", "timed", ("timed", "fast", "scaled"), _ASSUMED,
-          "Replay at the times of the trace, as fast as the depth allows, or scaled"),
+    _word("trace_format", "auto", ("auto", *TRACE_FORMATS), _ASSUMED,
+          "Format of the trace; auto tells by its first line"),
+    _word("trace_timing", "as_timed", ("as_timed", "as_fast"), _ASSUMED,
+          "At the times of the trace, or as soon as there is a place"),
     _number("trace_time_scale", ("1", 1.0, 1e-6, 1e6), _ASSUMED,
-            "Factor on the times of the trace, with trace_timing scaled"),
+            "Factor on the times of the trace: 0.5 is twice as fast"),
+    _number("trace_start_s", ("s", 0.0, 0.0, 1e9), _ASSUMED, "Time of the trace to start at"),
 )  # fmt: skip
 _SNIA_LIKE = (
     _number("snia_precondition", ("1", 2.0, 0.0, 100.0),
@@ -242,7 +248,9 @@ _NEEDS = (
     ("zipf_share", "pattern", ("random", "sequential", "strided")),
     ("strided_share", "pattern", ("random", "sequential", "zipf")),
     ("postmark_sync_every", "postmark_sync", ("fdatasync", "fsync")),
-    ("trace_time_scale", "trace_timing", ("scaled",)),
+    ("trace_time_scale", "trace_timing", ("as_timed",)),
+    ("spc2_phase", "spc2_part", ("lfp",)),
+    ("spc2_block_bytes", "spc2_part", ("lfp", "ldq")),
     ("sync_every", "sync", ("fdatasync", "fsync")),
     ("spc2_stream_rate", "spc2_part", ("vod",)),
 )

@@ -79,35 +79,30 @@ def _range(config: Mapping[str, Value], block: int, target_bytes: int) -> tuple[
 
 
 def _spc1(config: Mapping[str, Value], target_bytes: int) -> dict[str, Any]:  # noqa: ARG001 - as others
-    bsus = float(config["bsus"]) * float(config["load_share"])
-    return {"kind": "spc1_like", "bsus": bsus}
+    return {
+        "kind": "spc1_like",
+        "bsus": config["bsus"],
+        "load_share": config["load_share"],
+        "variant": config["spc1_variant"],
+    }
 
 
 def _spc2(config: Mapping[str, Value], target_bytes: int) -> dict[str, Any]:  # noqa: ARG001 - as others
     part = str(config["spc2_part"])
-    table = {
-        "kind": "spc2_like",
-        "part": part,
-        "block_bytes": config["spc2_block_bytes"],
-        "streams": config["streams"],
-        "depth": config["depth"],
-    }
+    table = {"kind": "spc2_like", "part": part, "streams": config["streams"]}
     if part == "vod":
-        table["stream_rate"] = config["spc2_stream_rate"]
-    return table
+        return {**table, "rate_bytes_per_s": config["spc2_stream_rate"]}
+    table |= {"block_bytes": config["spc2_block_bytes"], "depth": config["depth"]}
+    return table | ({"phase": config["spc2_phase"]} if part == "lfp" else {})
 
 
 def _trace(config: Mapping[str, Value]) -> dict[str, Any]:
-    table = {
-        "kind": "trace",
-        "file": config["trace_file"],
-        "format": config["trace_format"],
-        "timing": config["trace_timing"],
-        "depth": config["depth"],
-    }
-    if config["trace_timing"] == "scaled":
-        table["time_scale"] = config["trace_time_scale"]
-    return table
+    """Return the table of a trace, without the open file and its format; see `trace_files`."""
+    is_timed = config["trace_timing"] == "as_timed"
+    table = {"kind": "trace", "timing": config["trace_timing"], "start_s": config["trace_start_s"]}
+    return table | (
+        {"time_scale": config["trace_time_scale"]} if is_timed else {"depth": config["depth"]}
+    )
 
 
 def writes(config: Mapping[str, Value]) -> bool:
@@ -116,5 +111,6 @@ def writes(config: Mapping[str, Value]) -> bool:
     if workload == "micro":
         return float(config["read_share"]) < 1.0
     if workload == "spc2_like":
-        return config["spc2_part"] not in {"lfp_read", "vod"}
+        is_read_only = config["spc2_part"] == "lfp" and config["spc2_phase"] == "read_only"
+        return not is_read_only and config["spc2_part"] != "vod"
     return True

@@ -5,9 +5,9 @@
 //! is handed over) and after the wait (the end of all that is complete).
 
 use super::backend::{Backend, Completion};
+use super::content::Content;
 use super::error::EngineError;
 use super::load::{Load, Next, StopReason};
-use super::pattern::Pattern;
 use super::record::Record;
 use crate::systems::storage::request::Kind;
 
@@ -20,8 +20,8 @@ pub struct Drive<'a> {
     pub load: Load,
     /// What was recorded.
     pub record: Record,
-    /// What is written.
-    pub pattern: Pattern,
+    /// What is written, and what becomes of what is read.
+    pub content: &'a mut dyn Content,
     /// Time (ns) that the run waits at its end at most.
     pub drain_ns: u64,
     /// Whether to go on.
@@ -39,7 +39,7 @@ impl Drive<'_> {
         let mut batch: Vec<u32> = Vec::with_capacity(self.load.place_count());
         let mut ask_ns = ASK_NS;
         let mut now_ns = backend.now_ns();
-        self.load.start();
+        self.load.start(self.content.is_careful());
         loop {
             self.record.observe(now_ns, &mut self.load);
             self.load.advance(now_ns);
@@ -70,10 +70,10 @@ impl Drive<'_> {
 
     #[inline]
     fn hand_over<B: Backend>(&mut self, backend: &mut B, batch: &mut Vec<u32>) {
-        while let Some(place) = self.load.take() {
+        while let Some(place) = self.load.take(self.content) {
             let request = self.load.request(place);
-            if request.kind == Kind::Write {
-                self.pattern.stamp(request, backend.buffer(place));
+            if self.load.is_careful() || request.kind == Kind::Write {
+                self.content.begin(place, request, backend.buffer(place));
             }
             backend.push(place, self.load.operation(place));
             batch.push(place);
@@ -83,12 +83,20 @@ impl Drive<'_> {
     #[inline]
     fn settle<B: Backend>(&mut self, backend: &mut B, completion: Completion) {
         self.record.observe(completion.done_ns, &mut self.load);
-        match self
-            .load
-            .complete(completion.place, completion.result, completion.done_ns)
-        {
-            Next::Free => {}
-            Next::Rest => backend.push(completion.place, self.load.operation(completion.place)),
+        let Completion {
+            place,
+            result,
+            done_ns,
+        } = completion;
+        let errno = match self.load.complete(place, result, done_ns) {
+            Next::Rest => return backend.push(place, self.load.operation(place)),
+            Next::Done => None,
+            Next::Failed(errno) => Some(errno),
+        };
+        if self.load.is_careful() {
+            let request = self.load.request(place);
+            self.content
+                .end(place, request, backend.buffer(place), errno);
         }
     }
 

@@ -12,6 +12,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::backend::Operation;
 use super::classes::Classes;
+use super::content::Content;
 use super::failures::Failures;
 use super::job::{Job, SyncKind};
 use super::tally::{Tally, Times};
@@ -92,8 +93,10 @@ struct Place {
 /// What becomes of a place after a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The request has ended; the place is free.
-    Free,
+    /// The request has succeeded; the place is free.
+    Done,
+    /// The request has failed with an error number, 0 for the end of the file; the place is free.
+    Failed(i32),
     /// The rest of the request is still to be done.
     Rest,
 }
@@ -107,6 +110,9 @@ pub struct Load {
     free: Vec<u32>,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     runnable: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Streams whose next request the content holds back.
+    held_back: Vec<Reverse<(u64, usize)>>,
+    is_careful: bool,
     classes: Classes,
     tallies: Vec<Tally>,
     failures: Failures,
@@ -155,6 +161,8 @@ impl Load {
             free: (0..place_count).rev().collect(),
             due: BinaryHeap::new(),
             runnable: BinaryHeap::new(),
+            held_back: Vec::new(),
+            is_careful: false,
             tallies: vec![Tally::default(); classes.names().len()],
             classes,
             failures: Failures::new(job.failure_limit),
@@ -171,8 +179,9 @@ impl Load {
         }
     }
 
-    /// Let the first requests of all streams arrive at time zero.
-    pub fn start(&mut self) {
+    /// Let the first requests of all streams arrive at time zero; the content `is_careful` or not.
+    pub fn start(&mut self, is_careful: bool) {
+        self.is_careful = is_careful;
         if self.requests_left == 0 || self.bytes_left == 0 {
             self.stop(StopReason::Requests, 0);
         }
@@ -216,12 +225,12 @@ impl Load {
 
     /// Take the request that begins next into a place; None where none can begin now.
     #[inline]
-    pub fn take(&mut self) -> Option<u32> {
+    pub fn take(&mut self, content: &mut dyn Content) -> Option<u32> {
         let &place = self.free.last()?;
-        let Reverse((_, index)) = self.runnable.pop()?;
-        self.free.pop();
+        let index = self.next_stream(content)?;
         let stream = &mut self.streams[index];
         let arrival = stream.waiting.pop_front()?;
+        self.free.pop();
         stream.outstanding += 1;
         stream.is_listed = false;
         self.waiting_count -= 1;
@@ -236,6 +245,29 @@ impl Load {
             is_taken: true,
         };
         Some(place)
+    }
+
+    /// Return the stream whose request begins next.
+    #[inline]
+    fn next_stream(&mut self, content: &mut dyn Content) -> Option<usize> {
+        loop {
+            let next = self.runnable.pop()?;
+            let index = next.0.1;
+            if !self.is_careful {
+                return Some(index);
+            }
+            let first = self.streams[index].waiting.front()?;
+            if content.admits(&first.request) {
+                return Some(index);
+            }
+            self.held_back.push(next);
+        }
+    }
+
+    /// Return whether the content has to be told of every request.
+    #[inline]
+    pub const fn is_careful(&self) -> bool {
+        self.is_careful
     }
 
     /// Return what `place` has to do next.
@@ -287,12 +319,12 @@ impl Load {
         };
         if is_whole {
             self.end(index, None, done_ns);
-            return Next::Free;
+            return Next::Done;
         }
         let moves_data = matches!(place.request.kind, Kind::Read | Kind::Write);
         if result < 0 || (result == 0 && moves_data) {
             self.end(index, Some(-result), done_ns);
-            return Next::Free;
+            return Next::Failed(-result);
         }
         self.continued_count += 1;
         Next::Rest
@@ -315,6 +347,7 @@ impl Load {
     pub fn give_up_waiting(&mut self) {
         self.gives_up = true;
         self.runnable.clear();
+        self.held_back.clear();
     }
 
     /// Return whether nothing can arrive, begin or end any more.
@@ -487,6 +520,7 @@ impl Load {
                 }
             }
         }
+        self.runnable.extend(self.held_back.drain(..));
         self.places[place as usize].is_taken = false;
         self.free.push(place);
         let index = ended.stream;

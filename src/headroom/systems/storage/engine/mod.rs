@@ -52,6 +52,7 @@ pub mod buffers;
 mod calls;
 pub mod classes;
 mod clock;
+pub mod content;
 pub mod drive;
 pub mod error;
 pub mod failures;
@@ -66,6 +67,9 @@ pub mod tally;
 pub mod target;
 mod workers;
 
+#[cfg(test)]
+mod tests;
+
 pub use clock::Usage;
 pub use error::EngineError;
 pub use job::Job;
@@ -74,6 +78,7 @@ pub use outcome::Outcome;
 use buffers::Buffers;
 use calls::Calls;
 use clock::Clock;
+use content::Content;
 use drive::Drive;
 use job::{Interface, TargetPlan};
 use load::{Load, StopReason, ns_of};
@@ -115,13 +120,14 @@ pub fn run(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Measured,
         Some(bytes) => bytes,
         None => longest(source()?),
     };
-    run_source(&job, first, piece_bytes, is_wanted)
+    let mut pattern = Pattern::new(job.seed, job.data.compressible_share);
+    run_source(&job, first, piece_bytes, &mut pattern, is_wanted)
 }
 
 /// Return the greatest length (B) of the first requests of `source`, which is used up by that.
 fn longest(mut source: Box<dyn Source>) -> u32 {
     let stream_count = source.streams().len();
-    let lengths = (0..stream_count).flat_map(|stream| {
+    let lengths = (0..stream_count).filter_map(|stream| {
         let mut asked = std::iter::from_fn(|| source.next(stream));
         asked
             .by_ref()
@@ -141,6 +147,7 @@ pub fn run_source(
     job: &Job,
     source: Box<dyn Source>,
     piece_bytes: u32,
+    content: &mut dyn Content,
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Measured, EngineError> {
     let piece_bytes = piece_bytes.max(1);
@@ -148,8 +155,7 @@ pub fn run_source(
     let layout = Layout::new(&job.target, piece_bytes);
     let is_nothing = matches!(job.target, TargetPlan::Nothing { .. });
     let mut buffers = Buffers::new(place_count, if is_nothing { 1 } else { piece_bytes })?;
-    let pattern = Pattern::new(job.seed, job.data.compressible_share);
-    pattern.fill(buffers.all());
+    Pattern::new(job.seed, job.data.compressible_share).fill(buffers.all());
     let files: Vec<i32> = match &job.target {
         TargetPlan::Files { files, .. } => files.iter().map(|file| file.fd).collect(),
         TargetPlan::Nothing { .. } => Vec::new(),
@@ -157,7 +163,7 @@ pub fn run_source(
     let parts = Parts {
         load: Load::new(job, source, layout, place_count),
         record: Record::new(job.sample_every_s.map(ns_of)),
-        pattern,
+        content,
         drain_ns: ns_of(job.drain_s),
     };
     match job.interface {
@@ -173,14 +179,14 @@ pub fn run_source(
 }
 
 /// What both interfaces need.
-struct Parts {
+struct Parts<'a> {
     load: Load,
     record: Record,
-    pattern: Pattern,
+    content: &'a mut dyn Content,
     drain_ns: u64,
 }
 
-impl Parts {
+impl Parts<'_> {
     #[cfg(target_os = "linux")]
     fn run_ring(
         self,
@@ -195,7 +201,7 @@ impl Parts {
         let mut drive = Drive {
             load: self.load,
             record: self.record,
-            pattern: self.pattern,
+            content: self.content,
             drain_ns: self.drain_ns,
             is_wanted,
         };
@@ -231,7 +237,7 @@ impl Parts {
         let shared = Shared {
             load: self.load,
             record: self.record,
-            pattern: self.pattern,
+            content: self.content,
             drain_ns: self.drain_ns,
             has_timekeeper: false,
             idle_count: 0,

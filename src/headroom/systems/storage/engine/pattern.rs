@@ -6,8 +6,9 @@
 
 use rand::Rng;
 
+use super::content::Content;
 use crate::simulation::stream;
-use crate::systems::storage::request::Request;
+use crate::systems::storage::request::{Kind, Request};
 
 /// Block (B) whose content is unique.
 const BLOCK_BYTES: usize = 4096;
@@ -49,10 +50,14 @@ impl Pattern {
             block[end..].fill(0);
         }
     }
+}
 
-    /// Make the data of the write `request` in `buffer` unlike any written before.
-    #[inline]
-    pub fn stamp(&mut self, request: &Request, buffer: &mut [u8]) {
+impl Content for Pattern {
+    /// Make the data of a write unlike any written before.
+    fn begin(&mut self, _place: u32, request: &Request, buffer: &mut [u8]) {
+        if request.kind != Kind::Write {
+            return;
+        }
         self.count += 1;
         let length = (request.length as usize).min(buffer.len());
         let mut offset = request.offset;

@@ -18,19 +18,19 @@ pub struct Moments {
     /// How many.
     pub count: u64,
     /// Their sum (ns).
-    pub sum_ns: u128,
+    pub sum_ns: i128,
 }
 
 impl Moments {
     #[inline]
     fn add(&mut self, at_ns: u64) {
         self.count += 1;
-        self.sum_ns += u128::from(at_ns);
+        self.sum_ns += i128::from(at_ns);
     }
 
     /// Return the time (ns) since each of the moments, at `now_ns`, all together.
     pub fn since(self, now_ns: u64) -> i128 {
-        i128::from(self.count) * i128::from(now_ns) - self.sum_ns as i128
+        i128::from(self.count) * i128::from(now_ns) - self.sum_ns
     }
 }
 

@@ -54,7 +54,7 @@ impl Layout {
         let room = self.starts[file + 1].saturating_sub(from);
         Operation {
             kind: request.kind,
-            file: file as u32,
+            file: u32::try_from(file).unwrap_or(u32::MAX),
             offset: from - self.starts[file],
             // Beyond the end of the target the file itself has to answer.
             length: if room == 0 {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::calls::Calls;
 use super::clock::Clock;
+use super::content::Content;
 use super::load::{Load, Next, StopReason};
-use super::pattern::Pattern;
 use super::record::Record;
 use crate::systems::storage::request::Kind;
 
@@ -21,13 +21,13 @@ const LOOK_NS: u64 = 50_000_000;
 pub const WORKER_LIMIT: u32 = 256;
 
 /// What the workers share.
-pub struct Shared {
+pub struct Shared<'a> {
     /// What is to be done.
     pub load: Load,
     /// What was recorded.
     pub record: Record,
-    /// What is written.
-    pub pattern: Pattern,
+    /// What is written, and what becomes of what is read.
+    pub content: &'a mut dyn Content,
     /// Time (ns) that the run waits at its end at most.
     pub drain_ns: u64,
     /// Whether a worker waits for the next due time.
@@ -42,18 +42,25 @@ pub struct Shared {
     pub clock: Clock,
 }
 
+impl Shared<'_> {
+    #[inline]
+    fn take(&mut self) -> Option<u32> {
+        self.load.take(self.content)
+    }
+}
+
 /// The workers of a run.
 pub struct Workers<'a> {
-    shared: Mutex<Shared>,
+    shared: Mutex<Shared<'a>>,
     changed: Condvar,
     calls: Calls<'a>,
 }
 
-type Guard<'a> = MutexGuard<'a, Shared>;
+type Guard<'a, 'b> = MutexGuard<'a, Shared<'b>>;
 
 impl<'a> Workers<'a> {
     /// Return workers that have not started.
-    pub const fn new(shared: Shared, calls: Calls<'a>) -> Self {
+    pub const fn new(shared: Shared<'a>, calls: Calls<'a>) -> Self {
         Self {
             shared: Mutex::new(shared),
             changed: Condvar::new(),
@@ -62,7 +69,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Run to the end with as many threads as there are places.
-    pub fn run(self, is_wanted: &mut dyn FnMut() -> bool) -> Shared {
+    pub fn run(self, is_wanted: &mut dyn FnMut() -> bool) -> Shared<'a> {
         std::thread::scope(|scope| {
             let mut shared = self.lock();
             for _ in 1..shared.load.place_count() {
@@ -70,7 +77,8 @@ impl<'a> Workers<'a> {
             }
             // All threads are there, and wait for the lock: now time begins.
             shared.clock = Clock::start();
-            shared.load.start();
+            let is_careful = shared.content.is_careful();
+            shared.load.start(is_careful);
             drop(shared);
             self.work(is_wanted);
         });
@@ -79,7 +87,7 @@ impl<'a> Workers<'a> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> Guard<'_> {
+    fn lock(&self) -> Guard<'_, 'a> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -96,7 +104,7 @@ impl<'a> Workers<'a> {
             let Shared { load, record, .. } = &mut *shared;
             record.observe(now_ns, load);
             load.advance(now_ns);
-            if let Some(place) = shared.load.take() {
+            if let Some(place) = shared.take() {
                 shared = self.carry_out(shared, place, clock);
             } else if shared.load.is_over() {
                 shared.end_ns = shared.end_ns.max(now_ns);
@@ -109,11 +117,16 @@ impl<'a> Workers<'a> {
     }
 
     #[inline]
-    fn carry_out<'b>(&'b self, mut shared: Guard<'b>, place: u32, clock: Clock) -> Guard<'b> {
-        let Shared { load, pattern, .. } = &mut *shared;
+    fn carry_out<'b>(
+        &'b self,
+        mut shared: Guard<'b, 'a>,
+        place: u32,
+        clock: Clock,
+    ) -> Guard<'b, 'a> {
+        let Shared { load, content, .. } = &mut *shared;
         let request = load.request(place);
-        if request.kind == Kind::Write {
-            pattern.stamp(request, buffer(&self.calls, place));
+        if load.is_careful() || request.kind == Kind::Write {
+            content.begin(place, request, buffer(&self.calls, place));
         }
         let mut operation = load.operation(place);
         let begun_ns = clock.now_ns();
@@ -132,14 +145,35 @@ impl<'a> Workers<'a> {
             shared.call_count += 1;
             shared.end_ns = shared.end_ns.max(done_ns);
             match next {
-                Next::Free => return shared,
                 Next::Rest => operation = shared.load.operation(place),
+                Next::Done => return self.told(shared, place, None),
+                Next::Failed(errno) => return self.told(shared, place, Some(errno)),
             }
         }
     }
 
+    /// Tell a careful content of the end of the request in `place`.
+    #[inline]
+    fn told<'b>(
+        &'b self,
+        mut shared: Guard<'b, 'a>,
+        place: u32,
+        errno: Option<i32>,
+    ) -> Guard<'b, 'a> {
+        let Shared { load, content, .. } = &mut *shared;
+        if load.is_careful() {
+            content.end(
+                place,
+                load.request(place),
+                buffer(&self.calls, place),
+                errno,
+            );
+        }
+        shared
+    }
+
     /// Wait for the next due time, if nobody does, or for a change.
-    fn wait<'b>(&'b self, mut shared: Guard<'b>, now_ns: u64) -> Guard<'b> {
+    fn wait<'b>(&'b self, mut shared: Guard<'b, 'a>, now_ns: u64) -> Guard<'b, 'a> {
         let next_ns = shared
             .load
             .next_event_ns()
@@ -167,7 +201,7 @@ impl<'a> Workers<'a> {
 }
 
 /// Look whether the run is still wanted, and whether its end has been waited for long enough.
-fn look(shared: &mut Shared, now_ns: u64, is_wanted: &mut dyn FnMut() -> bool) {
+fn look(shared: &mut Shared<'_>, now_ns: u64, is_wanted: &mut dyn FnMut() -> bool) {
     if !is_wanted() {
         shared.load.stop(StopReason::Interrupted, now_ns);
         shared.load.give_up_waiting();

@@ -1,0 +1,136 @@
+"""Predicted against measured: claims that the figures of two experiments agree, point by point.
+
+At each point that both experiments have, predicted over measured must lie within the tolerance
+around one. Its interval counts the uncertainty of both sides, and over several points each gets
+the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95 %.
+
+Invariant: a claim holds only where every point that both have agrees with its whole interval.
+"""
+
+from collections.abc import Sequence
+
+from headroom.analysis.claim_evidence import (
+    Evidence,
+    Finding,
+    MeasuredPoint,
+    NoEvidenceError,
+    decide,
+    sample_of,
+    selected,
+)
+from headroom.analysis.claim_words import Region, Words
+from headroom.analysis.dispersion import statistic_interval, statistic_ratio
+from headroom.analysis.intervals import CONFIDENCE, Interval
+from headroom.analysis.results import PredictedPair, Verdict
+from headroom.experiment.agreement import matching
+from headroom.experiment.study import AgreementClaim
+from headroom.quantities import format_levels
+
+_WORDS = Words(unit="1", is_ratio=True)
+
+
+def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
+    """Return what is found for a claim that one experiment predicts another."""
+    other = evidence.to or Evidence(points=[])
+    met = _met(claim, evidence, other)
+    each = 1.0 - (1.0 - CONFIDENCE) / len(met)
+    pairs = [_pair(claim, one, there, confidence=each) for one, there in met]
+    verdicts = [pair.verdict for pair in pairs]
+    verdict: Verdict = next((v for v in ("differs", "undecided") if v in verdicts), "holds")
+    worst = max(pairs, key=_distance)
+    return Finding(
+        verdict=verdict,
+        reason=_reason(claim, pairs, verdict, each),
+        ours=_ours(pairs, worst),
+        value=worst.ratio,
+        low=worst.low,
+        high=worst.high,
+        unit="1",
+        pairs=pairs,
+    )
+
+
+def _met(
+    claim: AgreementClaim, evidence: Evidence, other: Evidence
+) -> list[tuple[MeasuredPoint, MeasuredPoint]]:
+    """Return the points that meet, predicted and measured, one pair or more."""
+    there = selected({}, other)
+    candidates = [point.levels for point in there]
+    found = []
+    for point in selected(claim.where, evidence):
+        places = matching(point.levels, candidates, to=claim.to)
+        if len(places) > 1:
+            raise NoEvidenceError(
+                f"several points of {claim.to_experiment} could be meant at "
+                f"{format_levels(point.levels)}: name more factors in to"
+            )
+        found += [(point, there[place]) for place in places]
+    if not found:
+        quick = "not in the quick variant: " if evidence.is_quick or other.is_quick else ""
+        raise NoEvidenceError(f"{quick}no point is in both experiments")
+    return found
+
+
+def _pair(
+    claim: AgreementClaim, one: MeasuredPoint, there: MeasuredPoint, *, confidence: float
+) -> PredictedPair:
+    predicted = sample_of(one, claim.metric)
+    measured = sample_of(there, claim.to_metric or claim.metric)
+    above = statistic_interval(predicted, claim.statistic)
+    below = statistic_interval(measured, claim.statistic)
+    ratio = statistic_ratio(predicted, measured, claim.statistic, confidence=confidence)
+    is_number = ratio.value == ratio.value
+    return PredictedPair(
+        levels=dict(one.levels),
+        to_levels=dict(there.levels),
+        predicted=above.value,
+        predicted_low=above.low,
+        predicted_high=above.high,
+        measured=below.value,
+        measured_low=below.low,
+        measured_high=below.high,
+        ratio=ratio.value if is_number else None,
+        low=ratio.low,
+        high=ratio.high,
+        verdict=decide(ratio, _region(claim)),
+        note=ratio.note,
+    )
+
+
+def _region(claim: AgreementClaim) -> Region:
+    return Region(1.0 - claim.tolerance, 1.0 + claim.tolerance)
+
+
+def _distance(pair: PredictedPair) -> float:
+    return float("inf") if pair.ratio is None else abs(pair.ratio - 1.0)
+
+
+def _ours(pairs: Sequence[PredictedPair], worst: PredictedPair) -> str:
+    shown = _words_of(worst)
+    if len(pairs) == 1:
+        return shown
+    return f"{shown} at worst, {format_levels(worst.levels)}, of {len(pairs)} points"
+
+
+def _words_of(pair: PredictedPair) -> str:
+    if pair.ratio is None:
+        return "no ratio"
+    return _WORDS.found(
+        Interval(value=pair.ratio, low=pair.low, high=pair.high, method="none", note=pair.note)
+    )
+
+
+def _reason(
+    claim: AgreementClaim, pairs: Sequence[PredictedPair], verdict: Verdict, each: float
+) -> str:
+    allowed = _WORDS.allowed(_region(claim))
+    if verdict == "holds":
+        text = f"predicted over measured is {allowed}, with its whole interval"
+    else:
+        first = next(pair for pair in pairs if pair.verdict == verdict)
+        why = first.note or _WORDS.reason(verdict, _region(claim))
+        where = f"at {format_levels(first.levels)}: " if len(pairs) > 1 else ""
+        text = f"{where}{_words_of(first)}, {why}" if len(pairs) > 1 else why
+    if len(pairs) > 1:
+        text += f" (Bonferroni: each of {len(pairs)} points at {100.0 * each:.6g} %)"
+    return text

@@ -1,0 +1,97 @@
+"""Predicted against measured: which points meet, and when they agree."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from headroom.analysis.claim_evidence import Evidence, MeasuredPoint
+from headroom.analysis.claims import check_claim
+from headroom.analysis.intervals import Centre, Sample
+from headroom.analysis.results import ClaimResult
+from headroom.experiment.study import Claim
+from headroom.experiment.system import Value
+
+
+def around(value: float, *, half: float = 0.01, centre: Centre = "mean") -> Sample:
+    return Sample(values=value * (1.0 + half * np.linspace(-1.0, 1.0, 12)), centre=centre)
+
+
+def evidence(samples: Mapping[float, Sample | None], **other: Value) -> Evidence:
+    points = [MeasuredPoint({"load": load, **other}, one) for load, one in samples.items()]
+    return Evidence(points=points, unit="s")
+
+
+def check(predicted: Evidence, measured: Evidence, **fields: Any) -> ClaimResult:
+    table = {
+        "kind": "agreement", "name": "near", "text": "It is near.", "experiment": "model",
+        "metric": "response_s_mean", "to_experiment": "device", "tolerance": 0.15, **fields,
+    }  # fmt: skip
+    both = Evidence(points=predicted.points, unit="s", to=measured)
+    return check_claim(msgspec.convert(table, Claim), both)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"), [(1.05, "holds"), (0.9, "holds"), (1.3, "differs"), (1.15, "undecided")]
+)
+def test_one_point_agrees_where_its_whole_interval_does(ratio: float, verdict: str) -> None:
+    measured = evidence({0.5: around(2.0, half=0.02, centre="median")})
+    row = check(evidence({0.5: around(2.0 * ratio)}), measured)
+    assert row.verdict == verdict
+    assert row.value == pytest.approx(ratio)
+    assert [pair.measured for pair in row.pairs] == [2.0]
+    assert (row.unit, row.pair_unit, row.to_metric) == ("1", "s", "response_s_mean")
+
+
+@pytest.mark.parametrize("noisy", ["predicted", "measured"])
+def test_the_uncertainty_of_either_side_keeps_a_claim_undecided(noisy: str) -> None:
+    halves = {"predicted": 0.01, "measured": 0.01, noisy: 0.4}
+    row = check(
+        evidence({0.5: around(2.0, half=halves["predicted"])}),
+        evidence({0.5: around(2.0, half=halves["measured"])}),
+    )
+    assert row.verdict == "undecided"
+
+
+def test_one_point_of_a_ramp_that_differs_makes_the_whole_claim_differ() -> None:
+    predicted = evidence({load: around(load) for load in (0.1, 0.5, 0.9)})
+    measured = evidence({0.1: around(0.1), 0.5: around(0.51), 0.9: around(1.5), 0.95: around(9.0)})
+    row = check(predicted, measured)
+    assert row.verdict == "differs"
+    assert "load = 0.9" in row.reason
+    assert "load = 0.9, of 3 points" in row.ours
+    assert "each of 3 points" in row.reason
+    assert [pair.levels["load"] for pair in row.pairs] == [0.1, 0.5, 0.9]
+
+
+def test_levels_in_to_choose_among_the_points_of_the_other_experiment() -> None:
+    measured = Evidence(
+        points=[
+            *evidence({0.5: around(1.0)}, target="ram").points,
+            *evidence({0.5: around(3.0)}, target="disk").points,
+        ]
+    )
+    predicted = evidence({0.5: around(3.0)})
+    assert check(predicted, measured, to={"target": "disk"}).verdict == "holds"
+    assert check(predicted, measured, to={"target": "ram"}).verdict == "differs"
+    unclear = check(predicted, measured)
+    assert unclear.verdict == "undecided"
+    assert "name more factors in to" in unclear.reason
+
+
+def test_points_without_figures_or_without_a_partner_are_told() -> None:
+    row = check(evidence({0.5: None}), evidence({0.5: around(1.0)}))
+    assert (row.verdict, row.reason) == ("undecided", "no figures of response_s_mean at load = 0.5")
+    apart = check(evidence({0.5: around(1.0)}), evidence({0.7: around(1.0)}))
+    assert apart.reason == "no point is in both experiments"
+
+
+def test_how_runs_scatter_can_be_predicted_too() -> None:
+    predicted, measured = around(5.0, half=0.1), around(5.0, half=0.11)
+    row = check(
+        evidence({0.5: predicted}), evidence({0.5: measured}), statistic="stdev", tolerance=0.9
+    )
+    assert row.value == pytest.approx(1.0 / 1.1, rel=1e-3)
+    assert row.statistic == "stdev"

@@ -1,0 +1,116 @@
+"""Comparisons and predictions in a study file: what is refused, with place and cure."""
+
+import pytest
+
+from headroom.errors import StudyError
+from headroom.experiment.conftest import MakePlan
+
+EXPERIMENT = """
+[[experiment]]
+name = "{name}"
+system = {{ name = "fake-model" }}
+factors = {{ users = [1, 2, 3], mode = ["plain", "faulty"] }}
+"""
+COMPARE = '[experiment.compare]\nfactor = "mode"\nbase = "plain"\n'
+AGREEMENT = """
+[[claim]]
+kind = "agreement"
+name = "near"
+text = "It is near."
+experiment = "load"
+metric = "throughput"
+to_experiment = "soak"
+tolerance = 0.15
+"""
+
+
+def text_of(name: str = "load") -> str:
+    return EXPERIMENT.format(name=name)
+
+
+def refusal(plan_of: MakePlan, text: str) -> StudyError:
+    with pytest.raises(StudyError) as caught:
+        plan_of(text)
+    return caught.value
+
+
+def test_the_base_has_the_type_of_its_factor(plan_of: MakePlan) -> None:
+    text = text_of() + '[experiment.compare]\nfactor = "users"\nbase = 2.0\n'
+    compare = plan_of(text).experiments[0].spec.compare
+    assert compare is not None
+    assert compare.base == 2
+    assert isinstance(compare.base, int)
+    assert compare.same_within == 0.05
+
+
+@pytest.mark.parametrize(
+    ("changed", "to", "cause", "cure"),
+    [
+        ('factor = "mode"', 'factor = "mood"', "has no factor 'mood'", "'mode'"),
+        ('base = "plain"', 'base = "dies"', "no level 'dies'", "plain"),
+        ('base = "plain"', 'base = "plan"', "does not know", "'plain'"),
+        ('base = "plain"', "", "base", "base"),
+        ('base = "plain"\n', 'base = "plain"\nsame_within = 1.5\n', "same_within", "1"),
+        ('base = "plain"\n', 'base = "plain"\nmetrics = ["thruput"]\n', "'thruput'", "throughput"),
+    ],
+)
+def test_a_comparison_that_names_what_is_not_there_is_refused(
+    plan_of: MakePlan, changed: str, to: str, cause: str, cure: str
+) -> None:
+    error = refusal(plan_of, text_of() + COMPARE.replace(changed, to))
+    assert cause in error.message
+    assert cure in error.cure
+    assert "study.toml:" in error.message
+
+
+def test_a_factor_with_one_level_has_nothing_to_compare(plan_of: MakePlan) -> None:
+    text = text_of().replace('["plain", "faulty"]', '["plain"]') + COMPARE
+    assert "only one level" in refusal(plan_of, text).message
+
+
+def test_a_quick_variant_may_leave_the_base_or_the_factor_out(plan_of: MakePlan) -> None:
+    study = text_of() + COMPARE + "[experiment.quick]\n"
+    without_base = plan_of(study + 'factors = { mode = ["faulty"] }', quick=True)
+    assert without_base.experiments[0].spec.compare is not None
+    without_factor = plan_of(study + 'fixed = { mode = "plain" }', quick=True)
+    assert without_factor.experiments[0].spec.compare is None
+
+
+def test_two_experiments_over_the_same_levels_may_be_said_to_agree(plan_of: MakePlan) -> None:
+    assert plan_of(text_of() + text_of("soak") + AGREEMENT).study.claims
+
+
+@pytest.mark.parametrize(
+    ("changed", "to", "cause", "cure"),
+    [
+        ('"soak"', '"soap"', "no other experiment 'soap'", "'soak'"),
+        ('to_experiment = "soak"', 'to_experiment = "load"', "no other experiment", "soak"),
+        ('"throughput"\n', '"throughput"\nto_metric = "thruput"\n', "'thruput'", "throughput"),
+        ("tolerance = 0.15", "tolerance = 0.15\nto = { users = 9 }", "no level 9", "3"),
+        ("tolerance = 0.15", "tolerance = 0.15\nwhere = { usres = 1 }", "'usres'", "users"),
+        ("tolerance = 0.15", "", "tolerance", "tolerance"),
+    ],
+)
+def test_an_agreement_that_names_what_is_not_there_is_refused(
+    plan_of: MakePlan, changed: str, to: str, cause: str, cure: str
+) -> None:
+    error = refusal(plan_of, text_of() + text_of("soak") + AGREEMENT.replace(changed, to))
+    assert cause in error.message
+    assert cure in error.cure
+
+
+def test_an_agreement_needs_points_that_meet(plan_of: MakePlan) -> None:
+    apart = text_of("soak").replace("[1, 2, 3]", "[7, 8]")
+    assert (
+        "no point of 'soak' has the levels"
+        in refusal(plan_of, text_of() + apart + AGREEMENT).message
+    )
+
+
+def test_an_agreement_names_levels_that_only_the_other_experiment_has(plan_of: MakePlan) -> None:
+    plain = text_of().replace(', mode = ["plain", "faulty"]', "")
+    study = plain + text_of("soak")
+    error = refusal(plan_of, study + AGREEMENT)
+    assert "several points of 'soak' could be meant" in error.message
+    assert "name a level of mode in to" in error.cure
+    assert plan_of(study + AGREEMENT + "to = { mode = 'plain' }").study.claims

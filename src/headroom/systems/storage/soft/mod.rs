@@ -1,0 +1,8 @@
+//! The soft device: a device in memory that behaves as a script says, for tests of truth.
+//!
+//! Whoever measures it must report exactly what the script says: its service times, its stalls, its
+//! errors, and the writes that it loses, tears or puts elsewhere.
+
+pub mod backend;
+pub mod device;
+pub mod script;

@@ -1,0 +1,346 @@
+"""The system `storage` on real targets: what comes out, what is refused, what is left behind."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headroom.analysis.summaries import run_values
+from headroom.analysis.windows import open_window
+from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.experiment.run import Run
+from headroom.experiment.system import Value
+from headroom.systems.storage.leftovers import PREFIX
+from headroom.systems.storage.places import disk_folder, memory_folder
+from headroom.systems.storage.setup_table import StorageSetup, TargetTable
+from headroom.systems.storage.system import StorageSystem
+
+MIB = 1 << 20
+Attach = Callable[..., Path]
+
+
+@contextmanager
+def _session(*, study: Path = Path(), **targets: dict[str, Any]) -> Iterator[StorageSystem]:
+    tables = {name: TargetTable(**table) for name, table in targets.items()}
+    system = StorageSystem.load(StorageSetup(targets=tables, reserve=4096), base=study)
+    system.open_session(print)
+    try:
+        yield system
+    finally:
+        system.close_session()
+
+
+def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
+    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
+    return {**defaults, "seconds": 0.0, "requests": 2000, **given}
+
+
+def _made(folder: Path) -> set[Path]:
+    return set(folder.glob(f"{PREFIX}*"))
+
+
+@pytest.mark.parametrize("place", ["memory", "disk"])
+@pytest.mark.parametrize("read_share", [1.0, 0.5, 0.0])
+def test_a_run_on_a_real_target_obeys_its_own_laws(
+    place: str, read_share: float, tmp_path: Path
+) -> None:
+    """Conservation: as many requests as asked, bytes as many times as long, N is X times R."""
+    folder = memory_folder() if place == "memory" else disk_folder(tmp_path)
+    before = _made(folder)
+    with _session(one={"kind": "file", "path": f"{{{place}}}", "bytes": "8 MiB"}) as system:
+        run = system.run(_config(system, read_share=read_share, depth=4), seed=1)
+        assert len(_made(folder) - before) == 1
+    assert _made(folder) == before
+    assert run.is_sound
+    window = open_window(run, cut_s=0.0)
+    assert window is not None
+    table = window.table("class")
+    assert table is not None
+    last = {name: column[-1].sum() for name, column in table.columns.items()}
+    assert last["completion_count"] == 2000
+    assert last["bytes"] == 2000 * 4096
+    found = run_values(window, {})
+    assert found["bytes_per_s"] == pytest.approx(4096 * found["throughput"])
+    assert last["jobs_s"] == pytest.approx(last["response_s_sum"] + last["age_s"], rel=1e-9)
+    assert run.values["error_count"] == 0.0
+    assert run.values["achieved_read_share"] == pytest.approx(read_share, abs=0.05)
+    assert 0.0 < run.values["tool_share"] <= 1.0
+    assert run.values["cpu_s_per_request"] > 0.0
+    responses = sum(
+        one.counts.sum() for one in run.histograms if one.metric.endswith(".response_s")
+    )
+    assert responses == 2000
+
+
+def test_the_interface_is_chosen_by_the_target_and_said(tmp_path: Path) -> None:
+    with _session(
+        memory={"kind": "file", "path": "{memory}", "bytes": "1 MiB"},
+        disk={"kind": "file", "path": "{disk}", "bytes": "1 MiB"},
+    ) as system:
+        facts = system.prepare()
+        memory = system.run(_config(system, target="memory"), seed=1)
+        disk = system.run(_config(system, target="disk"), seed=1)
+        asked = system.run(_config(system, target="disk", interface="threads"), seed=1)
+    assert any("interface threads" in remark for remark in memory.remarks)
+    assert not any("interface" in remark for remark in asked.remarks)
+    is_refused = "io_uring refused" in facts
+    assert any("io_uring is refused" in remark for remark in disk.remarks) is is_refused
+    assert "tmpfs" in str(facts["target memory"])
+    assert _is_empty(tmp_path)
+
+
+def _is_empty(folder: Path) -> bool:
+    """Return whether nothing is in a folder."""
+    return not list(folder.iterdir())
+
+
+def test_nothing_as_a_target_measures_the_tool_and_says_so() -> None:
+    with _session(none={"kind": "nothing"}) as system:
+        run = system.run(_config(system, depth=128, requests=50_000), seed=1)
+    assert run.values["tool_share"] > 0.1
+    assert any("the tool itself is being measured" in remark for remark in run.remarks)
+
+
+def test_requests_of_one_seed_are_the_same_and_of_another_are_not() -> None:
+    with _session(one={"kind": "file", "path": "{memory}", "bytes": "1 MiB"}) as system:
+        config = _config(system, read_share=0.5, requests=500)
+        shares = [system.run(config, seed=seed).values["achieved_read_share"] for seed in (1, 1, 2)]
+    assert shares[0] == shares[1]
+    assert shares[0] != shares[2]
+
+
+def test_an_open_load_offers_its_rate_and_tells_how_late_it_was() -> None:
+    """Oracle: a constant law at 2000 /s has 500 requests in a quarter of a second, to one."""
+    with _session(one={"kind": "file", "path": "{memory}", "bytes": "1 MiB"}) as system:
+        config = _config(system, load="open", law="constant", rate=2000.0, seconds=0.25, requests=0)
+        run = system.run(config, seed=1)
+    counted = sum(
+        one.counts.sum() for one in run.histograms if one.metric.endswith("submit_error_s")
+    )
+    assert abs(counted - 500) <= 1
+    assert run.values["submit_error_s_max"] >= 0.0
+
+
+@pytest.mark.parametrize(("count", "bytes_"), [(1, 2 * MIB), (3, 2 * MIB)])
+def test_a_folder_of_files_is_one_target(count: int, bytes_: int) -> None:
+    target = {"kind": "folder", "path": "{memory}", "bytes": bytes_, "files": count}
+    with _session(one=target) as system:
+        run = system.run(_config(system, pattern="sequential"), seed=1)
+    assert run.is_sound
+    assert run.values["error_count"] == 0.0
+
+
+def test_odd_block_sizes_are_refused_with_the_size_that_is_needed(tmp_path: Path) -> None:
+    with _session(one={"kind": "file", "path": str(tmp_path), "bytes": "1 MiB"}) as system:
+        with pytest.raises(StudyError, match="direct access to this target needs a multiple of"):
+            system.run(_config(system, block_bytes=1000, direct="yes"), seed=1)
+        run = system.run(_config(system, block_bytes=1000, direct="no"), seed=1)
+    assert any("page cache takes part" in remark for remark in run.remarks)
+
+
+def test_a_target_that_is_too_small_or_missing_is_refused(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.write_bytes(bytes(1000))
+    cases: dict[str, dict[str, Any]] = {
+        "the range of offsets has only 1000 B": {"kind": "file", "path": str(small)},
+        "are asked for": {"kind": "file", "path": str(small), "bytes": 4096},
+        "there is no folder or file": {"kind": "file", "path": str(tmp_path / "no")},
+        "there is no block device": {"kind": "block_device", "path": "/dev/headroom-none"},
+    }
+    for words, table in cases.items():
+        with _session(one=table) as system, pytest.raises(HeadroomError, match=words) as caught:
+            system.run(_config(system), seed=1)
+        assert caught.value.cure
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small"]
+
+
+def test_reading_a_file_of_the_user_changes_nothing_and_needs_no_words(tmp_path: Path) -> None:
+    file = tmp_path / "precious"
+    content = os.urandom(MIB)
+    file.write_bytes(content)
+    with _session(one={"kind": "file", "path": str(file)}) as system:
+        config = _config(system)
+        assert system.confirmations(config) == ()
+        assert system.run(config, seed=1).is_sound
+    assert file.read_bytes() == content
+    assert _holds_only(tmp_path, "precious")
+
+
+def _holds_only(folder: Path, name: str) -> bool:
+    """Return whether a folder holds one file and nothing else."""
+    return [path.name for path in folder.iterdir()] == [name]
+
+
+def test_writing_to_a_file_of_the_user_needs_the_words_and_keeps_its_size(tmp_path: Path) -> None:
+    file = tmp_path / "precious"
+    content = os.urandom(MIB)
+    file.write_bytes(content)
+    with _session(one={"kind": "file", "path": str(file)}) as system:
+        config = _config(system, read_share=0.0)
+        (words,) = system.confirmations(config)
+        assert words == f"{file} {MIB}"
+        with pytest.raises(EnvironmentUnfitError, match="destroys what is there"):
+            system.run(config, seed=1)
+        assert file.read_bytes() == content
+        system.confirm([words])
+        system.run(config, seed=1)
+    assert file.stat().st_size == MIB
+    assert file.read_bytes() != content
+
+
+def test_a_loop_device_is_written_with_its_words_only(tmp_path: Path, attach: Attach) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(bytes(4 * MIB))
+    device = attach(image)
+    with _session(one={"kind": "block_device", "path": str(device)}) as system:
+        config = _config(system, read_share=0.5)
+        with pytest.raises(EnvironmentUnfitError) as caught:
+            system.run(config, seed=1)
+        assert f'--overwrite "{device} {4 * MIB}"' in caught.value.cure
+        assert image.read_bytes() == bytes(4 * MIB)
+        system.confirm([f"{device} {4 * MIB}"])
+        run = system.run(config, seed=1)
+        assert run.is_sound
+        assert system.run(_config(system), seed=1).is_sound
+        assert "block device" in system.targets["one"].facts()
+    assert image.stat().st_size == 4 * MIB
+
+
+def test_a_target_that_vanishes_leaves_a_marked_partial_result(
+    tmp_path: Path, attach: Attach
+) -> None:
+    """The file behind a loop device is cut while it is read: the rest answers with errors."""
+    image = tmp_path / "image"
+    image.write_bytes(os.urandom(8 * MIB))
+    device = attach(image)
+    with _session(one={"kind": "block_device", "path": str(device)}) as system:
+        system.prepare()
+        cutter = threading.Timer(0.3, lambda: os.truncate(image, 0))
+        cutter.start()
+        run = system.run(_config(system, seconds=30.0, requests=0), seed=1)
+        cutter.join()
+    assert run.faults
+    assert "the target failed" in run.faults[0]
+    assert run.values["error_count"] > 0.0
+    assert any("failed: " in remark for remark in run.remarks)
+    assert sum(one.counts.sum() for one in run.histograms) > 0
+
+
+def test_a_device_that_cannot_be_read_is_refused_before_a_run(
+    tmp_path: Path, attach: Attach
+) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(bytes(4 * MIB))
+    device = attach(image)
+    os.truncate(image, 0)
+    with ExitStack() as stack:
+        stack.enter_context(
+            pytest.raises(EnvironmentUnfitError, match="cannot be read: Input/output error")
+        )
+        table = {"kind": "block_device", "path": str(device)}
+        system = stack.enter_context(_session(one=table))
+        system.run(_config(system), seed=1)
+
+
+def test_rounds_end_when_they_are_steady_or_carry_the_fault(tmp_path: Path) -> None:
+    with _session(one={"kind": "file", "path": "{memory}", "bytes": "2 MiB"}) as system:
+        config = _config(system, workload="snia_like", read_share=0.0, requests=3000, snia_rounds=6)
+        run = system.run(config, seed=1)
+    (tracked,) = run.series
+    assert len(tracked.values) == run.values["round_count"]
+    assert 5 <= run.values["round_count"] <= 6
+    is_steady = run.values["round_range_share"] <= 0.2 and run.values["round_slope_share"] <= 0.1
+    assert run.is_sound is is_steady
+    if not is_steady:
+        assert "not steady after 6 rounds" in run.faults[0]
+    responses = [one for one in run.histograms if one.metric == "class.write.response_s"]
+    assert responses[0].counts.sum() == 5 * 3000
+    assert np.all(np.diff(responses[0].bin_low) > 0)
+    assert _is_empty(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("workload", "given"),
+    [
+        ("spc1_like", {"bsus": 4, "seconds": 0.5}),
+        ("spc2_like", {"streams": 2, "seconds": 0.2}),
+        ("spc2_like", {"streams": 2, "seconds": 0.5, "spc2_part": "vod"}),
+        ("spc2_like", {"streams": 2, "seconds": 0.2, "spc2_part": "ldq"}),
+        ("trace", {"trace_file": "trace.csv", "seconds": 0.0}),
+    ],
+)
+def test_named_workloads_run_with_streams_as_classes(
+    workload: str, given: dict[str, Value], tmp_path: Path
+) -> None:
+    (tmp_path / "trace.csv").write_text("0,20941264,8192,W,0.0\n0,16,4096,R,0.01\n")
+    target = {"kind": "file", "path": "{memory}", "bytes": "96 MiB"}
+    with _session(study=tmp_path, one=target) as system:
+        config = _config(system, workload=workload, requests=0, **given)
+        run = system.run(config, seed=1)
+        declared = {metric.name for metric in system.metrics(config)}
+    assert run.is_sound
+    (classes,) = [table for table in run.resources if table.kind == "class"]
+    assert {f"class.{name}.throughput" for name in classes.names} <= declared
+
+
+def test_fingerprints_tell_targets_workloads_and_traces_apart(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text("0,0,512,R,0.0\n")
+    with _session(
+        study=tmp_path,
+        one={"kind": "file", "path": "{memory}"},
+        two={"kind": "file", "path": "{disk}"},
+    ) as system:
+        base = _config(system, target="one", trace_file="")
+        other = [
+            {**base, "target": "two"},
+            {**base, "read_share": 0.5},
+            {**base, "direct": "no"},
+            {**base, "workload": "trace", "trace_file": "trace"},
+        ]
+        prints = [system.fingerprint(config) for config in (base, *other)]
+        assert len(set(prints)) == len(prints)
+        assert system.fingerprint(base) == prints[0]
+        (tmp_path / "trace").write_text("0,8,512,R,0.0\n")
+        assert system.fingerprint(other[-1]) != prints[-1]
+
+
+def test_a_run_that_fails_in_python_still_closes_and_cleans(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_: object) -> Run:
+        raise KeyboardInterrupt
+
+    before = _made(memory_folder())
+    open_before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - as the kernel lists them
+    with _session(one={"kind": "file", "path": "{memory}", "bytes": "1 MiB"}) as system:
+        system.prepare()
+        monkeypatch.setattr("headroom.systems.storage.block_run.run_job", fail)
+        with pytest.raises(KeyboardInterrupt):
+            system.run(_config(system), seed=1)
+    assert _made(memory_folder()) == before
+    assert len(os.listdir("/proc/self/fd")) == open_before  # noqa: PTH208 - as above
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"kind": "nothing", "path": "/x"}, "has a path"),
+        ({"kind": "block_device"}, "has no path"),
+        ({"kind": "file", "script": {"a": 1}}, "has a script"),
+        ({"kind": "file", "bytes": "7 XB"}, "is no size"),
+    ],
+)
+def test_tables_that_contradict_themselves_are_refused(table: dict[str, Any], words: str) -> None:
+    with pytest.raises(StudyError, match=words):
+        StorageSystem.load(StorageSetup(targets={"one": TargetTable(**table)}), base=Path())
+
+
+def test_an_unused_loop_device_is_free_after_the_tests() -> None:
+    found = subprocess.run(["losetup", "-a"], check=False, capture_output=True, text=True)
+    assert "pytest" not in found.stdout

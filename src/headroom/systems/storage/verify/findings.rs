@@ -1,0 +1,187 @@
+//! What was found where data were not what they had to be.
+
+use super::stamp::{Origin, Stamp};
+
+/// Findings that are kept in full; all are counted.
+const KEPT_AT_MOST: usize = 100;
+
+/// Kinds of wrong data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// An older write of the same place is there: an acknowledged write was lost.
+    Lost,
+    /// Parts of several writes are there, and none of them was allowed to be cut.
+    Torn,
+    /// Data of another place are there.
+    Misdirected,
+    /// Data that no verifying run has written are there, where one has.
+    Foreign,
+    /// A write is there that was never begun.
+    Unknown,
+}
+
+impl Fault {
+    /// All kinds, in order.
+    pub const ALL: [Self; 5] = [
+        Self::Lost,
+        Self::Torn,
+        Self::Misdirected,
+        Self::Foreign,
+        Self::Unknown,
+    ];
+
+    /// Return its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Torn => "torn",
+            Self::Misdirected => "misdirected",
+            Self::Foreign => "foreign",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One wrong cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub fault: Fault,
+    /// First byte (B) of the cell.
+    pub offset: u64,
+    /// The write that had to be there.
+    pub demanded: u64,
+    /// The write that is there, where the cell tells.
+    pub found: Option<Origin>,
+}
+
+/// All that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Cells that were compared.
+    pub cell_count: u64,
+    /// Cells about which nothing is known, because this run has not written them.
+    pub unknown_count: u64,
+    counts: [u64; Fault::ALL.len()],
+    kept: Vec<Finding>,
+}
+
+impl Findings {
+    /// Return how many cells have `fault`.
+    pub const fn count(&self, fault: Fault) -> u64 {
+        self.counts[fault as usize]
+    }
+
+    /// Return the first findings in full.
+    pub fn kept(&self) -> &[Finding] {
+        &self.kept
+    }
+
+    /// Return whether all that was compared is as it has to be.
+    pub fn is_clean(&self) -> bool {
+        self.counts.iter().all(|&count| count == 0)
+    }
+
+    /// Count `finding`.
+    pub fn add(&mut self, finding: Finding) {
+        self.counts[finding.fault as usize] += 1;
+        if self.kept.len() < KEPT_AT_MOST {
+            self.kept.push(finding);
+        }
+    }
+}
+
+/// What a cell may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand<'a> {
+    /// Number of the run.
+    pub run: u64,
+    /// First byte (B) of the cell.
+    pub offset: u64,
+    /// The write that has to be there at least; 0 where none has.
+    pub generation: u64,
+    /// Later writes that may be there instead, whole or in part: begun, and never acknowledged.
+    pub possible: &'a [u64],
+}
+
+/// Judge what a cell says of itself; None where it is as it has to be, or nothing is known.
+pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
+    let is_open = demand.generation == 0;
+    match found {
+        Stamp::Whole(origin) if origin.run == demand.run => {
+            let is_there = origin.generation == demand.generation
+                || demand.possible.contains(&origin.generation);
+            match (origin.offset == demand.offset, is_there) {
+                (false, _) => Some(Fault::Misdirected),
+                (true, true) => None,
+                (true, false) if origin.generation < demand.generation => Some(Fault::Lost),
+                (true, false) => Some(Fault::Unknown),
+            }
+        }
+        // What other runs have left may lie anywhere where this one has not written.
+        Stamp::Whole(_) => (!is_open).then_some(Fault::Lost),
+        Stamp::Torn => (!is_open && demand.possible.is_empty()).then_some(Fault::Torn),
+        Stamp::Foreign => (!is_open && demand.possible.is_empty()).then_some(Fault::Foreign),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(run: u64, offset: u64, generation: u64) -> Stamp {
+        Stamp::Whole(Origin {
+            run,
+            offset,
+            generation,
+        })
+    }
+
+    #[test]
+    fn each_kind_of_wrong_data_is_told_apart() {
+        let demand = |generation, possible| Demand {
+            run: 1,
+            offset: 512,
+            generation,
+            possible,
+        };
+        let table: [(Stamp, Demand<'_>, Option<Fault>); 15] = [
+            (origin(1, 512, 5), demand(5, &[]), None),
+            (origin(1, 512, 4), demand(5, &[]), Some(Fault::Lost)),
+            (origin(1, 512, 6), demand(5, &[]), Some(Fault::Unknown)),
+            (origin(1, 512, 6), demand(5, &[6]), None),
+            (origin(1, 512, 7), demand(5, &[6]), Some(Fault::Unknown)),
+            (origin(1, 0, 5), demand(5, &[]), Some(Fault::Misdirected)),
+            (origin(1, 0, 5), demand(0, &[]), Some(Fault::Misdirected)),
+            (origin(9, 512, 5), demand(5, &[]), Some(Fault::Lost)),
+            (origin(9, 512, 5), demand(0, &[]), None),
+            (Stamp::Torn, demand(5, &[]), Some(Fault::Torn)),
+            (Stamp::Torn, demand(5, &[6]), None),
+            (Stamp::Torn, demand(0, &[]), None),
+            (Stamp::Foreign, demand(5, &[]), Some(Fault::Foreign)),
+            (Stamp::Foreign, demand(0, &[]), None),
+            (origin(1, 512, 2), demand(0, &[1]), Some(Fault::Unknown)),
+        ];
+        for (found, demand, expected) in table {
+            assert_eq!(judge(found, demand), expected, "{found:?} for {demand:?}");
+        }
+    }
+
+    #[test]
+    fn all_are_counted_and_the_first_are_kept() {
+        let mut findings = Findings::default();
+        assert!(findings.is_clean());
+        for offset in 0..1000 {
+            findings.add(Finding {
+                fault: Fault::Torn,
+                offset,
+                demanded: 1,
+                found: None,
+            });
+        }
+        assert!(!findings.is_clean());
+        assert_eq!(findings.count(Fault::Torn), 1000);
+        assert_eq!(findings.count(Fault::Lost), 0);
+        assert_eq!(findings.kept().len(), KEPT_AT_MOST);
+    }
+}

@@ -1,0 +1,170 @@
+//! What a target must hold after a crash, as the log of the run tells.
+//!
+//! Of each cell the log knows the writes that were begun and those that were acknowledged. After the
+//! death of the writing process, every acknowledged write must be there; after a loss of power, those
+//! that a later acknowledged flush has covered: of such a flush, whatever was acknowledged before it
+//! began. Whatever was begun later may be there as well, wholly or in part.
+
+use std::collections::BTreeMap;
+
+use super::findings::Demand;
+use super::log::{Entry, Extent, Head};
+
+/// What is demanded of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// Whatever was acknowledged: the writing process died, the target did not.
+    Acknowledged,
+    /// Whatever was acknowledged before a flush that was acknowledged too: the power went.
+    Flushed,
+}
+
+/// What is known of the cells that a run has written.
+#[derive(Clone, Debug)]
+pub struct History {
+    head: Head,
+    cells: BTreeMap<u64, Cell>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    demanded: u64,
+    possible: Vec<u64>,
+}
+
+impl History {
+    /// Return what `entries` demand under `promise`.
+    pub fn new(head: Head, entries: &[Entry], promise: Promise) -> Self {
+        let covered = match promise {
+            Promise::Acknowledged => entries.len(),
+            Promise::Flushed => covered(entries),
+        };
+        let mut history = Self {
+            head,
+            cells: BTreeMap::new(),
+        };
+        for (place, entry) in entries.iter().enumerate() {
+            match entry {
+                Entry::Write(extent) => history.begin(*extent),
+                Entry::Written(extent) if place < covered => history.demand(*extent),
+                _ => {}
+            }
+        }
+        history
+    }
+
+    /// Return the bytes of a cell.
+    pub const fn cell_bytes(&self) -> u64 {
+        self.head.cell_bytes
+    }
+
+    /// Return what each cell that was written must hold, by offset.
+    pub fn demands(&self) -> impl Iterator<Item = Demand<'_>> {
+        self.cells.iter().map(|(&number, cell)| Demand {
+            run: self.head.run,
+            offset: number * self.head.cell_bytes,
+            generation: cell.demanded,
+            possible: &cell.possible,
+        })
+    }
+
+    fn begin(&mut self, extent: Extent) {
+        for number in self.numbers(extent) {
+            let cell = self.cells.entry(number).or_default();
+            cell.possible.push(extent.generation);
+        }
+    }
+
+    fn demand(&mut self, extent: Extent) {
+        for number in self.numbers(extent) {
+            let cell = self.cells.entry(number).or_default();
+            cell.demanded = cell.demanded.max(extent.generation);
+            cell.possible
+                .retain(|&generation| generation > extent.generation);
+        }
+    }
+
+    const fn numbers(&self, extent: Extent) -> std::ops::Range<u64> {
+        let cell_bytes = self.head.cell_bytes;
+        extent.offset / cell_bytes..(extent.offset + extent.length).div_ceil(cell_bytes)
+    }
+}
+
+/// Return where the last flush began that was acknowledged.
+fn covered(entries: &[Entry]) -> usize {
+    let mut begun = BTreeMap::new();
+    let mut covered = 0;
+    for (place, entry) in entries.iter().enumerate() {
+        match entry {
+            Entry::Flush(number) => {
+                begun.insert(number, place);
+            }
+            Entry::Flushed(number) => {
+                covered = covered.max(begun.get(number).copied().unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+    covered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Head = Head {
+        run: 1,
+        cell_bytes: 512,
+        target_bytes: 4096,
+    };
+
+    const fn extent(generation: u64) -> Extent {
+        Extent {
+            offset: 512,
+            length: 512,
+            generation,
+        }
+    }
+
+    fn demanded(entries: &[Entry], promise: Promise) -> (u64, Vec<u64>) {
+        let history = History::new(HEAD, entries, promise);
+        let demand = history.demands().next().expect("a cell was written");
+        assert_eq!(demand.offset, 512);
+        (demand.generation, demand.possible.to_vec())
+    }
+
+    #[test]
+    fn a_flush_covers_what_was_acknowledged_before_it_began() {
+        let entries = [
+            Entry::Write(extent(1)),
+            Entry::Written(extent(1)),
+            Entry::Flush(1),
+            Entry::Write(extent(2)),
+            Entry::Written(extent(2)),
+            Entry::Flushed(1),
+            Entry::Write(extent(3)),
+        ];
+        assert_eq!(demanded(&entries, Promise::Flushed), (1, vec![2, 3]));
+        assert_eq!(demanded(&entries, Promise::Acknowledged), (2, vec![3]));
+        assert_eq!(demanded(&entries[..5], Promise::Flushed), (0, vec![1, 2]));
+    }
+
+    #[test]
+    fn of_overlapping_flushes_the_one_that_began_last_counts() {
+        let entries = [
+            Entry::Write(extent(1)),
+            Entry::Flush(1),
+            Entry::Written(extent(1)),
+            Entry::Flush(2),
+            Entry::Flushed(2),
+        ];
+        assert_eq!(demanded(&entries, Promise::Flushed), (1, vec![]));
+        assert_eq!(
+            demanded(
+                &[&entries[..4], &[Entry::Flushed(1)]].concat(),
+                Promise::Flushed
+            ),
+            (0, vec![1])
+        );
+    }
+}

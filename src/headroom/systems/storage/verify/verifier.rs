@@ -1,0 +1,316 @@
+//! The verifier of a run: stamps what is written, judges what is read, keeps the log.
+//!
+//! Invariant: an entry of the log is with the system before the request that it announces begins;
+//! where that cannot be, the request is not begun.
+
+use std::fs::File;
+use std::io;
+
+use super::findings::{Finding, Findings, judge};
+use super::ledger::Ledger;
+use super::log::{Entry, Extent, Head, LogWriter};
+use super::stamp::{self, Origin, Stamp};
+use crate::systems::storage::request::{Kind, Request};
+
+/// What a verifying run needs to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Number of the run, its own.
+    pub run: u64,
+    /// Bytes (B) that are judged together; all requests are multiples of it.
+    pub cell_bytes: u64,
+    /// Bytes (B) of the target.
+    pub target_bytes: u64,
+}
+
+/// Stamps, judges and keeps the log.
+#[derive(Debug)]
+pub struct Verifier {
+    plan: Plan,
+    ledger: Ledger,
+    findings: Findings,
+    log: Option<LogWriter<File>>,
+    log_error: Option<io::Error>,
+    /// Write or flush that each place carries.
+    numbers: Vec<u64>,
+    flush_count: u64,
+}
+
+impl Verifier {
+    /// Return the verifier of a run with `place_count` places, which keeps its log in `log`.
+    ///
+    /// # Errors
+    ///
+    /// Where the log cannot be written.
+    pub fn new(plan: Plan, place_count: usize, log: Option<File>) -> io::Result<Self> {
+        let head = Head {
+            run: plan.run,
+            cell_bytes: plan.cell_bytes,
+            target_bytes: plan.target_bytes,
+        };
+        Ok(Self {
+            plan,
+            ledger: Ledger::new(plan.target_bytes, plan.cell_bytes),
+            findings: Findings::default(),
+            log: log.map(|file| LogWriter::begin(file, head)).transpose()?,
+            log_error: None,
+            numbers: vec![0; place_count],
+            flush_count: 0,
+        })
+    }
+
+    /// Return whether `request` may begin: nobody uses its cells against it.
+    pub fn is_free(&self, request: &Request) -> bool {
+        let length = u64::from(request.length);
+        match request.kind {
+            Kind::Read => self.ledger.is_free(request.offset, length, false),
+            Kind::Write | Kind::Trim => self.ledger.is_free(request.offset, length, true),
+            Kind::Sync | Kind::DataSync => true,
+        }
+    }
+
+    /// The request begins in `place`, whose buffer is stamped where it writes.
+    pub fn begin(&mut self, place: u32, request: &Request, buffer: &mut [u8]) {
+        let (offset, length) = (request.offset, u64::from(request.length));
+        match request.kind {
+            Kind::Read => self.ledger.begin_read(offset, length),
+            Kind::Write => {
+                let generation = self.ledger.begin_write(offset, length);
+                self.numbers[place as usize] = generation;
+                self.stamp(offset, generation, &mut buffer[..request.length as usize]);
+                self.note(Entry::Write(extent(request, generation)));
+            }
+            Kind::Trim => self.numbers[place as usize] = self.ledger.begin_write(offset, length),
+            Kind::Sync | Kind::DataSync => {
+                self.flush_count += 1;
+                self.numbers[place as usize] = self.flush_count;
+                self.note(Entry::Flush(self.flush_count));
+            }
+        }
+    }
+
+    /// The request in `place` is over; `buffer` holds what it read or wrote.
+    pub fn end(&mut self, place: u32, request: &Request, is_done: bool, buffer: &[u8]) {
+        let (offset, length) = (request.offset, u64::from(request.length));
+        let number = self.numbers[place as usize];
+        match request.kind {
+            Kind::Read => {
+                self.ledger.end_read(offset, length);
+                if is_done {
+                    self.judge(request, &buffer[..request.length as usize]);
+                }
+            }
+            Kind::Write => {
+                self.ledger.end_write(offset, length, number, is_done);
+                if is_done {
+                    self.note(Entry::Written(extent(request, number)));
+                }
+            }
+            // What was trimmed may be there or not, for ever.
+            Kind::Trim => self.ledger.forget(offset, length),
+            Kind::Sync | Kind::DataSync => {
+                if is_done {
+                    self.note(Entry::Flushed(number));
+                }
+            }
+        }
+    }
+
+    /// Return what was found so far.
+    pub const fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Return why the log could not be kept, if so.
+    pub const fn log_error(&self) -> Option<&io::Error> {
+        self.log_error.as_ref()
+    }
+
+    fn stamp(&self, offset: u64, generation: u64, buffer: &mut [u8]) {
+        let mut at = offset;
+        for cell in buffer.chunks_exact_mut(index(self.plan.cell_bytes)) {
+            stamp::stamp(
+                cell,
+                Origin {
+                    run: self.plan.run,
+                    offset: at,
+                    generation,
+                },
+            );
+            at += self.plan.cell_bytes;
+        }
+    }
+
+    fn judge(&mut self, request: &Request, buffer: &[u8]) {
+        let length = u64::from(request.length);
+        let cells = buffer.chunks_exact(index(self.plan.cell_bytes));
+        let demands = self.ledger.demands(self.plan.run, request.offset, length);
+        for (cell, demand) in cells.zip(demands) {
+            let found = stamp::read(cell);
+            self.findings.cell_count += 1;
+            self.findings.unknown_count += u64::from(demand.generation == 0);
+            if let Some(fault) = judge(found, demand) {
+                self.findings.add(Finding {
+                    fault,
+                    offset: demand.offset,
+                    demanded: demand.generation,
+                    found: match found {
+                        Stamp::Whole(origin) => Some(origin),
+                        Stamp::Torn | Stamp::Foreign => None,
+                    },
+                });
+            }
+        }
+    }
+
+    fn note(&mut self, entry: Entry) {
+        if let Some(log) = &mut self.log
+            && let Err(error) = log.append(entry)
+        {
+            self.log_error.get_or_insert(error);
+        }
+    }
+}
+
+fn extent(request: &Request, generation: u64) -> Extent {
+    Extent {
+        offset: request.offset,
+        length: u64::from(request.length),
+        generation,
+    }
+}
+
+fn index(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::findings::Fault;
+    use super::*;
+    use crate::systems::storage::soft::device::{Data, SoftDevice};
+
+    const CELL: u32 = 512;
+    const PLAN: Plan = Plan {
+        run: 3,
+        cell_bytes: 512,
+        target_bytes: 16 * 512,
+    };
+
+    fn request(kind: Kind, cell: u64, cells: u32) -> Request {
+        Request {
+            kind,
+            offset: cell * u64::from(CELL),
+            length: cells * CELL,
+            due_ns: None,
+        }
+    }
+
+    fn verifier() -> Verifier {
+        Verifier::new(PLAN, 1, None).expect("no log")
+    }
+
+    fn device(script: &str) -> SoftDevice {
+        let script = serde_json::from_str(script).expect("a script");
+        SoftDevice::new(script, PLAN.target_bytes).expect("a script that can be")
+    }
+
+    /// Carry `request` out, one at a time.
+    fn carry(verifier: &mut Verifier, device: &mut SoftDevice, request: &Request) {
+        let mut buffer = vec![0; request.length as usize];
+        verifier.begin(0, request, &mut buffer);
+        let data = match request.kind {
+            Kind::Read => Data::Into(&mut buffer),
+            Kind::Write => Data::From(&buffer),
+            _ => Data::Nothing,
+        };
+        let answer = device.carry(0, request.kind, request.offset, data);
+        verifier.end(0, request, answer.result >= 0, &buffer);
+    }
+
+    fn requests() -> impl Strategy<Value = Vec<Request>> {
+        let one = (any::<bool>(), 0_u64..16, 1_u32..5).prop_map(|(is_read, cell, cells)| {
+            let cells = cells.min(16 - u32::try_from(cell).expect("small"));
+            let kind = if is_read { Kind::Read } else { Kind::Write };
+            request(kind, cell, cells)
+        });
+        proptest::collection::vec(one, 1..60)
+    }
+
+    proptest! {
+        #[test]
+        fn an_honest_device_gives_no_alarm(requests in requests()) {
+            let (mut verifier, mut device) = (verifier(), device("{}"));
+            for one in &requests {
+                carry(&mut verifier, &mut device, one);
+            }
+            prop_assert!(verifier.findings().is_clean(), "{:?}", verifier.findings());
+        }
+
+        #[test]
+        fn a_write_that_failed_gives_no_alarm(requests in requests(), failing in 1_u64..20) {
+            let script = format!(r#"{{"errors": [{{"kind": "write", "times": {failing}}}],
+                "torn": [{{"write": 30, "kept_bytes": 0}}]}}"#);
+            let (mut verifier, mut device) = (verifier(), device(&script));
+            for one in requests.iter().take(25) {
+                carry(&mut verifier, &mut device, one);
+            }
+            prop_assert!(verifier.findings().is_clean());
+        }
+
+        #[test]
+        fn a_lost_write_is_found_when_it_is_read(cell in 0_u64..16) {
+            let (mut verifier, mut device) = (verifier(), device(r#"{"lost": [2]}"#));
+            for kind in [Kind::Write, Kind::Write, Kind::Read] {
+                carry(&mut verifier, &mut device, &request(kind, cell, 1));
+            }
+            let found = verifier.findings().kept();
+            prop_assert_eq!(found.len(), 1);
+            prop_assert_eq!((found[0].fault, found[0].offset), (Fault::Lost, cell * 512));
+            prop_assert_eq!((found[0].demanded, found[0].found.map(|one| one.generation)), (2, Some(1)));
+        }
+    }
+
+    #[test]
+    fn each_fault_of_a_device_is_found_as_what_it_is() {
+        let cases = [
+            (
+                r#"{"torn": [{"write": 2, "kept_bytes": 100}]}"#,
+                Fault::Torn,
+            ),
+            (
+                r#"{"misdirected": [{"write": 2, "to": 0}]}"#,
+                Fault::Misdirected,
+            ),
+            (r#"{"lost": [1, 2]}"#, Fault::Foreign),
+            (r#"{"lost": [2]}"#, Fault::Lost),
+        ];
+        for (script, fault) in cases {
+            let (mut verifier, mut device) = (verifier(), device(script));
+            for (kind, cell) in [
+                (Kind::Write, 4),
+                (Kind::Write, 4),
+                (Kind::Read, 4),
+                (Kind::Read, 0),
+            ] {
+                carry(&mut verifier, &mut device, &request(kind, cell, 1));
+            }
+            assert_eq!(verifier.findings().count(fault), 1, "{script}");
+        }
+    }
+
+    #[test]
+    fn requests_that_would_meet_wait() {
+        let mut verifier = Verifier::new(PLAN, 2, None).expect("no log");
+        let mut buffer = vec![0; 2 * CELL as usize];
+        verifier.begin(0, &request(Kind::Write, 4, 2), &mut buffer);
+        assert!(!verifier.is_free(&request(Kind::Read, 5, 1)));
+        assert!(!verifier.is_free(&request(Kind::Write, 3, 2)));
+        assert!(verifier.is_free(&request(Kind::Write, 6, 1)));
+        assert!(verifier.is_free(&request(Kind::Sync, 0, 0)));
+        verifier.end(0, &request(Kind::Write, 4, 2), true, &buffer);
+        assert!(verifier.is_free(&request(Kind::Read, 5, 1)));
+    }
+}
