@@ -259,6 +259,10 @@ def format_limit(share: float) -> str:
     return format_given(math.ceil(share / step * (1.0 - _ROUNDING)) * step, "1", metric="share")
 
 
+_WIDE = 4.0
+"""Times that an interval of a ratio spans from which each of its ends has digits of its own."""
+
+
 def format_ratio(value: float, low: float | None, high: float | None) -> str:
     """Return how many times something is, with its interval.
 
@@ -266,7 +270,12 @@ def format_ratio(value: float, low: float | None, high: float | None) -> str:
     --------
     >>> to_ascii(format_ratio(1.2861, 1.2832, 1.2898))
     'x 1.286 (1.283 to 1.290)'
+    >>> to_ascii(format_ratio(512.3, 36.91, 702.4))
+    'x 510 (37 to 700)'
     """
+    if low is not None and high is not None and low > 0.0 and high > _WIDE * low:
+        shown = [format_given(float(f"{one:.2g}"), "1") for one in (value, low, high)]
+        return f"{_TIMES} {shown[0]} ({shown[1]} to {shown[2]})"
     return f"{_TIMES} {format_bounds(value, low, high, '1')}"
 
 

@@ -127,7 +127,7 @@ def _reason(
     if verdict == "holds":
         text = f"predicted over measured is {allowed}, with its whole interval"
     else:
-        first = next(pair for pair in pairs if pair.verdict == verdict)
+        first = max((pair for pair in pairs if pair.verdict == verdict), key=_distance)
         why = first.note or _WORDS.reason(verdict, _region(claim))
         where = f"at {format_levels(first.levels)}: " if len(pairs) > 1 else ""
         text = f"{where}{_words_of(first)}, {why}" if len(pairs) > 1 else why

@@ -18,6 +18,13 @@ from headroom.quantities import (
 LEVELS_LISTED = 4
 """A curve of more levels is told by its ends and its weakest step."""
 INFINITY = float("inf")
+STATISTIC_WORDS = {
+    "centre": "centre",
+    "mean": "mean",
+    "median": "median",
+    "stdev": "standard deviation",
+    "mean_deviation": "mean deviation",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from headroom.analysis.claim_evidence import (
     sample_of,
     selected,
 )
-from headroom.analysis.claim_words import INFINITY, Region, Words
+from headroom.analysis.claim_words import INFINITY, STATISTIC_WORDS, Region, Words
 from headroom.analysis.dispersion import statistic_interval, statistic_ratio
 from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast
 from headroom.analysis.knee import KneeFit, knee_over
@@ -42,6 +42,7 @@ from headroom.experiment.study import (
     MonotoneClaim,
     OrderingClaim,
     RatioClaim,
+    Statistic,
     ValueClaim,
 )
 from headroom.experiment.system import Value
@@ -96,7 +97,16 @@ def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
     if margin is None:
         margin = (claim.tolerance or 0.0) * abs(claim.value)
     region = Region(claim.value - margin, claim.value + margin)
-    return _of_interval(interval, region, _words(claim, evidence))
+    found = _of_interval(interval, region, _words(claim, evidence))
+    return _of_statistic(found, claim.statistic)
+
+
+def _of_statistic(found: Finding, statistic: Statistic) -> Finding:
+    """Say what of the replications a figure is, where it is not their centre."""
+    if statistic == "centre":
+        return found
+    words = STATISTIC_WORDS[statistic]
+    return replace(found, reason=f"{words} over the replications: {found.reason}")
 
 
 def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
@@ -105,7 +115,8 @@ def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
     if claim.statistic in {"centre", "mean", "median"} and below.value == 0.0:
         raise NoEvidenceError(f"{claim.metric} is 0 at {format_levels(claim.to)}")
     found = statistic_ratio(above, below, claim.statistic)
-    return _of_interval(found, _ratio_region(claim), Words(unit="1", is_ratio=True))
+    finding = _of_interval(found, _ratio_region(claim), Words(unit="1", is_ratio=True))
+    return _of_statistic(finding, claim.statistic)
 
 
 def _ratio_region(claim: RatioClaim) -> Region:

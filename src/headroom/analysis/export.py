@@ -104,6 +104,32 @@ def series_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
                     }
 
 
+def comparison_rows(result: StudyResult) -> Iterator[Row]:
+    """Yield one row per level that is compared with a base, metric, and other levels."""
+    for experiment in result.experiments:
+        found = experiment.compared
+        if found is None:
+            continue
+        for row in found.rows:
+            levels = {**row.where, found.factor: row.level}
+            yield {
+                "experiment": experiment.name,
+                "factor": found.factor,
+                **{f"factor.{name}": level for name, level in levels.items()},
+                "base": found.base,
+                "same_within": found.same_within,
+                "confidence": found.confidence,
+                **{name: getattr(row, name) for name in _COMPARED},
+            }
+
+
+_COMPARED = (
+    "metric", "unit", "better", "verdict", "reason", "count", "base_count", "pairs", "value",
+    "base_value", "ratio", "low", "high", "method", "shift", "shift_low", "shift_high",
+    "cliffs_delta", "effect", "p_value",
+)  # fmt: skip
+
+
 def what_if_rows(result: StudyResult) -> Iterator[Row]:
     """Yield one row per change that was tried at a point, and metric: before, after, the ratio.
 

@@ -13,6 +13,7 @@ import typer
 
 from headroom.analysis.export import (
     Row,
+    comparison_rows,
     observation_rows,
     point_rows,
     replication_rows,
@@ -34,6 +35,7 @@ class What(StrEnum):
     OBSERVATIONS = "observations"
     SERIES = "series"
     WHAT_IFS = "what-ifs"
+    COMPARISONS = "comparisons"
 
 
 class Format(StrEnum):
@@ -73,7 +75,8 @@ def export(
             help="points: one row per point and metric; replications: one row per replication "
             "and metric; observations: raw response times in order of completion, warm-up "
             "included; series: values over time, where a study sets sample_every_s; what-ifs: one "
-            "row per change that was tried and metric."
+            "row per change that was tried and metric; comparisons: one row per level that is "
+            "compared with a base, and metric."
         ),
     ] = What.POINTS,
     form: Annotated[Format, typer.Option("--format", help="Format of the rows.")] = Format.CSV,
@@ -109,6 +112,8 @@ def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
             return series_rows(plan, journal)
         case What.WHAT_IFS:
             return what_if_rows(session.analysed(plan, journal))
+        case What.COMPARISONS:
+            return comparison_rows(session.analysed(plan, journal))
 
 
 def _factor_columns(plan: Plan) -> list[str]:

@@ -11,7 +11,7 @@ Invariant: reads `StudyResult` and nothing else; every text passes Jinja's escap
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -31,17 +31,22 @@ from headroom.report.charts.detail import (
     first_choice,
 )
 from headroom.report.charts.figure import Figure
+from headroom.report.charts.forest import forest_figures
 from headroom.report.charts.heat import heat_maps
 from headroom.report.charts.over_time import with_series
+from headroom.report.charts.predictions import prediction_figures
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
+from headroom.report.comparisons import comparisons_table
 from headroom.report.extent import Extent, extents_of, is_whole
 from headroom.report.fits import fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
 from headroom.report.layout import environment, template_text
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
+from headroom.report.predictions import predictions_table
+from headroom.report.replication_table import replication_table
 from headroom.report.series_table import series_table
 from headroom.report.state_tables import class_tables
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
@@ -60,6 +65,8 @@ Rows: TypeAlias = list[tuple[str, str]]
 """Names and texts of a table with two columns."""
 _LIBRARIES = ("vega", "vega-lite", "vega-embed")
 _HERE = files("headroom.report")
+_METRICS_COMPARED = 6
+"""Rows for each point of tables that have one for each point and metric."""
 _CLASS_ROWS = 200
 """Rows of a table by class that a page holds at least."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
@@ -89,6 +96,8 @@ class ExperimentView:
     over_time: Table | None
     theory: Table | None
     what_ifs: Table | None
+    comparisons: Table | None
+    replications: Table | None
     limits: Table | None
     fitted: Table | None
     residuals: Table | None
@@ -117,6 +126,7 @@ def render_page(result: StudyResult) -> str:
     """
     extents = extents_of(result)
     views = [view_of(e, extent) for e, extent in zip(result.experiments, extents, strict=True)]
+    predictions = prediction_figures(result.claims)
     libraries = [_library(name) for name in _LIBRARIES]
     script = template_text("page.js")
     return (
@@ -134,10 +144,12 @@ def render_page(result: StudyResult) -> str:
             libraries=[Markup(library) for library in libraries],  # noqa: S704
             script=Markup(script),  # noqa: S704
             licences=[_licence(name) for name in _LIBRARIES],
-            figures_json=embed_json(_figure_data(result, views)),
+            predictions=predictions_table(result.claims),
+            prediction_figures=predictions,
+            figures_json=embed_json(_figure_data(result, views, predictions)),
             is_whole=is_whole(result),
             results_json=embed_json(result if is_whole(result) else _drawn_of(result, views)),
-            has_figures=any(view.figures or view.details for view in views),
+            has_figures=bool(predictions) or any(view.figures or view.details for view in views),
         )
     )
 
@@ -165,6 +177,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         findings=find(experiment),
         model=model_figure(experiment),
         figures=[
+            *forest_figures(experiment, marks=extent.marks),
             *tradeoff_figures(experiment, marks=extent.marks),
             *sweep_figures(experiment, marks=extent.marks),
             *heat_maps(experiment, marks=extent.marks),
@@ -180,6 +193,8 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         over_time=series_table(experiment),
         theory=theory_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
+        comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
+        replications=replication_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
         limits=limits_table(experiment),
         fitted=fitted_table(experiment),
         residuals=residual_table(experiment, at_most=extent.rows),
@@ -212,6 +227,7 @@ def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResu
             points=[msgspec.structs.replace(p, estimates={}, seeds=[]) for p in view.closer],
             factors=[],
             knees=[],
+            compared=None,
             model=None,
         )
         for experiment, view in zip(result.experiments, views, strict=True)
@@ -262,11 +278,14 @@ def _seeds(points: Iterable[PointResult], experiment: ExperimentResult) -> list[
     ]
 
 
-def _figure_data(result: StudyResult, views: Iterable[ExperimentView]) -> dict[str, Any]:
+def _figure_data(
+    result: StudyResult, views: Iterable[ExperimentView], predictions: Sequence[Figure]
+) -> dict[str, Any]:
     shown = list(views)
+    of_views = [figure for view in shown for figure in (*view.figures, *view.details)]
     return {
         "themes": themes(),
-        "figures": [f.to_data() for view in shown for f in (*view.figures, *view.details)],
+        "figures": [figure.to_data() for figure in (*predictions, *of_views)],
         "experiments": {
             experiment.name: {
                 "points": detail_points(experiment, view.closer),

@@ -21,6 +21,7 @@ from headroom.analysis.results import (
 )
 from headroom.quantities import format_level, format_plain, is_share
 from headroom.report.beside import theory_sentences
+from headroom.report.comparisons import comparison_sentences, design_cautions
 from headroom.report.dimensions import dimensions_of, hold_label
 from headroom.report.fits import fit_sentences
 from headroom.report.headroom_left import headroom_sentences
@@ -36,7 +37,16 @@ from headroom.report.words import (
 )
 
 Topic: TypeAlias = Literal[
-    "Fitted", "Limit", "What if", "Headroom", "Knee", "Best", "How sure", "Theory", "Caution"
+    "Fitted",
+    "Limit",
+    "What if",
+    "Compare",
+    "Headroom",
+    "Knee",
+    "Best",
+    "How sure",
+    "Theory",
+    "Caution",
 ]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
@@ -59,13 +69,14 @@ def find(experiment: ExperimentResult) -> list[Finding]:
         ("Fitted", fit_sentences(experiment)),
         ("Caution", _without_figures(experiment)),
         ("Limit", _limits(experiment)),
+        ("Compare", comparison_sentences(experiment)),
         ("What if", what_if_sentences(experiment)),
         ("Headroom", headroom_sentences(experiment)),
         ("Knee", _knees(experiment)),
         ("Best", _bests(experiment)),
         ("How sure", _sureness(experiment)),
         ("Theory", theory_sentences(experiment)),
-        ("Caution", _cautions(experiment)),
+        ("Caution", [*design_cautions(experiment), *_cautions(experiment)]),
     ]
     return [Finding(topic, text) for topic, texts in groups for text in texts]
 

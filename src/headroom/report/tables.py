@@ -99,11 +99,11 @@ def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
         for point in points[:at_most]
     ]
     caption = "All points" if len(rows) == len(points) else "Points"
-    note = _rest_note(len(rows), len(points), "points")
+    note = rest_note(len(rows), len(points), "points")
     return Table(f"{caption}, with 95 % intervals in brackets", heads, rows, note)
 
 
-def _rest_note(shown: int, total: int, noun: str) -> str:
+def rest_note(shown: int, total: int, noun: str) -> str:
     """Return how many rows are missing and where they are; nothing where none is."""
     if shown >= total:
         return ""
@@ -177,7 +177,7 @@ def resources_table(experiment: ExperimentResult, *, at_most: int) -> Table | No
     ]
     heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
     heads += [Head("Part"), *(Head(title_metric(m), is_number=True, hint=m) for m in metrics)]
-    note = _rest_note(len(rows), len(placed), "rows")
+    note = rest_note(len(rows), len(placed), "rows")
     return Table("Stations and pools", heads, rows, note)
 
 

@@ -18,7 +18,10 @@ from headroom.experiment.paths import PAGE_NAME, results_folder
 from headroom.quantities import format_level, format_quantity
 from headroom.report.beside import pairs_of
 from headroom.report.charts.detail import remarks_of
+from headroom.report.comparisons import render_comparisons
 from headroom.report.numbers import format_estimate, format_short
+from headroom.report.predictions import render_predictions
+from headroom.report.replication_table import render_replications
 from headroom.report.screen import Column, Screen, width_of
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
@@ -83,6 +86,7 @@ def _render_whole(result: StudyResult, screen: Screen) -> None:
     if result.claims:
         screen.line()
         _render_claims(result, screen)
+        render_predictions(result.claims, screen)
     screen.line()
     page = results_folder(Path(result.folder), result.is_quick) / PAGE_NAME
     screen.line(f"Report: {page.as_posix()}")
@@ -97,6 +101,7 @@ def _render_experiment(experiment: ExperimentResult, screen: Screen) -> None:
         screen.item(head, finding.text, "yellow" if finding.topic == "Caution" else "")
         topic = finding.topic
     _render_points(experiment, screen)
+    render_comparisons(experiment, screen)
     for point in experiment.points:
         label = label_point(point, experiment.factors)
         for kind, message in _messages(point):
@@ -217,6 +222,10 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: Scre
     for remark in remarks_of(point, with_faults=False):
         screen.item("Remark", remark)
     _render_estimates(point, screen)
+    for metric, why in point.absent.items():
+        screen.item("Absent", f"{metric}: {why}.")
+    render_replications([e for e in point.estimates.values() if e.metric in experiment.responses],
+                        screen)  # fmt: skip
     _render_theory(point, screen)
     _render_resources(point, screen)
     render_what_if_table(point, screen)

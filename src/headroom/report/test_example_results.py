@@ -27,6 +27,7 @@ from headroom.analysis.results import (
     StudyResult,
     WarmUpCut,
 )
+from headroom.report.test_example_comparisons import compared, predicting
 
 if TYPE_CHECKING:
     from headroom.experiment.system import Value
@@ -558,6 +559,14 @@ def large_study(count: int) -> StudyResult:
     return study(msgspec.structs.replace(template, points=made, factors=factors, knees=[]))
 
 
+def predicted_study() -> StudyResult:
+    """Return comparisons with few and with many rows, and predictions."""
+    many = msgspec.structs.replace(compared(measured_experiment(), sizes=6), name="many")
+    claimed = [*claims(), predicting("near"), predicting("far", spread=9.0, tolerance=0.3)]
+    result = study(compared(measured_experiment()), many)
+    return msgspec.structs.replace(result, claims=claimed)
+
+
 SHAPES = {
     "numeric sweep": study(model_experiment()),
     "measured": study(measured_experiment()),
@@ -572,6 +581,7 @@ SHAPES = {
     "long names": study(long_names_experiment()),
     "failed points": study(failing_experiment()),
     "empty": study(),
+    "compared": predicted_study(),
     "everything": study(model_experiment(), measured_experiment(), failing_experiment()),
 }
 

@@ -7,6 +7,10 @@ scheme. A series always differs in dash and marker as well, never in colour alon
 from typing import Any
 
 SYMBOLS = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke"]
+VERDICT_SYMBOLS = ["circle", "square", "triangle-up", "triangle-down", "cross", "circle", "diamond"]
+"""Markers of verdicts, in the order of `VERDICTS`."""
+VERDICTS = ["same", "differs", "holds", "larger", "smaller", "", "undecided"]
+"""Verdicts at their places in the palette: blue, vermilion, green ... and grey."""
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2]]
 LIGHT_SERIES = ["#0072B2", "#D55E00", "#007F5F", "#B5589A", "#B97700", "#2F8FC4", "#5B5F66"]
 DARK_SERIES = ["#56B4E9", "#F2A33A", "#2EC4A0", "#DE93BF", "#F4845F", "#F0E442", "#B8BEC7"]
@@ -93,6 +97,7 @@ def _config(
         "text": {"color": ink},
         "style": {
             "guide": {"color": rule, "strokeDash": [4, 3], "strokeWidth": 1.2},
+            "diagonal": {"color": rule, "stroke": rule, "strokeDash": [4, 3], "strokeWidth": 1.2},
             "guide-area": {"color": rule, "opacity": 0.14},
             "guide-text": {"color": soft, "fontSize": 11},
             "guide-halo": {
