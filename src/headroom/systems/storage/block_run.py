@@ -9,9 +9,9 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Value
 from headroom.systems.storage.conversion import run_of
-from headroom.systems.storage.engine import run_job
 from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.places import resolve
 from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.setup_table import StorageSetup

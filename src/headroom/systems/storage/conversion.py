@@ -23,7 +23,7 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
     Parameters
     ----------
     found
-        Of `engine.run_job`.
+        Of `measure.run_job`.
     cost
         What the tool itself costs, with the interface that was used.
     remarks

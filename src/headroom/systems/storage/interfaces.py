@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.engine import run_job
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.targets import Opened
 from headroom.systems.storage.tool_cost import ToolCost, measure_cost
 

@@ -15,9 +15,9 @@ import numpy as np
 from headroom.experiment.run import Histogram, Run, Series
 from headroom.experiment.system import Value
 from headroom.systems.storage.conversion import QUANTITIES, failures_in_words, values_of
-from headroom.systems.storage.engine import run_job
 from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.setup_table import StorageSetup
 from headroom.systems.storage.steady_rounds import WINDOW, last_window
 from headroom.systems.storage.targets import Opened, Target

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.engine import nothing_job
+from headroom.systems.storage.measure import nothing_job
 
 MOST_SHARE = 0.1
 OVER_SHARE = (
@@ -81,7 +81,7 @@ def measure_cost(
     interface
         ``"io_uring"`` or ``"threads"``.
     run_job
-        `engine.run_job`.
+        `measure.run_job`.
     """
     try:
         read_s, write_s = (
