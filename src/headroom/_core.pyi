@@ -15,8 +15,8 @@ __all__ = [
     "draw",
     "draw_arrivals",
     "simulate",
-    "storage_run",
     "storage_requests",
+    "storage_run",
     "storage_source_seed",
     "storage_trace_description",
 ]

@@ -7,7 +7,7 @@ registered and appear in no study.
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import ClassVar, Self
@@ -129,6 +129,28 @@ class FakeMeasure(FakeModel):
     column: ClassVar[Column] = Column.MEASURE
 
 
+class FakeKeeper(FakeMeasure):
+    """A measured system that keeps a file from run to run, and says when it opens and closes."""
+
+    name: ClassVar[str] = "fake-keeper"
+
+    def open_session(self, say: Callable[[str], None]) -> None:
+        """Make the file."""
+        say("opening")
+        (self._base / "kept").write_text("")
+
+    def close_session(self) -> None:
+        """Remove the file; a second call does nothing."""
+        (self._base / "kept").unlink(missing_ok=True)
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Run with the file, which must be there."""
+        assert (self._base / "kept").exists()  # noqa: S101 - what the runner promises
+        if config["mode"] == "waits":
+            raise KeyboardInterrupt
+        return super().run(config, seed=seed)
+
+
 class NoisyModel(FakeModel):
     """A simulated system that prints."""
 
@@ -144,5 +166,5 @@ def fake_entries() -> dict[str, EntryPoint]:
     """Return the fake systems as if they were registered; replaces `registry.registered`."""
     return {
         kind.name: EntryPoint(name=kind.name, value=class_path(kind), group=GROUP)
-        for kind in (FakeModel, FakeMeasure)
+        for kind in (FakeModel, FakeMeasure, FakeKeeper)
     }

@@ -447,3 +447,16 @@ def test_the_outcome_of_a_plan_without_work_is_empty(plan_of: MakePlan) -> None:
     run_study(plan)
     outcome = run_study(plan.only(["load"]))
     assert (outcome.done, outcome.remaining, outcome.kept) == (0, 0, {})
+
+
+@pytest.mark.parametrize("mode", ["plain", "fails", "crashes", "waits"])
+def test_what_a_system_keeps_is_there_in_each_run_and_gone_after_the_session(
+    plan_of: MakePlan, mode: str
+) -> None:
+    """Also where a run fails, has a bug, or is interrupted."""
+    keeper = "[[experiment]]\nname = 'disk'\nsystem.name = 'fake-keeper'\n"
+    plan = plan_of(f"{keeper}fixed.mode = '{mode}'\nreplications.count = 2")
+    outcome = run_study(plan)
+    assert outcome.done == (2 if mode == "plain" else 0)
+    assert outcome.interrupted is (mode == "waits")
+    assert not (plan.folder / "kept").exists()

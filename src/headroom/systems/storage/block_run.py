@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
 
+from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Value
 from headroom.systems.storage.conversion import run_of
-from headroom.systems.storage.engine import run_job
 from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
+from headroom.systems.storage.measure import run_job
+from headroom.systems.storage.places import resolve
+from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.setup_table import StorageSetup
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.trace_files import format_of, trace_path
@@ -46,6 +51,22 @@ def run_blocks(
             trace = stack.enter_context(path.open("rb"))
             table = {"format": format_of(path, str(config["trace_format"])), "fd": trace.fileno()}
             job["workload"] |= table
+        if setup.verify is not None and setup.verify.log_folder:
+            folder = resolve(setup.verify.log_folder, study=target.study)
+            job["verify"]["log_fd"] = stack.enter_context(_new_log(folder, seed)).fileno()
         found = run_job(job)
     remarks = (*opened.remarks, *interfaces.in_words(wish, cost, opened))
     return run_of(found, cost=cost, remarks=remarks)
+
+
+def _new_log(folder: Path, seed: int) -> BinaryIO:
+    """Open a new log of what a run had acknowledged; it stays, for a check after a crash."""
+    check_may_create(folder)
+    path = folder / f"acknowledged-{seed}.log"
+    try:
+        return path.open("xb", buffering=0)
+    except FileExistsError as error:
+        raise EnvironmentUnfitError(
+            f"there is a log of an earlier run with this seed already: {path}",
+            cure="check the target against it, then remove it",
+        ) from error

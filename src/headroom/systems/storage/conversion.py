@@ -23,7 +23,7 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
     Parameters
     ----------
     found
-        Of `engine.run_job`.
+        Of `measure.run_job`.
     cost
         What the tool itself costs, with the interface that was used.
     remarks
@@ -38,7 +38,7 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
     if not done:
         raise EnvironmentUnfitError(_why_nothing(found), cure="check the target with `dmesg`")
     values = values_of(found, cost)
-    said = [*remarks, *failures_in_words(found)]
+    said = [*remarks, *failures_in_words(found), *corruption_in_words(found)]
     if values.get("tool_share", 0.0) > MOST_SHARE:
         said.append(OVER_SHARE)
     return Run(
@@ -72,6 +72,7 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
         "run_s": found["end_s"],
         "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
         **_extremes(classes),
+        **_verified(found),
         **cost.share_in(found),
     }
     if reads + writes:
@@ -85,6 +86,31 @@ def failures_in_words(found: Mapping[str, Any]) -> list[str]:
         f"{one['count']} requests of {one['class']} failed: {_error(one['errno'])} (the first at "
         f"offset {one['first_offset']})"
         for one in found["failures"]
+    ]
+
+
+def _verified(found: Mapping[str, Any]) -> dict[str, float]:
+    """Return how many cells were judged, and how many of them were wrong, in each way."""
+    findings = found.get("findings")
+    if findings is None:
+        return {}
+    wrong = {f"verify_{name}_count": float(count) for name, count in findings["counts"].items()}
+    return {
+        "verified_count": float(findings["cell_count"]),
+        "corrupt_count": sum(wrong.values()),
+        **wrong,
+    }
+
+
+def corruption_in_words(found: Mapping[str, Any]) -> list[str]:
+    """Return one sentence for each way in which data were not what they had to be."""
+    findings = found.get("findings")
+    if findings is None:
+        return []
+    return [
+        f"the target lied: {count} cells of data are {name.replace('_', ' ')}"
+        for name, count in findings["counts"].items()
+        if count
     ]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.engine import run_job
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.targets import Opened
 from headroom.systems.storage.tool_cost import ToolCost, measure_cost
 
@@ -19,16 +19,19 @@ class Interfaces:
 
     def measure(self) -> dict[str, float | str]:
         """Return the cost of each interface, or why there is none, as facts of the session."""
-        facts: dict[str, float | str] = {}
         for name in NAMES:
-            found = measure_cost(name, run_job)
-            if isinstance(found, str):
-                self.refusals[name] = found
-                facts[f"{name} refused"] = found
-            else:
-                self.costs[name] = found
-                facts[f"tool_{name}_per_read_s"] = found.read_s
-                facts[f"tool_{name}_per_write_s"] = found.write_s
+            if name not in {*self.costs, *self.refusals}:
+                found = measure_cost(name, run_job)
+                if isinstance(found, str):
+                    self.refusals[name] = found
+                else:
+                    self.costs[name] = found
+        facts: dict[str, float | str] = {
+            f"{name} refused": why for name, why in self.refusals.items()
+        }
+        for name, cost in self.costs.items():
+            facts[f"tool_{name}_per_read_s"] = cost.read_s
+            facts[f"tool_{name}_per_write_s"] = cost.write_s
         return facts
 
     def choose(self, wish: str, target: Opened) -> ToolCost:
@@ -64,3 +67,7 @@ class Interfaces:
         if target.is_memory:
             return ("interface threads: a file in memory is answered without a device",)
         return (f"interface threads: io_uring is refused ({self.refusals.get('io_uring', '')})",)
+
+
+INTERFACES = Interfaces()
+"""Those of this process: all experiments of a session share what was measured once."""

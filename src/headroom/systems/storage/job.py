@@ -52,7 +52,11 @@ def job_of(
     if config["sync"] != "never":
         job["sync"] = {"every": config["sync_every"], "kind": config["sync"]}
     if setup.verify is not None:
-        job["verify"] = setup.verify
+        job["verify"] = {
+            "run": seed,
+            "cell_bytes": setup.verify.cell_bytes,
+            "reads_back": setup.verify.reads_back,
+        }
     return job
 
 

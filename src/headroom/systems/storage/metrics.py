@@ -27,6 +27,11 @@ _OWN = (
            description="Share of the tool in throughput or service time, the larger one"),
     Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
 )  # fmt: skip
+_VERIFIED = (
+    Metric(name="verified_count", unit="1", description="Cells of data that were judged"),
+    Metric(name="corrupt_count", unit="1", better="low",
+           description="Cells of data that are not what was acknowledged"),
+)  # fmt: skip
 _SNIA = (
     Metric(name="round_count", unit="1", description="Rounds until the state was steady"),
     Metric(name="round_range_share", unit="1", better="low",
@@ -37,13 +42,15 @@ _SNIA = (
 _SPC1_STREAMS = ("asu1-1", "asu1-2", "asu1-3", "asu1-4", "asu2-1", "asu2-2", "asu2-3", "asu3-1")
 
 
-def block_metrics(config: Mapping[str, Value]) -> Iterator[Metric]:
-    """Yield the metrics of a workload of requests."""
+def block_metrics(config: Mapping[str, Value], *, is_verified: bool = False) -> Iterator[Metric]:
+    """Yield the metrics of a workload of requests, checked data included where asked for."""
     yield from _FLOW
     for quantity in QUANTITIES:
         yield from observed_metrics(quantity)
     yield Metric(name="jobs_mean", unit="1", description="Mean number of requests under way")
     yield from _OWN
+    if is_verified:
+        yield from _VERIFIED
     for name in class_names(config):
         yield from (_of_class(name, metric) for metric in _FLOW)
         for quantity in QUANTITIES:

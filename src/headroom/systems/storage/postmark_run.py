@@ -10,15 +10,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-
-from headroom import _core
-from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.errors import StudyError
 from headroom.experiment.observed_metrics import observed_metrics
 from headroom.experiment.run import Histogram, Run, Series
 from headroom.experiment.system import Metric, Value
 from headroom.systems.storage.conversion import table_of
 from headroom.systems.storage.laying_out import check_space
+from headroom.systems.storage.measure import run_postmark_job
 from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE
@@ -74,7 +72,7 @@ def run_postmark(config: Mapping[str, Value], *, target: Target, seed: int) -> R
     with target.session.pool(target.path) as folder:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            found = _carry_out(job_of(config, seed=seed, folder=descriptor))
+            found = run_postmark_job(job_of(config, seed=seed, folder=descriptor))
         finally:
             os.close(descriptor)
     return run_of(found, own_s=_own_s(config, seed))
@@ -117,25 +115,13 @@ def _check_room(config: Mapping[str, Value], target: Target) -> None:
     check_space(target.path, needed=needed, reserve=target.reserve)
 
 
-def _carry_out(job: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = _core.storage_postmark(job=msgspec.json.encode(job))
-    except (OSError, ValueError) as error:
-        raise EnvironmentUnfitError(
-            f"PostMark cannot run: {error}", cure="correct the parameters, or check the folder"
-        ) from error
-    if found["interrupt"] is not None:
-        raise found["interrupt"]
-    return {**found, **msgspec.json.decode(found["facts"])}
-
-
 def _own_s(config: Mapping[str, Value], seed: int) -> float:
     """Return the processor time (s) of the tool itself per transaction."""
     count = min(int(config["postmark_transactions"]), _TRIED)
     if not count:
         return 0.0
     job = job_of({**config, "postmark_transactions": count}, seed=seed, folder=None)
-    times: Mapping[str, float] = _carry_out(job)["times"]
+    times: Mapping[str, float] = run_postmark_job(job)["times"]
     return times["transactions_processor_s"] / count
 
 

@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.machine_facts import ROOT, read_text
@@ -139,7 +140,7 @@ def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
     flags |= os.O_RDWR if is_written else os.O_RDONLY
     if is_written and found.is_device:
         flags |= os.O_EXCL
-    descriptor = _open(found.path, flags)
+    descriptor = _open(found.path, flags, is_patient=found.is_device and not found.uses)
     try:
         _check_same(found, os.fstat(descriptor))
     except BaseException:
@@ -286,14 +287,26 @@ _CURES = {
 }
 
 
-def _open(path: Path, flags: int) -> int:
-    try:
-        return os.open(path, flags)
-    except OSError as error:
-        raise EnvironmentUnfitError(
-            f"{path} cannot be opened: {error.strerror}",
-            cure=_CURES.get(error.errno or 0, "check it with another program, for example dd"),
-        ) from error
+_PATIENCE_S = 2.0
+"""The kernel lets go of what a ring had open a moment after the ring is gone."""
+
+
+def _open(path: Path, flags: int, *, is_patient: bool = False) -> int:
+    end_s = monotonic() + (_PATIENCE_S if is_patient else 0.0)
+    while True:
+        try:
+            return os.open(path, flags)
+        except OSError as error:
+            if error.errno != errno.EBUSY or monotonic() >= end_s:
+                raise _unopened(path, error) from error
+        sleep(0.01)
+
+
+def _unopened(path: Path, error: OSError) -> HeadroomError:
+    return EnvironmentUnfitError(
+        f"{path} cannot be opened: {error.strerror}",
+        cure=_CURES.get(error.errno or 0, "check it with another program, for example dd"),
+    )
 
 
 def _check_same(found: Existing, state: os.stat_result) -> None:

@@ -44,6 +44,17 @@ class TargetTable(_Table, frozen=True):
     """What a `soft` device does."""
 
 
+class VerifyTable(_Table, frozen=True):
+    """`[experiment.system.verify]`: written blocks tell what they are, and are checked."""
+
+    cell_bytes: Annotated[int, msgspec.Meta(ge=512, le=1 << 20)] = 4096
+    """Bytes that are judged together: the sector or the block of the target."""
+    reads_back: bool = True
+    """Read everything that was written at the end of each run."""
+    log_folder: str = ""
+    """Folder on another device for a log of what was acknowledged, for a check after a crash."""
+
+
 class StorageSetup(_Table, frozen=True):
     """`[experiment.system]` of a storage target that is measured."""
 
@@ -53,7 +64,7 @@ class StorageSetup(_Table, frozen=True):
     """Space that stays free on the file system of a target, and in memory for `{memory}`."""
     sample_every_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 0.1
     """Distance (s) of the samples of a run over time."""
-    verify: dict[str, Any] | None = None
+    verify: VerifyTable | None = None
     """Write blocks that tell where they belong, and check what is read back."""
 
 

@@ -7,7 +7,7 @@ The run reports the last five rounds; one that never became steady carries a fau
 Invariant: figures come from steady rounds, or the run says that they do not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,18 @@ import numpy as np
 from headroom.experiment.run import Histogram, Run, Series
 from headroom.experiment.system import Value
 from headroom.systems.storage.conversion import QUANTITIES, failures_in_words, values_of
-from headroom.systems.storage.engine import run_job
 from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.setup_table import StorageSetup
 from headroom.systems.storage.steady_rounds import WINDOW, last_window
 from headroom.systems.storage.targets import Opened, Target
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
 
 FILL_BYTES = 128 * 1024
+FILL_PARTS = 20
+FILL_PART_BYTES = 1 << 30
+"""The target is written in so many parts, none larger than this: the user sees how far it is."""
 
 
 def run_rounds(
@@ -46,27 +49,37 @@ def run_rounds(
         cost = interfaces.choose(str(config["interface"]), opened)
         job = job_of(config, seed=seed, target=opened, interface=cost.interface, setup=setup)
         passes = float(config["snia_precondition"])
-        problem = _fill(job, opened, passes) if passes else None
+        problem = _fill(job, opened, passes, target.session.say) if passes else None
         rounds = [] if problem else _rounds(job, int(config["snia_rounds"]))
         remarks = (*opened.remarks, *interfaces.in_words(str(config["interface"]), cost, opened))
     return _run(rounds, cost, remarks, problem)
 
 
-def _fill(job: Mapping[str, Any], opened: Opened, passes: float) -> str | None:
-    """Write the target in order; returns what went wrong."""
-    size = FILL_BYTES if opened.size_bytes >= FILL_BYTES else opened.alignment
-    workload = {
-        "kind": "micro",
-        "pattern": "sequential",
-        "start": "first",
-        "block_bytes": size,
-        "read_share": 0.0,
-        "depth": 32,
-    }
-    stop = {"bytes": int(passes * (opened.size_bytes // size) * size)}
-    found = run_job({**job, "workload": workload, "stop": stop, "sample_every_s": None})
-    problem: str | None = found["problem"]
-    return problem
+def _fill(
+    job: Mapping[str, Any], opened: Opened, passes: float, say: Callable[[str], None]
+) -> str | None:
+    """Write the target in order, part by part; returns what went wrong."""
+    block = FILL_BYTES if opened.size_bytes >= FILL_BYTES else opened.alignment
+    whole = opened.size_bytes // block * block
+    total = int(passes * whole) // block * block
+    part = min(max(whole // FILL_PARTS // block, 1) * block, FILL_PART_BYTES)
+    done = 0
+    while done < total:
+        first = done % whole
+        length = min(part, whole - first, total - done)
+        found = run_job({**job, **_fill_part(block, first, length)})
+        if found["problem"]:
+            return str(found["problem"])
+        done += length
+        say(f"writing the target before the rounds: {done / total:.0%}")
+    return None
+
+
+def _fill_part(block: int, first: int, length: int) -> dict[str, Any]:
+    workload = {"kind": "micro", "pattern": "sequential", "start": "first", "block_bytes": block,
+                "read_share": 0.0, "depth": 32, "offset_bytes": first,
+                "range_bytes": length}  # fmt: skip
+    return {"workload": workload, "stop": {"bytes": length}, "sample_every_s": None}
 
 
 def _rounds(job: Mapping[str, Any], most: int) -> list[dict[str, Any]]:

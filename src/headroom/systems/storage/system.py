@@ -16,7 +16,7 @@ from headroom.errors import StudyError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Metric, Parameter, Value
 from headroom.systems.storage.block_run import run_blocks
-from headroom.systems.storage.interfaces import Interfaces
+from headroom.systems.storage.interfaces import INTERFACES, Interfaces
 from headroom.systems.storage.metrics import block_metrics
 from headroom.systems.storage.postmark_run import postmark_metrics, run_postmark
 from headroom.systems.storage.session import SESSION
@@ -53,7 +53,7 @@ class StorageSystem:
     setup: StorageSetup
     study: Path
     targets: Mapping[str, Target]
-    interfaces: Interfaces = field(default_factory=Interfaces)
+    interfaces: Interfaces = field(default_factory=lambda: INTERFACES)
     typed: tuple[str, ...] = ()
 
     @classmethod
@@ -88,7 +88,7 @@ class StorageSystem:
         """Return what a run of `config` reports."""
         if config["workload"] == "postmark":
             return tuple(postmark_metrics())
-        return tuple(block_metrics(config))
+        return tuple(block_metrics(config, is_verified=self.setup.verify is not None))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the target and of the parameters that its workload has.
@@ -102,7 +102,13 @@ class StorageSystem:
         shared = {"workload", "target", "interface", "direct"}
         used = {name: value for name, value in config.items() if name in own | shared}
         content = msgspec.json.encode(
-            [table, used, self.setup.verify, *_trace_digest(config, self.study)], order="sorted"
+            [
+                table,
+                used,
+                msgspec.to_builtins(self.setup.verify),
+                *_trace_digest(config, self.study),
+            ],
+            order="sorted",
         )
         return hashlib.sha256(content).hexdigest()[:16]
 

@@ -1,7 +1,6 @@
 """The system `storage` on real targets: what comes out, what is refused, what is left behind."""
 
 import os
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -339,8 +338,3 @@ def test_a_run_that_fails_in_python_still_closes_and_cleans(
 def test_tables_that_contradict_themselves_are_refused(table: dict[str, Any], words: str) -> None:
     with pytest.raises(StudyError, match=words):
         StorageSystem.load(StorageSetup(targets={"one": TargetTable(**table)}), base=Path())
-
-
-def test_an_unused_loop_device_is_free_after_the_tests() -> None:
-    found = subprocess.run(["losetup", "-a"], check=False, capture_output=True, text=True)
-    assert "pytest" not in found.stdout
