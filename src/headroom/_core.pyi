@@ -8,15 +8,18 @@ import numpy.typing as npt
 __all__ = [
     "BUILD_PROFILE",
     "LAUNCHER",
+    "MECHANISM_KINDS",
     "KernelError",
     "__version__",
     "draw",
     "draw_arrivals",
+    "mechanism_functions",
     "simulate",
 ]
 
 BUILD_PROFILE: str
 LAUNCHER: bytes
+MECHANISM_KINDS: tuple[str, ...]
 __version__: str
 
 class KernelError(Exception):
@@ -44,3 +47,11 @@ def draw(
 
 def draw_arrivals(*, process: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
     """Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`."""
+
+def mechanism_functions(
+    *, kind: str, parameters: bytes
+) -> list[tuple[str, list[str], bool]] | None:
+    """Return the functions of a mechanism, each with its arguments and whether it returns a time.
+
+    None where the kind is not known. Raises ValueError for wrong parameters.
+    """

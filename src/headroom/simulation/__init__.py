@@ -42,6 +42,7 @@ from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
 from headroom.simulation.fitting import Fit, from_samples
 from headroom.simulation.law_data import law_from_data
+from headroom.simulation.mechanisms import Mechanism
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
@@ -70,6 +71,7 @@ __all__ = [
     "Expression",
     "Fit",
     "Fork",
+    "Mechanism",
     "Model",
     "ModelWarning",
     "Network",

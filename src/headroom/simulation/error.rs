@@ -96,6 +96,23 @@ pub enum SimulationError {
         /// Simulated time (s).
         at_s: f64,
     },
+    /// A function of a mechanism gave no answer.
+    #[error(
+        "in program '{}', {step} at {at_s} s: {call} failed: {message}",
+        place.program
+    )]
+    Call {
+        /// Step that called it.
+        place: Place,
+        /// What was being computed.
+        step: String,
+        /// The call with its arguments, and the name of the mechanism.
+        call: String,
+        /// Why, in the words of the mechanism.
+        message: String,
+        /// Simulated time (s).
+        at_s: f64,
+    },
     /// The caller asked the run to stop.
     #[error("the run was interrupted")]
     Interrupted,
@@ -105,7 +122,9 @@ impl SimulationError {
     /// Return the step of the model that the error is about, if it is about one.
     pub const fn place(&self) -> Option<&Place> {
         match self {
-            Self::Starved { place, .. } | Self::Amount { place, .. } => Some(place),
+            Self::Starved { place, .. } | Self::Amount { place, .. } | Self::Call { place, .. } => {
+                Some(place)
+            }
             _ => None,
         }
     }
@@ -144,6 +163,9 @@ impl SimulationError {
             Self::Amount { .. } => {
                 "correct the expression so that it gives a finite number, and none below zero for \
                  a time or a count"
+            }
+            Self::Call { .. } => {
+                "correct the arguments of the call, or the parameters of the mechanism"
             }
             Self::Interrupted => "run it again",
         }

@@ -16,6 +16,7 @@ from headroom.simulation.classes import Draw, JobClass, Mix, Start
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.expression import Attribute, Expression, Token
+from headroom.simulation.mechanisms import Mechanism, as_mechanism
 from headroom.simulation.program import Program
 from headroom.simulation.stations import (
     Breakdown,
@@ -105,6 +106,7 @@ class Model:
         self.pools: dict[str, Pool] = {}
         self.attributes: dict[str, Attribute] = {}
         self.breakdowns_of: dict[str, Breakdown] = {}
+        self.mechanisms: dict[str, Mechanism] = {}
         self.programs: dict[str, Program] = {}
         self.classes: dict[str, JobClass] = {}
         self.mixes: dict[str, Mix] = {}
@@ -264,6 +266,37 @@ class Model:
             raise refused(f"attribute {full!r} starts as {initial!r}", cure="give a finite number")
         self.attributes[full] = Attribute(full, float(initial), self.model_id)
         return self.attributes[full]
+
+    def mechanism(
+        self, name: str, *, kind: str, parameters: Mapping[str, object] | None = None
+    ) -> Mechanism:
+        """Add a native part with a state of its own, whose functions expressions call.
+
+        Each run makes it anew, with a stream of random numbers of its own.
+
+        Parameters
+        ----------
+        name
+            Name, its own among the mechanisms.
+        kind
+            What it is: ``"arm"`` (what moves along a line), ``"curve"`` (lines between points), or
+            what a layer brings along, as ``"storage.requests"``.
+        parameters
+            What it is made from, as data; the kind says what that may be.
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model
+        >>> model = Model("disk", time_unit="ms")
+        >>> seek = model.mechanism("seek", kind="curve", parameters={"points": [[0, 0], [9, 4.5]]})
+        >>> print(seek.call("at", 6) + 2)
+        (seek.at(6) + 2)
+        """
+        full = self._name("mechanism", name, self.mechanisms)
+        self.mechanisms[full] = as_mechanism(
+            full, kind, parameters or {}, model_id=self.model_id, location=caller_location()
+        )
+        return self.mechanisms[full]
 
     def jobs(self, station: Station) -> Expression:
         """Return the number of jobs at `station`, waiting or in service, as an expression."""
@@ -484,6 +517,7 @@ class Model:
         twin.pools = dict(self.pools)
         twin.attributes = dict(self.attributes)
         twin.breakdowns_of = dict(self.breakdowns_of)
+        twin.mechanisms = dict(self.mechanisms)
         twin.programs = {name: program.copy() for name, program in self.programs.items()}
         twin.classes = dict(self.classes)
         twin.mixes = dict(self.mixes)
@@ -544,6 +578,8 @@ class Model:
             "classes": [one.to_data() for one in self.classes.values() if not one.mix],
             "stop": stop,
         }
+        if self.mechanisms:
+            data["mechanisms"] = [one.to_data() for one in self.mechanisms.values()]
         if self.mixes:
             data["mixes"] = [mix.to_data(self._members(mix)) for mix in self.mixes.values()]
         return data

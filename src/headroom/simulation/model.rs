@@ -32,6 +32,9 @@ pub struct Model {
     /// Servers that break.
     #[serde(default)]
     pub breakdowns: Vec<Breakdown>,
+    /// Native objects with a state of their own.
+    #[serde(default)]
+    pub mechanisms: Vec<Mechanism>,
     /// Counted tokens.
     pub pools: Vec<Pool>,
     /// Step lists that jobs walk through.
@@ -53,6 +56,21 @@ pub struct Attribute {
     pub name: String,
     /// Value at the start of a job.
     pub initial: f64,
+}
+
+/// A native object whose functions expressions may call.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mechanism {
+    /// Unique name.
+    pub name: String,
+    /// Name of its kind, by which it is made.
+    pub kind: String,
+    /// What it is made from; the kind says what that may be.
+    #[serde(default)]
+    pub parameters: serde_json::Value,
+    /// Stream key.
+    pub stream: u64,
 }
 
 /// A station: servers with one line.

@@ -7,6 +7,7 @@
 //! compiled model alone ([`Site`]), because all paths to a position agree on both.
 
 use super::arrivals::ArrivalPlan;
+use super::calls::CallPlan;
 use super::choice::ChoicePlan;
 use super::distribution::Sampler;
 use super::expression::Code;
@@ -424,6 +425,8 @@ pub struct Plan {
     pub sources: Vec<SourcePlan>,
     /// Expressions.
     pub expressions: Vec<Code>,
+    /// Functions of mechanisms that expressions call.
+    pub calls: Vec<CallPlan>,
     /// Choices.
     pub choices: Vec<ChoicePlan>,
     /// Forks.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::error::SimulationError;
+use super::mechanism::none;
 use super::model::Stop;
 use super::result::Outcome;
 use super::{RunOptions, simulate};
@@ -349,7 +350,7 @@ fn run(model: &Value, seed: u64) -> Result<Outcome, SimulationError> {
         trace_limit: 1000,
         ..RunOptions::default()
     };
-    simulate(model.to_string().as_bytes(), options, &mut || true)
+    simulate(model.to_string().as_bytes(), options, none, &mut || true)
 }
 
 fn stop(completions: u64) -> Stop {
@@ -398,6 +399,6 @@ proptest! {
         let place = (cut * bytes.len() as f64) as usize;
         bytes[place] = noise;
         let options = RunOptions { stop: stop(10), ..RunOptions::default() };
-        let _ = simulate(&bytes, options, &mut || true);
+        let _ = simulate(&bytes, options, none, &mut || true);
     }
 }
