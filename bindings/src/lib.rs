@@ -14,6 +14,7 @@ mod _core {
     };
     use headroom::simulation::stream::Stream;
     use headroom::simulation::{self as kernel, RunOptions, Stop};
+    use headroom::systems::storage;
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
     use pyo3::prelude::*;
@@ -23,8 +24,8 @@ mod _core {
         headroom._core,
         KernelError,
         PyException,
-        "A model that cannot be run, or a run that had to stop: message, cure, and program and step, \
-         or None."
+        "A model that cannot be run, or a run that had to stop: message, cure, and name of the program \
+         or class, step and whether it is a class, or None."
     );
 
     /// Export what the build was made of.
@@ -34,7 +35,10 @@ mod _core {
         module.add("KernelError", module.py().get_type::<KernelError>())?;
         let launcher = PyBytes::new(module.py(), headroom::systems::command::LAUNCHER);
         module.add("LAUNCHER", launcher)?;
-        let kinds = PyTuple::new(module.py(), kernel::mechanisms::KINDS)?;
+        let kinds = PyTuple::new(
+            module.py(),
+            [&kernel::mechanisms::KINDS[..], &storage::mechanisms::KINDS].concat(),
+        )?;
         module.add("MECHANISM_KINDS", kinds)?;
         module.add(
             "BUILD_PROFILE",
@@ -88,7 +92,8 @@ mod _core {
 
     /// Make a mechanism of any part of Headroom.
     fn registry(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made> {
-        kernel::mechanisms::mechanism(kind, parameters, stream)
+        kernel::mechanisms::mechanism(kind, parameters, stream.clone())
+            .or_else(|| storage::mechanisms::mechanism(kind, parameters, stream))
     }
 
     /// A function of a mechanism: its name, its arguments, and whether it returns seconds.
@@ -145,7 +150,9 @@ mod _core {
     }
 
     fn raise(error: &kernel::SimulationError) -> PyErr {
-        let place = error.place().map(|one| (one.program.clone(), one.step));
+        let place = error
+            .place()
+            .map(|one| (one.name.clone(), one.step, one.is_class));
         KernelError::new_err((error.to_string(), error.cure(), place))
     }
 

@@ -25,7 +25,8 @@ __version__: str
 class KernelError(Exception):
     """A model that cannot be run, or a run that had to stop.
 
-    Its arguments: message, cure, and the program and the index of the step, or None.
+    Its arguments: message, cure, and the name of the program or class, the index of the step and
+    whether it is a class, or None.
     """
 
 def simulate(

@@ -14,6 +14,7 @@ from headroom.simulation.arrivals import (
 )
 from headroom.simulation.blocks import Attempt, Branch, Fork
 from headroom.simulation.compound_laws import coxian, from_moments, hypoexponential, mixture
+from headroom.simulation.computed_arrivals import ComputedArrivals, computed_arrivals
 from headroom.simulation.discrete_laws import (
     discrete,
     empirical,
@@ -66,6 +67,7 @@ __all__ = [
     "Branch",
     "ClassHistogram",
     "ClassSeries",
+    "ComputedArrivals",
     "Distribution",
     "EventTrace",
     "Expression",
@@ -87,6 +89,7 @@ __all__ = [
     "bounded_pareto",
     "bursty",
     "changing_rate",
+    "computed_arrivals",
     "constant",
     "coxian",
     "discrete",

@@ -280,10 +280,7 @@ mod tests {
             json!({"apply": "minimum"}),
         ];
         let error = run(&code, 1).expect_err("1.5 s is too long");
-        assert_eq!(
-            error.place().map(|place| place.program.as_str()),
-            Some("work")
-        );
+        assert_eq!(error.place().map(|place| place.name.as_str()), Some("work"));
         assert_eq!(
             error.to_string(),
             "in program 'work', the service time at station 'server' at 0 s: wait(1.5) of \

@@ -234,6 +234,12 @@ impl Compiler {
         }
     }
 
+    /// Add an expression.
+    pub(super) fn computed(&mut self, expression: &Expression) -> Result<u32, SimulationError> {
+        let Expression::Expression { code } = expression;
+        self.expression(code)
+    }
+
     fn expression(&mut self, terms: &[Term]) -> Result<u32, SimulationError> {
         let code = self.code(terms)?;
         Ok(self.add_expression(code))

@@ -425,7 +425,9 @@ impl<'plan> Engine<'plan> {
                 }
                 self.walk(slot, at + 1)
             }
-            Instruction::Think { .. } | Instruction::Arrive { .. } => self.walk(slot, at + 1),
+            Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {
+                self.walk(slot, at + 1)
+            }
             _ => self.resume_rarer(slot, at),
         }
     }
@@ -576,10 +578,14 @@ impl<'plan> Engine<'plan> {
     /// Return which step of which program is the culprit.
     fn place(&self) -> Place {
         let site = &self.plan.sites[self.culprit.at as usize];
-        let name = |index: u32| self.plan.programs[index as usize].clone();
+        let name = match site.program {
+            Some(index) => self.plan.programs[index as usize].clone(),
+            None => self.plan.class_at(self.culprit.at),
+        };
         Place {
-            program: site.program.map_or_else(String::new, name),
+            name,
             step: site.step,
+            is_class: site.program.is_none(),
         }
     }
 
@@ -677,6 +683,7 @@ fn describe(plan: &Plan, at: u32) -> String {
             None => "an attribute".to_owned(),
         },
         Instruction::Prioritize { .. } => "a priority".to_owned(),
+        Instruction::Await { .. } => "the wait for the next arrival".to_owned(),
         Instruction::Choose { choice } => {
             let count = plan.choices[choice as usize].targets.len();
             format!("the number of one of {count} cases, counted from 0,")

@@ -2,13 +2,25 @@
 
 use thiserror::Error;
 
-/// A step of a program.
+/// A step of a program, or the arrivals of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Name of the program.
-    pub program: String,
+    /// Name of the program, or of the class.
+    pub name: String,
     /// Index of the step.
     pub step: u32,
+    /// Whether it is a class, whose arrivals lie outside of programs.
+    pub is_class: bool,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_class {
+            write!(formatter, "the arrivals of class '{}'", self.name)
+        } else {
+            write!(formatter, "program '{}'", self.name)
+        }
+    }
 }
 
 /// A model that cannot be run, or a run that had to stop.
@@ -85,7 +97,7 @@ pub enum SimulationError {
         at_s: f64,
     },
     /// An expression gave a number that cannot be used.
-    #[error("in program '{}', {step} was computed as {value} at {at_s} s", place.program)]
+    #[error("in {place}, {step} was computed as {value} at {at_s} s")]
     Amount {
         /// Step that asked for the number.
         place: Place,
@@ -97,10 +109,7 @@ pub enum SimulationError {
         at_s: f64,
     },
     /// A function of a mechanism gave no answer.
-    #[error(
-        "in program '{}', {step} at {at_s} s: {call} failed: {message}",
-        place.program
-    )]
+    #[error("in {place}, {step} at {at_s} s: {call} failed: {message}")]
     Call {
         /// Step that called it.
         place: Place,

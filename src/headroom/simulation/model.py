@@ -13,6 +13,7 @@ from headroom.simulation import background, blocking, capacity, check, classes, 
 from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, check_name, choose, is_number, is_whole
 from headroom.simulation.classes import Draw, JobClass, Mix, Start
+from headroom.simulation.computed_arrivals import ComputedArrivals
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.expression import Attribute, Expression, Operand, Token
@@ -405,7 +406,7 @@ class Model:
         name: str,
         program: Program,
         *,
-        interarrival: "Distribution | float | ArrivalProcess",
+        interarrival: "Distribution | float | ArrivalProcess | ComputedArrivals",
         priority: int = 0,
         batch: int | Distribution | None = None,
         initial: int = 0,
@@ -418,7 +419,7 @@ class Model:
             Its name, and what its jobs walk.
         interarrival
             Time between arrivals, with a mean above 0; or an arrival process: bursts, a rate that
-            changes with time, a trace.
+            changes with time, a trace, what a source computes (`computed_arrivals`).
         priority
             The larger, the more urgent.
         batch
@@ -428,6 +429,8 @@ class Model:
         """
         self._add_class(name, program)
         full = self._prefix + name
+        if isinstance(interarrival, ComputedArrivals):
+            interarrival.check(full, self.model_id)
         self.classes[full] = classes.opened(
             full,
             program.name,

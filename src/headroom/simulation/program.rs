@@ -163,6 +163,13 @@ pub enum Instruction {
         /// Arrival process.
         process: u32,
     },
+    /// Wait for the next arrival as long as an expression says; end where there is none.
+    Await {
+        /// Whether there is a next one, or [`NO_AMOUNT`].
+        goes_on: u32,
+        /// Time until then.
+        wait: u32,
+    },
     /// Let new jobs of the class start.
     Spawn {
         /// Class.
@@ -470,6 +477,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Return the name of the class in whose frame the instruction at `at` lies.
+    pub fn class_at(&self, at: u32) -> String {
+        let before = self.classes.iter().filter(|class| class.entry <= at);
+        let own = before.max_by_key(|class| class.entry);
+        own.map_or_else(String::new, |class| class.name.clone())
+    }
+
     /// Return the station where the instruction at `at` reads the position of a job that comes to
     /// it, if it does.
     pub fn positioned_at(&self, at: u32) -> Option<u32> {
