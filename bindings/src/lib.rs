@@ -12,14 +12,17 @@ use pyo3::prelude::*;
 /// Compiled core of Headroom.
 #[pymodule]
 mod _core {
+    use headroom::simulation::mechanism::{Made, Parameters, Unit};
     use headroom::simulation::result::{
         HistogramTable, OccupancyTable, Outcome, SeriesTable, Table, TableSet, Trace,
     };
+    use headroom::simulation::stream::Stream;
     use headroom::simulation::{self as kernel, RunOptions, Stop};
+    use headroom::systems::storage;
     use pyo3::create_exception;
-    use pyo3::exceptions::PyException;
+    use pyo3::exceptions::{PyException, PyValueError};
     use pyo3::prelude::*;
-    use pyo3::types::{PyBytes, PyDict, PyList};
+    use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
     #[cfg(unix)]
     #[pymodule_export]
@@ -33,8 +36,8 @@ mod _core {
         headroom._core,
         KernelError,
         PyException,
-        "A model that cannot be run, or a run that had to stop: message, cure, and program and step, \
-         or None."
+        "A model that cannot be run, or a run that had to stop: message, cure, and name of the program \
+         or class, step and whether it is a class, or None."
     );
 
     /// Export what the build was made of.
@@ -48,6 +51,11 @@ mod _core {
         module.add("WorkloadError", workload_error)?;
         let launcher = PyBytes::new(module.py(), headroom::systems::command::LAUNCHER);
         module.add("LAUNCHER", launcher)?;
+        let kinds = PyTuple::new(
+            module.py(),
+            [&kernel::mechanisms::KINDS[..], &storage::mechanisms::KINDS].concat(),
+        )?;
+        module.add("MECHANISM_KINDS", kinds)?;
         module.add(
             "BUILD_PROFILE",
             if cfg!(debug_assertions) {
@@ -91,11 +99,36 @@ mod _core {
             trace_limit,
             sampling: sampling.parse().map_err(|error| raise(&error))?,
         };
-        let outcome = py.detach(|| kernel::simulate(model, options, &mut is_wanted));
+        let outcome = py.detach(|| kernel::simulate(model, options, registry, &mut is_wanted));
         match (signal, outcome) {
             (Some(error), _) => Err(error),
             (None, outcome) => outcome_dict(py, &outcome.map_err(|error| raise(&error))?),
         }
+    }
+
+    /// Make a mechanism of any part of Headroom.
+    fn registry(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made> {
+        kernel::mechanisms::mechanism(kind, parameters, stream.clone())
+            .or_else(|| storage::mechanisms::mechanism(kind, parameters, stream))
+    }
+
+    /// A function of a mechanism: its name, its arguments, and whether it returns seconds.
+    type FunctionRow = (&'static str, Vec<&'static str>, bool);
+
+    /// Return the functions of a mechanism, each with its arguments and whether it returns
+    /// seconds; None where the kind is not known. Raises `ValueError` for wrong parameters.
+    #[pyfunction]
+    #[pyo3(signature = (*, kind, parameters))]
+    fn mechanism_functions(kind: &str, parameters: &[u8]) -> PyResult<Option<Vec<FunctionRow>>> {
+        let functions = kernel::calls::functions(kind, parameters, registry);
+        functions.map_err(PyValueError::new_err).map(|found| {
+            found.map(|functions| {
+                let described = functions
+                    .iter()
+                    .map(|one| (one.name, one.arguments.to_vec(), one.unit == Unit::Seconds));
+                described.collect()
+            })
+        })
     }
 
     /// Draw values of a distribution; see `headroom.simulation.Distribution.draw`.
@@ -133,7 +166,9 @@ mod _core {
     }
 
     fn raise(error: &kernel::SimulationError) -> PyErr {
-        let place = error.place().map(|one| (one.program.clone(), one.step));
+        let place = error
+            .place()
+            .map(|one| (one.name.clone(), one.step, one.is_class));
         KernelError::new_err((error.to_string(), error.cure(), place))
     }
 

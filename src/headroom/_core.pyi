@@ -8,12 +8,14 @@ import numpy.typing as npt
 __all__ = [
     "BUILD_PROFILE",
     "LAUNCHER",
+    "MECHANISM_KINDS",
     "KernelError",
     "StorageError",
     "WorkloadError",
     "__version__",
     "draw",
     "draw_arrivals",
+    "mechanism_functions",
     "simulate",
     "storage_requests",
     "storage_run",
@@ -23,12 +25,14 @@ __all__ = [
 
 BUILD_PROFILE: str
 LAUNCHER: bytes
+MECHANISM_KINDS: tuple[str, ...]
 __version__: str
 
 class KernelError(Exception):
     """A model that cannot be run, or a run that had to stop.
 
-    Its arguments: message, cure, and the program and the index of the step, or None.
+    Its arguments: message, cure, and the name of the program or class, the index of the step and
+    whether it is a class, or None.
     """
 
 def simulate(
@@ -87,4 +91,11 @@ def storage_source_seed(*, seed: int, key: int) -> int:
 
     The mechanism `storage.requests` whose random stream has `key` takes it where it is given no
     other; a measurement that takes it too sees the same requests.
+
+def mechanism_functions(
+    *, kind: str, parameters: bytes
+) -> list[tuple[str, list[str], bool]] | None:
+    """Return the functions of a mechanism, each with its arguments and whether it returns a time.
+
+    None where the kind is not known. Raises ValueError for wrong parameters.
     """

@@ -5,7 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from headroom.simulation import ArrivalProcess, Distribution, SimulationError
+from headroom.simulation import (
+    ArrivalProcess,
+    ComputedArrivals,
+    Distribution,
+    SimulationError,
+)
 
 Matrix: TypeAlias = list[list[float]]
 Given: TypeAlias = Mapping[str, Any]
@@ -80,7 +85,9 @@ _PLAIN: Mapping[str, tuple[str, str, Callable[[Distribution, Given, float], dict
 }  # fmt: skip
 
 
-def jmt_arrivals(process: ArrivalProcess, factor: float, location: str) -> JmtLaw:
+def jmt_arrivals(
+    process: ArrivalProcess | ComputedArrivals, factor: float, location: str
+) -> JmtLaw:
     """Return an arrival process whose time unit is `factor` seconds: an MMPP of two states."""
     parameters: dict[str, Any] = dict(process.parameters)
     if process.kind != "mmpp" or len(parameters["rates"]) != 2:  # noqa: PLR2004 - two states

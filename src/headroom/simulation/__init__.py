@@ -14,6 +14,7 @@ from headroom.simulation.arrivals import (
 )
 from headroom.simulation.blocks import Attempt, Branch, Fork
 from headroom.simulation.compound_laws import coxian, from_moments, hypoexponential, mixture
+from headroom.simulation.computed_arrivals import ComputedArrivals, computed_arrivals
 from headroom.simulation.discrete_laws import (
     discrete,
     empirical,
@@ -42,6 +43,7 @@ from headroom.simulation.event_trace import EventTrace
 from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
 from headroom.simulation.fitting import Fit, from_samples
 from headroom.simulation.law_data import law_from_data
+from headroom.simulation.mechanisms import Mechanism
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
@@ -65,11 +67,13 @@ __all__ = [
     "Branch",
     "ClassHistogram",
     "ClassSeries",
+    "ComputedArrivals",
     "Distribution",
     "EventTrace",
     "Expression",
     "Fit",
     "Fork",
+    "Mechanism",
     "Model",
     "ModelWarning",
     "Network",
@@ -85,6 +89,7 @@ __all__ = [
     "bounded_pareto",
     "bursty",
     "changing_rate",
+    "computed_arrivals",
     "constant",
     "coxian",
     "discrete",

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from headroom.simulation.arguments import is_number
 from headroom.simulation.distribution import Distribution, constant
 from headroom.simulation.errors import refused
-from headroom.simulation.expression import UNARY, Expression, Token, number
+from headroom.simulation.expression import UNARY, Call, Expression, Token, number
 
 Amount: TypeAlias = Distribution | Expression
 
@@ -113,6 +113,10 @@ def known_of(amount: Amount, attributes: Mapping[str, Known]) -> Known | None:
         return Known(amount.mean, amount.kind == "constant")
     stack: list[_Part] = []
     for token in amount.tokens:
+        if isinstance(token.value, Call):
+            stack = stack[: len(stack) - token.value.arguments]
+            stack.append(_returned(token.value))
+            continue
         if token.kind != "apply":
             stack.append(_leaf(token, attributes))
             continue
@@ -132,11 +136,17 @@ class _Part:
     has_attributes: bool
 
 
+def _returned(call: Call) -> _Part:
+    """Return what the model says of the numbers that a mechanism returns; they may hang on all."""
+    mean = None if call.law is None else call.law.mean
+    return _Part(mean, is_constant=False, has_attributes=True)
+
+
 def _leaf(token: Token, attributes: Mapping[str, Known]) -> _Part:
     if isinstance(token.value, Distribution):
         return _Part(token.value.mean, token.value.kind == "constant", has_attributes=False)
     if token.kind == "number":
-        return _Part(float(token.value), is_constant=True, has_attributes=False)
+        return _Part(float(token.value), is_constant=True, has_attributes=False)  # type: ignore[arg-type]  # it is a number
     known = attributes.get(str(token.value)) if token.kind == "attribute" else None
     if known is None:
         return _Part(None, is_constant=False, has_attributes=True)

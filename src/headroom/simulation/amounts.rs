@@ -40,7 +40,7 @@ impl Engine<'_> {
     /// Return the number given by the expression `amount`.
     pub(super) fn number(&mut self, job: u32, at: u32, amount: u32) -> Result<f64, Failure> {
         let code = &self.plan.expressions[(amount & !COMPUTED) as usize];
-        let value = self.evaluate(job, code);
+        let value = self.evaluate(job, at, code)?;
         if value.is_nan() {
             self.culprit = Culprit { at, value };
             return Err(Failure::Amount);
@@ -57,18 +57,31 @@ impl Engine<'_> {
         Ok(value)
     }
 
-    fn evaluate(&mut self, job: u32, code: &[Op]) -> f64 {
+    fn evaluate(&mut self, job: u32, at: u32, code: &[Op]) -> Result<f64, Failure> {
         let leaving = self.station_left();
         let Self {
             state,
             sources,
             scratch,
+            calls,
+            culprit,
             ..
         } = self;
-        expression::evaluate(code, scratch, |op| match op {
-            Op::Jobs(station) => f64::from(others_at(state, station, leaving)),
-            other => look_up(state, sources, job, other),
-        })
+        let now = state.now;
+        expression::evaluate(
+            code,
+            scratch,
+            |op| match op {
+                Op::Jobs(station) => f64::from(others_at(state, station, leaving)),
+                other => look_up(state, sources, job, other),
+            },
+            |call, arguments| {
+                calls.call(call, now, arguments).ok_or_else(|| {
+                    culprit.at = at;
+                    Failure::Call
+                })
+            },
+        )
     }
 
     /// Return the station that the walking job is about to leave.
@@ -89,11 +102,11 @@ impl Engine<'_> {
                 chosen.shortest(|target| load(state, target, leaving))
             }
             Rule::Hash(code) => {
-                let value = self.evaluate(job, code);
+                let value = self.evaluate(job, at, code)?;
                 self.choices[choice as usize].by_hash(value)
             }
             Rule::Index(code) => {
-                let value = self.evaluate(job, code);
+                let value = self.evaluate(job, at, code)?;
                 let target = self.choices[choice as usize].numbered(value);
                 if target.is_none() {
                     self.culprit = Culprit { at, value };
@@ -106,7 +119,7 @@ impl Engine<'_> {
                     let Some(code) = condition else {
                         return Ok(target);
                     };
-                    if self.evaluate(job, code) != 0.0 {
+                    if self.evaluate(job, at, code)? != 0.0 {
                         return Ok(target);
                     }
                 }
@@ -123,7 +136,9 @@ fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
         Op::Draw(source) => sources[source as usize].draw() as f64 / TICKS_PER_UNIT,
         Op::Free(pool) => f64::from(state.pools[pool as usize].free()),
         Op::Now => state.now.ticks() as f64 / TICKS_PER_UNIT,
-        Op::Jobs(_) | Op::Number(_) | Op::Apply(_) => unreachable!("it was looked up before"),
+        Op::Jobs(_) | Op::Number(_) | Op::Call { .. } | Op::Apply(_) => {
+            unreachable!("it was looked up before")
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::error::SimulationError;
 use super::mmpp::MmppPlan;
+use super::model::Expression;
 use super::quantile::Sampling;
 use super::rate_curve::{Position, RateCurve};
 use super::stream::Stream;
@@ -45,6 +46,26 @@ pub enum Process {
         #[serde(default)]
         attributes: BTreeMap<String, Vec<f64>>,
     },
+    /// Arrivals that a job of their own computes, one after the other.
+    Computed {
+        /// What each job carries, computed in this order before the wait for it.
+        #[serde(default)]
+        sets: Vec<Carried>,
+        /// The arrivals end where this is 0.
+        goes_on: Option<Expression>,
+        /// Time until the job arrives.
+        wait: Expression,
+    },
+}
+
+/// An attribute that an arriving job carries.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Carried {
+    /// Name of the attribute.
+    pub attribute: String,
+    /// Its value.
+    pub value: Expression,
 }
 
 /// An arrival process as compiled; a clone shares its tables.
@@ -110,6 +131,7 @@ impl Process {
                 "trace",
                 Trace::new(times, attributes, scale).map(|trace| Shape::Trace(trace.into())),
             ),
+            Self::Computed { .. } => ("computed", Err("only a run computes them".to_owned())),
         };
         match shape {
             Ok(shape) => Ok(ArrivalPlan { shape, sampling }),

@@ -1,11 +1,12 @@
 """Classes of jobs: who walks which program, and how often."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, choose, is_whole
+from headroom.simulation.computed_arrivals import ComputedArrivals
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.stations import Station
@@ -53,7 +54,7 @@ class JobClass:
     program: str
     population: int | None = None
     law: Distribution | None = None
-    process: "ArrivalProcess | None" = None
+    process: "ArrivalProcess | ComputedArrivals | None" = None
     priority: int = 0
     start: Start = "thinking"
     placed: tuple[tuple[str, int], ...] = ()
@@ -76,6 +77,8 @@ class JobClass:
     @property
     def is_endless(self) -> bool:
         """False where the arrivals end by themselves: a trace is only so long."""
+        if isinstance(self.process, ComputedArrivals):
+            return self.process.goes_on is None
         return self.process is None or self.process.to_data().get("kind") != "trace"
 
     def to_data(self) -> dict[str, object]:
@@ -274,7 +277,7 @@ def opened(
     name: str,
     program: str,
     *,
-    interarrival: "Distribution | float | ArrivalProcess",
+    interarrival: "Distribution | float | ArrivalProcess | ComputedArrivals",
     priority: int,
     batch: int | Distribution | None,
     initial: int,
@@ -283,11 +286,14 @@ def opened(
     present = check_count(f"class {name!r}", "jobs at time 0 (initial)", initial, least=0)
     is_process = hasattr(interarrival, "mean_rate") and hasattr(interarrival, "to_data")
     law = None if is_process else _interarrival(name, interarrival)
+    process = cast("ArrivalProcess | ComputedArrivals", interarrival) if is_process else None
+    if isinstance(process, ComputedArrivals):
+        process = replace(process, source=f"class {name}: arrivals")
     return JobClass(
         name=name,
         program=program,
         law=law,
-        process=cast("ArrivalProcess", interarrival) if is_process else None,
+        process=process,
         priority=_priority(name, priority),
         batch=None if batch is None else _batch(name, batch),
         initial=present,

@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 
 use super::blocks::Block;
+use super::calls::CallPlan;
 use super::choice::Target;
 use super::distribution::{Distribution, Sampler, Sampling};
 use super::error::SimulationError;
 use super::expression::{self, Code, Op, Term};
 use super::frames;
+use super::mechanism::{Function, Mechanism};
 use super::model::{Amount, Class, Expression, FORMAT, Model, QueueOf, Step, Stop};
 use super::program::{COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan};
 use super::rows::Rows;
@@ -22,13 +24,18 @@ use super::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
 /// Stands where a position is not known yet.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
-/// Compile `model`; `stop` overrides its own limits where it sets any, and `sampling` says how
-/// variates are made of random numbers.
+/// Compile `model`; `stop` overrides its own limits where it sets any, `sampling` says how
+/// variates are made of random numbers, and `mechanisms` are those of the model, in its order.
 ///
 /// # Errors
 ///
 /// Fails where the model contradicts itself.
-pub fn compile(model: &Model, stop: Stop, sampling: Sampling) -> Result<Plan, SimulationError> {
+pub fn compile(
+    model: &Model,
+    stop: Stop,
+    sampling: Sampling,
+    mechanisms: &[Box<dyn Mechanism>],
+) -> Result<Plan, SimulationError> {
     if model.format != FORMAT {
         return refuse(format!(
             "format {} is not {FORMAT}, the one this kernel reads",
@@ -39,6 +46,8 @@ pub fn compile(model: &Model, stop: Stop, sampling: Sampling) -> Result<Plan, Si
         return refuse("no class brings jobs into it".to_owned());
     }
     let mut compiler = Compiler::new(model, sampling)?;
+    compiler.functions = mechanisms.iter().map(|one| one.functions()).collect();
+    compiler.add_positions(model)?;
     for (index, program) in model.programs.iter().enumerate() {
         compiler.program(position(index), &program.steps)?;
     }
@@ -79,6 +88,10 @@ pub(super) struct Compiler {
     station_index: BTreeMap<String, u32>,
     pool_index: BTreeMap<String, u32>,
     program_index: BTreeMap<String, u32>,
+    /// Amounts of the positions at each station that serves by them.
+    positions: Vec<Option<u32>>,
+    mechanism_index: BTreeMap<String, u32>,
+    functions: Vec<&'static [Function]>,
     pub(super) blocks: Vec<Block>,
     pub(super) here: Site,
 }
@@ -101,6 +114,9 @@ impl Compiler {
             station_index: unique(stations.iter().map(|s| s.name.as_str()))?,
             pool_index: unique(model.pools.iter().map(|p| p.name.as_str()))?,
             program_index: unique(programs.iter().map(String::as_str))?,
+            mechanism_index: unique(model.mechanisms.iter().map(|m| m.name.as_str()))?,
+            functions: Vec::new(),
+            positions: Vec::new(),
             blocks: Vec::new(),
             here: Site::default(),
             plan: Plan {
@@ -109,6 +125,7 @@ impl Compiler {
                 programs,
                 sources: Vec::new(),
                 expressions: Vec::new(),
+                calls: Vec::new(),
                 choices: Vec::new(),
                 forks: Vec::new(),
                 attempts: Vec::new(),
@@ -140,6 +157,23 @@ impl Compiler {
                 },
             },
         })
+    }
+
+    /// Compile the positions of jobs; where there are any, each job carries one attribute more.
+    ///
+    /// A station has one expression for all uses, so that draws in it are one stream.
+    fn add_positions(&mut self, model: &Model) -> Result<(), SimulationError> {
+        for station in &model.stations {
+            let amount = match &station.position {
+                Some(Expression::Expression { code }) => Some(self.expression(code)?),
+                None => None,
+            };
+            self.positions.push(amount);
+        }
+        if self.positions.iter().any(Option::is_some) {
+            self.plan.attributes.push(0.0);
+        }
+        Ok(())
     }
 
     /// Append an instruction; return its position.
@@ -200,6 +234,12 @@ impl Compiler {
         }
     }
 
+    /// Add an expression.
+    pub(super) fn computed(&mut self, expression: &Expression) -> Result<u32, SimulationError> {
+        let Expression::Expression { code } = expression;
+        self.expression(code)
+    }
+
     fn expression(&mut self, terms: &[Term]) -> Result<u32, SimulationError> {
         let code = self.code(terms)?;
         Ok(self.add_expression(code))
@@ -221,6 +261,11 @@ impl Compiler {
                 Term::Jobs(name) => Op::Jobs(self.station(name)?),
                 Term::Free(name) => Op::Free(self.pool(name)?),
                 Term::Now => Op::Now,
+                Term::Call {
+                    mechanism,
+                    function,
+                    arguments,
+                } => self.function(mechanism, function, *arguments)?,
                 Term::Apply(operator) => Op::Apply(*operator),
             });
         }
@@ -228,6 +273,37 @@ impl Compiler {
             Some(flaw) => self.refuse_here(flaw),
             None => Ok(code.into()),
         }
+    }
+
+    /// Compile a call of a function of a mechanism.
+    fn function(
+        &mut self,
+        mechanism: &str,
+        name: &str,
+        arguments: u32,
+    ) -> Result<Op, SimulationError> {
+        let owner = look_up(&self.mechanism_index, "mechanism", mechanism)?;
+        let functions = self.functions[owner as usize];
+        let Some(index) = functions.iter().position(|one| one.name == name) else {
+            return self.refuse_here(&format!("mechanism '{mechanism}' has no function '{name}'"));
+        };
+        let function = functions[index];
+        if function.arguments.len() != arguments as usize {
+            return self.refuse_here(&format!(
+                "{name}({}) of mechanism '{mechanism}' gets {arguments} arguments",
+                function.arguments.join(", ")
+            ));
+        }
+        self.plan.calls.push(CallPlan {
+            mechanism: owner,
+            name: mechanism.to_owned(),
+            index,
+            function,
+        });
+        Ok(Op::Call {
+            call: position(self.plan.calls.len() - 1),
+            arguments,
+        })
     }
 
     /// Return the index of the attribute `name`.
@@ -341,6 +417,10 @@ impl Compiler {
         is_reserving: bool,
     ) -> Result<(), SimulationError> {
         let station = self.station(station)?;
+        if let Some(amount) = self.positions[station as usize] {
+            let attribute = position(self.plan.attributes.len() - 1);
+            self.emit(Instruction::Set { attribute, amount });
+        }
         let amount = self.amount(service, key)?;
         self.emit(if is_reserving {
             Instruction::UseReserving {

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 
 use super::arrivals::Arrivals;
 use super::cache;
+use super::calls::Calls;
 use super::choice::Choice;
 use super::classes::ClassState;
 use super::deadlock::{self, Deadlock};
@@ -19,6 +20,7 @@ use super::error::{Place, SimulationError};
 use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
 use super::invariants;
 use super::jobs::{Jobs, NO_EVENT, Phase, Role};
+use super::mechanism::Mechanism;
 use super::occupancy::{self, Segments};
 use super::pools::Pool;
 use super::program::{Instruction, Plan, Source};
@@ -86,7 +88,8 @@ pub struct Wishes {
 
 /// Run `plan` with `seed`.
 ///
-/// `is_wanted` is asked now and then; the run stops where it answers no.
+/// `mechanisms` are those of the model, in its order, as they are before the run. `is_wanted` is
+/// asked now and then; the run stops where it answers no.
 ///
 /// # Errors
 ///
@@ -100,9 +103,11 @@ pub fn run(
     plan: &Plan,
     seed: u64,
     wishes: Wishes,
+    mechanisms: Vec<Box<dyn Mechanism>>,
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, SimulationError> {
-    let mut engine = Engine::new(plan, seed, wishes);
+    let calls = Calls::new(&plan.calls, mechanisms, plan.unit);
+    let mut engine = Engine::new(plan, seed, wishes, calls);
     engine.start().map_err(|failure| engine.explain(failure))?;
     engine
         .go_on(is_wanted)
@@ -148,6 +153,7 @@ pub(super) enum Failure {
     NoCompletion,
     Starved,
     Amount,
+    Call,
 }
 
 /// Where a failure was found.
@@ -173,6 +179,7 @@ pub(super) struct Engine<'plan> {
     /// Stations whose state changed and that may let jobs in.
     pub(super) changed: Vec<u32>,
     pub(super) scratch: Vec<f64>,
+    pub(super) calls: Calls<'plan>,
     pub(super) recorder: Recorder,
     pub(super) culprit: Culprit,
     is_large: bool,
@@ -185,7 +192,7 @@ pub(super) struct Engine<'plan> {
 }
 
 impl<'plan> Engine<'plan> {
-    fn new(plan: &'plan Plan, seed: u64, wishes: Wishes) -> Self {
+    fn new(plan: &'plan Plan, seed: u64, wishes: Wishes, calls: Calls<'plan>) -> Self {
         let class_count = plan.classes.len();
         let scale = snapshot_scale(plan);
         Self {
@@ -218,6 +225,7 @@ impl<'plan> Engine<'plan> {
             leaving: None,
             changed: Vec::new(),
             scratch: Vec::new(),
+            calls,
             recorder: Recorder::new(wishes.trace_limit),
             culprit: Culprit::default(),
             is_large: plan.stations.len() as u64 >= LARGE,
@@ -417,7 +425,9 @@ impl<'plan> Engine<'plan> {
                 }
                 self.walk(slot, at + 1)
             }
-            Instruction::Think { .. } | Instruction::Arrive { .. } => self.walk(slot, at + 1),
+            Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {
+                self.walk(slot, at + 1)
+            }
             _ => self.resume_rarer(slot, at),
         }
     }
@@ -568,10 +578,14 @@ impl<'plan> Engine<'plan> {
     /// Return which step of which program is the culprit.
     fn place(&self) -> Place {
         let site = &self.plan.sites[self.culprit.at as usize];
-        let name = |index: u32| self.plan.programs[index as usize].clone();
+        let name = match site.program {
+            Some(index) => self.plan.programs[index as usize].clone(),
+            None => self.plan.class_at(self.culprit.at),
+        };
         Place {
-            program: site.program.map_or_else(String::new, name),
+            name,
             step: site.step,
+            is_class: site.program.is_none(),
         }
     }
 
@@ -614,6 +628,10 @@ impl<'plan> Engine<'plan> {
                     }),
                 at_s,
             },
+            Failure::Call => {
+                let step = describe(self.plan, self.culprit.at);
+                self.calls.explain(self.place(), step, at_s)
+            }
             Failure::Amount => SimulationError::Amount {
                 place: self.place(),
                 step: describe(self.plan, self.culprit.at),
@@ -657,8 +675,15 @@ fn describe(plan: &Plan, at: u32) -> String {
         Instruction::Delay { .. } => "a delay".to_owned(),
         Instruction::LoopEnter { .. } => "the rounds of a loop".to_owned(),
         Instruction::Attempt { .. } | Instruction::TryAgain { .. } => "a time-out".to_owned(),
-        Instruction::Set { .. } => "an attribute".to_owned(),
+        Instruction::Set { .. } => match plan.positioned_at(at) {
+            Some(station) => format!(
+                "the position at station '{}'",
+                plan.stations[station as usize].name
+            ),
+            None => "an attribute".to_owned(),
+        },
         Instruction::Prioritize { .. } => "a priority".to_owned(),
+        Instruction::Await { .. } => "the wait for the next arrival".to_owned(),
         Instruction::Choose { choice } => {
             let count = plan.choices[choice as usize].targets.len();
             format!("the number of one of {count} cases, counted from 0,")

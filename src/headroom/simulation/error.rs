@@ -2,13 +2,25 @@
 
 use thiserror::Error;
 
-/// A step of a program.
+/// A step of a program, or the arrivals of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Name of the program.
-    pub program: String,
+    /// Name of the program, or of the class.
+    pub name: String,
     /// Index of the step.
     pub step: u32,
+    /// Whether it is a class, whose arrivals lie outside of programs.
+    pub is_class: bool,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_class {
+            write!(formatter, "the arrivals of class '{}'", self.name)
+        } else {
+            write!(formatter, "program '{}'", self.name)
+        }
+    }
 }
 
 /// A model that cannot be run, or a run that had to stop.
@@ -85,7 +97,7 @@ pub enum SimulationError {
         at_s: f64,
     },
     /// An expression gave a number that cannot be used.
-    #[error("in program '{}', {step} was computed as {value} at {at_s} s", place.program)]
+    #[error("in {place}, {step} was computed as {value} at {at_s} s")]
     Amount {
         /// Step that asked for the number.
         place: Place,
@@ -93,6 +105,20 @@ pub enum SimulationError {
         step: String,
         /// The number.
         value: f64,
+        /// Simulated time (s).
+        at_s: f64,
+    },
+    /// A function of a mechanism gave no answer.
+    #[error("in {place}, {step} at {at_s} s: {call} failed: {message}")]
+    Call {
+        /// Step that called it.
+        place: Place,
+        /// What was being computed.
+        step: String,
+        /// The call with its arguments, and the name of the mechanism.
+        call: String,
+        /// Why, in the words of the mechanism.
+        message: String,
         /// Simulated time (s).
         at_s: f64,
     },
@@ -105,7 +131,9 @@ impl SimulationError {
     /// Return the step of the model that the error is about, if it is about one.
     pub const fn place(&self) -> Option<&Place> {
         match self {
-            Self::Starved { place, .. } | Self::Amount { place, .. } => Some(place),
+            Self::Starved { place, .. } | Self::Amount { place, .. } | Self::Call { place, .. } => {
+                Some(place)
+            }
             _ => None,
         }
     }
@@ -144,6 +172,9 @@ impl SimulationError {
             Self::Amount { .. } => {
                 "correct the expression so that it gives a finite number, and none below zero for \
                  a time or a count"
+            }
+            Self::Call { .. } => {
+                "correct the arguments of the call, or the parameters of the mechanism"
             }
             Self::Interrupted => "run it again",
         }

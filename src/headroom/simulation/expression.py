@@ -37,7 +37,27 @@ Operation: TypeAlias = Literal[
 UNARY: frozenset[str] = frozenset({"floor", "negate", "not"})
 """Operations on one operand; all others take two."""
 
-TokenKind: TypeAlias = Literal["number", "attribute", "draw", "jobs", "free", "now", "apply"]
+TokenKind: TypeAlias = Literal[
+    "number", "attribute", "draw", "jobs", "free", "now", "call", "apply"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of a mechanism, and what is known of the numbers that it returns."""
+
+    mechanism: str
+    function: str
+    arguments: int
+    law: Distribution | None = None
+
+    def to_data(self) -> dict[str, object]:
+        """Return the call as the kernel reads it."""
+        return {
+            "mechanism": self.mechanism,
+            "function": self.function,
+            "arguments": self.arguments,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +65,7 @@ class Token:
     """One element of the postfix list: what is pushed, or the operation that is applied."""
 
     kind: TokenKind
-    value: float | str | Distribution = 0.0
+    value: float | str | Distribution | Call = 0.0
 
     def to_data(self, source: str, draw_number: int) -> object:
         """Return the token as the kernel reads it; `source` names the stream of a draw."""
@@ -54,15 +74,18 @@ class Token:
         if isinstance(self.value, Distribution):
             key = stream_key(f"{source}: draw #{draw_number}")
             return {"draw": {"law": self.value.to_data(), "stream": key}}
+        if isinstance(self.value, Call):
+            return {"call": self.value.to_data()}
         return {self.kind: self.value}
 
 
 class Expression:
     """A number that each job computes; made from attributes, states, draws and operators.
 
-    Known are ``+ - * / % //``, ``< <= > >= == !=``, ``& | ~`` (and, or, not) and the functions
-    `minimum`, `maximum`, `floor` and `draw`. A `Distribution` beside an expression is drawn each
-    time. An expression has no truth value in Python: only a running job knows it.
+    Known are ``+ - * / % //``, ``< <= > >= == !=``, ``& | ~`` (and, or, not), the functions
+    `minimum`, `maximum`, `floor` and `draw`, and those of mechanisms (`Mechanism.call`). A
+    `Distribution` beside an expression is drawn each time. An expression has no truth value in
+    Python: only a running job knows it.
 
     Examples
     --------
@@ -93,6 +116,10 @@ class Expression:
     def names(self, kind: TokenKind) -> frozenset[str]:
         """Return the attributes, stations or pools that are read."""
         return frozenset(str(token.value) for token in self.tokens if token.kind == kind)
+
+    def calls(self) -> tuple[Call, ...]:
+        """Return the calls of functions of mechanisms, in order."""
+        return tuple(one.value for one in self.tokens if isinstance(one.value, Call))
 
     def laws(self) -> Iterator[Distribution]:
         """Yield the distributions that are drawn from, in order."""
@@ -318,6 +345,22 @@ def _fold(
 
 def _apply(operation: Operation, *operands: object) -> Expression:
     """Return the expression that applies `operation`; draws of each operand stay its own."""
+    return _joined(operands, Token("apply", operation))
+
+
+def called(call: Call, arguments: tuple[Operand, ...], model_id: int) -> Expression:
+    """Return the expression that calls a function of a mechanism of a model."""
+    found = _joined(arguments, Token("call", call))
+    if found.model_id not in {None, model_id}:
+        raise refused(
+            f"mechanism {call.mechanism!r} is called with parts of another model: {found}",
+            cure="use attributes, stations and pools of the same model",
+        )
+    return Expression(found.tokens, model_id)
+
+
+def _joined(operands: tuple[object, ...], last: Token) -> Expression:
+    """Return the expression that computes all operands, and then what `last` makes of them."""
     parts = [as_expression(operand) for operand in operands]
     ids = {part.model_id for part in parts if part.model_id is not None}
     if len(ids) > 1:
@@ -326,7 +369,7 @@ def _apply(operation: Operation, *operands: object) -> Expression:
             cure="use attributes, stations and pools of one model",
         )
     tokens = sum((part.tokens for part in parts), ())
-    return Expression((*tokens, Token("apply", operation)), ids.pop() if ids else None)
+    return Expression((*tokens, last), ids.pop() if ids else None)
 
 
 _SIGNS = {
@@ -353,8 +396,6 @@ def _word(token: Token, stack: list[str]) -> str:
             return f"{token.value:g}"
         case "jobs" | "free":
             return f"{token.kind}({token.value!r})"
-        case "now":
-            return "now"
         case "apply" if token.value in UNARY:
             sign = {"negate": "-", "not": "~"}.get(str(token.value))
             return f"{sign}{stack.pop()}" if sign else f"{token.value}({stack.pop()})"
@@ -362,4 +403,7 @@ def _word(token: Token, stack: list[str]) -> str:
             right, left = stack.pop(), stack.pop()
             sign = _SIGNS.get(str(token.value))
             return f"({left} {sign} {right})" if sign else f"{token.value}({left}, {right})"
-    return str(token.value)
+    if isinstance(token.value, Call):
+        taken = [stack.pop() for _ in range(token.value.arguments)][::-1]
+        return f"{token.value.mechanism}.{token.value.function}({', '.join(taken)})"
+    return "now" if token.kind == "now" else str(token.value)

@@ -28,6 +28,15 @@ pub enum Term {
     Free(String),
     /// Push the time (time units).
     Now,
+    /// Replace the arguments on top by what a function of a mechanism returns for them.
+    Call {
+        /// Name of the mechanism.
+        mechanism: String,
+        /// Name of the function.
+        function: String,
+        /// Number of its arguments.
+        arguments: u32,
+    },
     /// Replace the top one or two numbers.
     Apply(Operator),
 }
@@ -72,6 +81,13 @@ pub enum Op {
     Free(u32),
     /// Push the time, in time units.
     Now,
+    /// Replace the arguments on top by what a function returns for them.
+    Call {
+        /// Index of the function among those of the plan.
+        call: u32,
+        /// Number of its arguments.
+        arguments: u32,
+    },
     /// Replace the top one or two numbers.
     Apply(Operator),
 }
@@ -114,12 +130,34 @@ impl Operator {
     }
 }
 
-/// Evaluate `code`; `look_up` gives the numbers that are not in the code itself.
-pub fn evaluate(code: &[Op], stack: &mut Vec<f64>, mut look_up: impl FnMut(Op) -> f64) -> f64 {
+/// Evaluate `code`; `look_up` gives the numbers that are not in the code itself, and `call` what
+/// functions of mechanisms return.
+///
+/// Operands are computed from left to right, each of them always: a function is called whenever
+/// the job comes to its expression.
+///
+/// # Errors
+///
+/// Ends with the first error of a call.
+pub fn evaluate<Error>(
+    code: &[Op],
+    stack: &mut Vec<f64>,
+    mut look_up: impl FnMut(Op) -> f64,
+    mut call: impl FnMut(u32, &[f64]) -> Result<f64, Error>,
+) -> Result<f64, Error> {
     stack.clear();
     for &op in code {
         let value = match op {
             Op::Number(value) => value,
+            Op::Call {
+                call: function,
+                arguments,
+            } => {
+                let first = stack.len().saturating_sub(arguments as usize);
+                let value = call(function, &stack[first..])?;
+                stack.truncate(first);
+                value
+            }
             Op::Apply(operator) => {
                 let b = stack.pop().unwrap_or(f64::NAN);
                 let a = if operator.is_unary() {
@@ -133,7 +171,7 @@ pub fn evaluate(code: &[Op], stack: &mut Vec<f64>, mut look_up: impl FnMut(Op) -
         };
         stack.push(value);
     }
-    stack.pop().unwrap_or(f64::NAN)
+    Ok(stack.pop().unwrap_or(f64::NAN))
 }
 
 /// Return why `code` is no expression, if it is none.
@@ -143,10 +181,11 @@ pub fn flaw(code: &[Op]) -> Option<&'static str> {
         let taken = match op {
             Op::Apply(operator) if operator.is_unary() => 1,
             Op::Apply(_) => 2,
+            Op::Call { arguments, .. } => *arguments as usize,
             _ => 0,
         };
         if depth < taken {
-            return Some("an expression applies an operator to too few numbers");
+            return Some("an expression applies an operator or a function to too few numbers");
         }
         depth = depth - taken + 1;
     }
@@ -163,7 +202,11 @@ mod tests {
 
     fn value(code: &[Op]) -> f64 {
         assert_eq!(flaw(code), None);
-        evaluate(code, &mut Vec::new(), |_| 7.0)
+        let sum = |call, arguments: &[f64]| match call {
+            0 => Ok(arguments.iter().sum()),
+            _ => Err("no such function"),
+        };
+        evaluate(code, &mut Vec::new(), |_| 7.0, sum).expect("the function is there")
     }
 
     #[test]
@@ -188,6 +231,38 @@ mod tests {
             Op::Apply(Operator::Floor),
         ]);
         assert!((floor - 7.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_function_takes_its_arguments_off_the_stack() {
+        let call = |arguments| Op::Call { call: 0, arguments };
+        let code = [
+            Op::Number(1.0),
+            Op::Number(2.0),
+            Op::Jobs(0),
+            call(2),
+            call(0),
+            Op::Apply(Operator::Add),
+            Op::Apply(Operator::Subtract),
+        ];
+        assert!((value(&code) - (1.0 - 9.0)).abs() < 1e-15);
+        assert!(flaw(&[Op::Now, call(2)]).is_some());
+        assert!(flaw(&[Op::Now, Op::Now, call(1)]).is_some());
+    }
+
+    #[test]
+    fn an_error_of_a_function_ends_the_evaluation() {
+        let code = [
+            Op::Call {
+                call: 3,
+                arguments: 0,
+            },
+            Op::Now,
+            Op::Apply(Operator::Minimum),
+        ];
+        let fail = |call, _: &[f64]| Err(call);
+        let looked_up = |_| unreachable!("nothing is evaluated after an error");
+        assert_eq!(evaluate(&code, &mut Vec::new(), looked_up, fail), Err(3));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What surrounds the programs: where jobs of a class come from and go to, clocks, breakdowns.
 
 use super::alias::AliasTable;
+use super::arrivals::Process;
 use super::choice::{ChoicePlan, Rule};
 use super::compile::{Compiler, position, refuse};
 use super::distribution::Distribution;
@@ -125,6 +126,26 @@ fn add_open(
             let source = compiler.source(law, *stream)?;
             compiler.emit(Instruction::Think { source });
         }
+        (
+            None,
+            Some(Process::Computed {
+                sets,
+                goes_on,
+                wait,
+            }),
+        ) => {
+            for one in sets {
+                let attribute = compiler.attribute(&one.attribute)?;
+                let amount = compiler.computed(&one.value)?;
+                compiler.emit(Instruction::Set { attribute, amount });
+            }
+            let goes_on = match goes_on {
+                Some(condition) => compiler.computed(condition)?,
+                None => NO_AMOUNT,
+            };
+            let wait = compiler.computed(wait)?;
+            compiler.emit(Instruction::Await { goes_on, wait });
+        }
         (None, Some(process)) => {
             let arrivals = process.compile_as(TICKS_PER_UNIT, compiler.sampling)?;
             let names = arrivals.attribute_names().iter();
@@ -150,7 +171,7 @@ fn add_open(
     };
     compiler.emit(Instruction::Spawn {
         class: index,
-        entry: entry + 3,
+        entry: compiler.next_position() + 2,
         amount,
     });
     compiler.emit(Instruction::Jump { to: entry });
@@ -275,7 +296,9 @@ fn places(
                 one.station
             ));
         };
-        found_at.push((position(at), one.jobs));
+        // Who serves by position is told it by the step before.
+        let is_positioned = at > 0 && compiler.plan.positioned_at(position(at - 1)).is_some();
+        found_at.push((position(at - usize::from(is_positioned)), one.jobs));
     }
     Ok(found_at)
 }

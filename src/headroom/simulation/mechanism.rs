@@ -43,8 +43,19 @@ pub trait Mechanism: Send {
     fn call(&mut self, function: usize, now_s: f64, arguments: &[f64]) -> Result<f64, String>;
 }
 
+/// What a mechanism is made from, as the model states it.
+pub type Parameters = serde_json::Value;
+
 /// Makes the mechanism of a kind from its parameters; None where the kind is not known.
-pub type Registry = fn(kind: &str, parameters: &serde_json::Value, stream: Stream) -> Option<Made>;
+///
+/// It is asked when a model is built, to see which functions there are, and again for each run:
+/// what takes long is left to the first call.
+pub type Registry = fn(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made>;
+
+/// The registry that knows no kind.
+pub fn none(_kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Made> {
+    None
+}
 
 /// A mechanism, or in words what is wrong with its parameters.
 pub type Made = Result<Box<dyn Mechanism>, String>;

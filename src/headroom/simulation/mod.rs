@@ -12,6 +12,7 @@ mod amounts;
 pub mod arrivals;
 mod blocks;
 mod cache;
+pub mod calls;
 pub mod choice;
 pub mod classes;
 pub mod compile;
@@ -29,10 +30,12 @@ pub mod invariants;
 pub mod jobs;
 pub mod line;
 pub mod mechanism;
+pub mod mechanisms;
 pub mod mmpp;
 pub mod model;
 pub mod occupancy;
 pub mod pools;
+pub mod position_line;
 pub mod program;
 pub mod quantile;
 pub mod rate_curve;
@@ -79,23 +82,27 @@ pub struct RunOptions {
 
 /// Run the model in `json` once; `is_wanted` is asked now and then whether to go on.
 ///
+/// `registry` makes the mechanisms that the model names; [`mechanism::none`] where it has none.
+///
 /// # Errors
 ///
 /// Fails where the data are no valid model and where the run cannot be finished.
 pub fn simulate(
     json: &[u8],
     options: RunOptions,
+    registry: mechanism::Registry,
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, SimulationError> {
     let model: model::Model = serde_json::from_slice(json)?;
-    let plan = compile::compile(&model, options.stop, options.sampling)?;
+    let mechanisms = calls::mechanisms(&model, options.seed, registry)?;
+    let plan = compile::compile(&model, options.stop, options.sampling, &mechanisms)?;
     let wishes = engine::Wishes {
         sample_ticks: options
             .sample_every
             .map(|interval| time::whole_ticks(interval * time::TICKS_PER_UNIT)),
         trace_limit: options.trace_limit,
     };
-    engine::run(&plan, options.seed, wishes, is_wanted)
+    engine::run(&plan, options.seed, wishes, mechanisms, is_wanted)
 }
 
 /// Draw `count` values from the distribution in `json` with the stream `key` of a run with `seed`.

@@ -32,6 +32,9 @@ pub struct Model {
     /// Servers that break.
     #[serde(default)]
     pub breakdowns: Vec<Breakdown>,
+    /// Native objects with a state of their own.
+    #[serde(default)]
+    pub mechanisms: Vec<Mechanism>,
     /// Counted tokens.
     pub pools: Vec<Pool>,
     /// Step lists that jobs walk through.
@@ -53,6 +56,21 @@ pub struct Attribute {
     pub name: String,
     /// Value at the start of a job.
     pub initial: f64,
+}
+
+/// A native object whose functions expressions may call.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mechanism {
+    /// Unique name.
+    pub name: String,
+    /// Name of its kind, by which it is made.
+    pub kind: String,
+    /// What it is made from; the kind says what that may be.
+    #[serde(default)]
+    pub parameters: serde_json::Value,
+    /// Stream key.
+    pub stream: u64,
 }
 
 /// A station: servers with one line.
@@ -77,6 +95,8 @@ pub struct Station {
     pub when_full: WhenFull,
     /// How many jobs a server takes together.
     pub batch: Option<Batch>,
+    /// Position of a job, where the line is served by that.
+    pub position: Option<Expression>,
     /// Name under which it is reported together with others like it; absent for its own.
     pub group: Option<String>,
 }
@@ -102,6 +122,12 @@ pub enum Discipline {
     Infinite,
     /// In random order.
     Random,
+    /// By position: up, and back to the first (C-LOOK).
+    Elevator,
+    /// By position: up and down (LOOK).
+    ElevatorTwoWay,
+    /// By position: the nearest to the last one served first.
+    Nearest,
 }
 
 /// What happens to a job that finds no place.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::error::SimulationError;
+use super::mechanism::none;
 use super::model::Stop;
 use super::result::Outcome;
 use super::{RunOptions, simulate};
@@ -216,6 +217,9 @@ fn station(name: u32) -> impl Strategy<Value = Value> {
         "ps",
         "infinite",
         "random",
+        "elevator",
+        "elevator_two_way",
+        "nearest",
     ]);
     let when_full = prop_oneof![Just("block"), Just("reject")];
     let has = any::<[bool; 4]>();
@@ -238,10 +242,17 @@ fn station(name: u32) -> impl Strategy<Value = Value> {
                 let speeds: Vec<f64> = (0..servers).map(speed).collect();
                 station["speeds"] = json!(speeds);
             }
+            if matches!(discipline, "elevator" | "elevator_two_way" | "nearest") {
+                let law = json!({"kind": "uniform", "low": 0, "high": 9});
+                station["position"] = json!({"kind": "expression", "code": [
+                    {"attribute": "size"}, {"draw": {"law": law, "stream": name}},
+                    {"apply": "multiply"},
+                ]});
+            }
             if has[3] && discipline == "ps" {
                 station["limit"] = json!(servers);
             }
-            if has[3] && matches!(discipline, "fcfs" | "priority" | "random") {
+            if has[3] && matches!(discipline, "fcfs" | "priority" | "random" | "elevator") {
                 station["batch"] = json!({"least": 1, "most": 1 + buffer});
             }
             station
@@ -349,7 +360,7 @@ fn run(model: &Value, seed: u64) -> Result<Outcome, SimulationError> {
         trace_limit: 1000,
         ..RunOptions::default()
     };
-    simulate(model.to_string().as_bytes(), options, &mut || true)
+    simulate(model.to_string().as_bytes(), options, none, &mut || true)
 }
 
 fn stop(completions: u64) -> Stop {
@@ -398,6 +409,6 @@ proptest! {
         let place = (cut * bytes.len() as f64) as usize;
         bytes[place] = noise;
         let options = RunOptions { stop: stop(10), ..RunOptions::default() };
-        let _ = simulate(&bytes, options, &mut || true);
+        let _ = simulate(&bytes, options, none, &mut || true);
     }
 }

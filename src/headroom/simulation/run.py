@@ -224,12 +224,14 @@ def _by_row(
     return {row: tuple(names) for row, names in rows.items()}
 
 
-def _line(model: Model, place: tuple[str, int] | None) -> str:
-    """Return the line of Python that wrote a step, given as program and index, as a beginning."""
-    if place is None or place[0] not in model.programs:
+def _line(model: Model, place: tuple[str, int, bool] | None) -> str:
+    """Return the line of Python that wrote a step, or made a class, as a beginning."""
+    name, step, is_class = place or ("", 0, False)
+    if is_class and name in model.classes:
+        return f"{model.classes[name].location}: "
+    if is_class or name not in model.programs:
         return ""
-    program, step = place
-    return f"{model.programs[program].steps[step].location}: "
+    return f"{model.programs[name].steps[step].location}: "
 
 
 def _check_extras(sample_every: float | None, trace: int, sampling: Sampling) -> None:

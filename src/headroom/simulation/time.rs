@@ -103,6 +103,19 @@ impl TimeUnit {
         };
         nearest(ticks) * factor / ticks_per_factor
     }
+
+    /// Return `seconds` in time units.
+    pub fn from_seconds(self, seconds: f64) -> f64 {
+        match self {
+            Self::Picosecond => seconds * 1e12,
+            Self::Nanosecond => seconds * 1e9,
+            Self::Microsecond => seconds * 1e6,
+            Self::Millisecond => seconds * 1e3,
+            Self::Second => seconds,
+            Self::Minute => seconds / 60.0,
+            Self::Hour => seconds / 3600.0,
+        }
+    }
 }
 
 /// Return `value` as a float; most values fit in 64 bits, which convert in a fraction of the time.

@@ -181,6 +181,9 @@ impl Engine<'_> {
                 self.wait_for_arrival(job, at, process)?;
                 false
             }
+            Instruction::Await { goes_on, wait } => {
+                return self.await_arrival(job, at, goes_on, wait).map(|()| None);
+            }
             Instruction::Break { station, servers } => {
                 self.break_servers(station, servers)?;
                 true
@@ -411,6 +414,23 @@ impl Engine<'_> {
         self.state.jobs[source].phase = Phase::Delayed;
         self.schedule_after(source, next.since(now))?;
         Ok(())
+    }
+
+    /// Let the source wait for the next arrival that it computes; it ends with the arrivals.
+    fn await_arrival(
+        &mut self,
+        source: u32,
+        at: u32,
+        goes_on: u32,
+        wait: u32,
+    ) -> Result<(), Failure> {
+        if goes_on != NO_AMOUNT && self.number(source, at, goes_on)? == 0.0 {
+            self.state.jobs.end(source);
+            return Ok(());
+        }
+        self.state.jobs[source].at = at;
+        self.state.jobs[source].phase = Phase::Delayed;
+        self.schedule(source, wait)
     }
 
     /// Bring the jobs of a class to where they are at time zero.

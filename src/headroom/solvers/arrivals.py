@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from headroom.simulation import Distribution
+from headroom.simulation import ComputedArrivals, Distribution
 from headroom.simulation.classes import JobClass
 from headroom.solvers.closed import FloatArray
+from headroom.solvers.errors import SolverError
 from headroom.solvers.moments import Moments, is_exponential, moments_of
 
 
@@ -37,11 +38,24 @@ def arrivals_of(one: JobClass) -> Arrivals:
     """
     if one.population is not None:
         return Arrivals(rate=0.0, c2=1.0)
+    if isinstance(one.process, ComputedArrivals):
+        return _computed(one, one.process)
     if one.process is not None:
         found = _of_process(one.process.to_data())
     else:
         found = _of_law(one.law) if one.law is not None else Arrivals(rate=0.0, c2=1.0)
     return found if one.batch is None else _batched(found, moments_of(one.batch, {}))
+
+
+def _computed(one: JobClass, process: ComputedArrivals) -> Arrivals:
+    if math.isnan(process.mean_rate):
+        raise SolverError(
+            f"{one.location}: the arrivals of class {one.name!r} are computed, so that their rate "
+            "is not known",
+            cure="give computed_arrivals(..., mean_rate=...)",
+        )
+    reason = "arrivals are computed by the model"
+    return Arrivals(rate=one.arrival_rate, c2=1.0, reason=reason)
 
 
 def _of_law(law: Distribution) -> Arrivals:

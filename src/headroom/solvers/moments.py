@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from headroom.simulation import Distribution
 from headroom.simulation.amounts import Amount
-from headroom.simulation.expression import Expression
+from headroom.simulation.expression import Call, Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,9 @@ def _expression(amount: Expression, attributes: Mapping[str, Moments]) -> Moment
     for token in amount.tokens:
         if isinstance(token.value, Distribution):
             stack.append(moments_of(token.value, attributes))
+        elif isinstance(token.value, Call):
+            stack = stack[: len(stack) - token.value.arguments]
+            stack.append(_returned(token.value))
         elif token.kind == "number":
             stack.append(Moments(float(token.value), 0.0))
         elif token.kind == "attribute":
@@ -70,6 +73,17 @@ def _expression(amount: Expression, attributes: Mapping[str, Moments]) -> Moment
         else:
             return UNKNOWN
     return stack[0] if len(stack) == 1 else UNKNOWN
+
+
+def _returned(call: Call) -> Moments:
+    """Return what the model says of the numbers that a mechanism returns.
+
+    They are never known to be exponential, so that no formula becomes exact by them.
+    """
+    if call.law is None:
+        return UNKNOWN
+    is_plain = call.law.kind == "constant"
+    return Moments(call.law.mean, 1.0 if is_plain else call.law.c2)
 
 
 def _sum(mean: float, left: Moments, right: Moments) -> Moments:

@@ -23,7 +23,7 @@ from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
 from headroom.solvers.finite import Known, Law
 from headroom.solvers.mixture import Chain, chains_of, mixed_walk
-from headroom.solvers.moments import Moments
+from headroom.solvers.moments import UNKNOWN, Moments
 from headroom.solvers.walk import Hold, Join, Part, Path, Section, Visit, Walk
 
 SHARED = frozenset({"ps", "lcfs_preempt", "infinite"})
@@ -246,7 +246,8 @@ def _replayed(one: simulated.JobClass) -> dict[str, Moments]:
     for name, values in columns.items():
         mean, variance = float(np.mean(values)), float(np.var(values))
         found[name] = Moments(mean, variance / mean**2 if mean else 0.0)
-    return found
+    computed = getattr(one.process, "attribute_names", ())
+    return dict.fromkeys(computed, UNKNOWN) | found
 
 
 def _centre(model: Model, station: Station) -> Centre:

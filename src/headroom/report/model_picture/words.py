@@ -43,6 +43,9 @@ _DISCIPLINES = {
     "ps": "processor sharing",
     "infinite": "infinite server",
     "random": "random order",
+    "elevator": "elevator",
+    "elevator_two_way": "elevator, both ways",
+    "nearest": "nearest first",
 }
 
 
@@ -148,6 +151,9 @@ def code_words(code: object) -> str:
     'floor(1 + a)'
     >>> code_words([{"attribute": "packets"}, {"number": 1 / 3000}, {"apply": "multiply"}])
     'packets \u00d7 0.0003333'
+    >>> call = {"mechanism": "disk", "function": "service", "arguments": 2}
+    >>> code_words([{"attribute": "offset"}, {"number": 8}, {"call": call}])
+    'disk.service(offset, 8)'
     >>> code_words([{"apply": "add"}]), code_words("?")
     ('? + ?', '?')
     """
@@ -166,6 +172,8 @@ def _item_words(item: object, stack: list[str]) -> str:
     if name == "draw":
         law = value.get("law") if isinstance(value, Mapping) else None
         return f"draw({law_words(law, '')})"
+    if name == "call":
+        return _call(value, stack)
     return f"{name}({value})" if name in {"jobs", "free"} else _number_words(value)
 
 
@@ -184,6 +192,15 @@ def _apply(operation: str, stack: list[str]) -> str:
         return f"{name}({', '.join(taken)})"
     right, left = _popped(stack), _popped(stack)
     return f"{_grouped(left)} {_SIGNS.get(operation, operation)} {_grouped(right)}"
+
+
+def _call(call: object, stack: list[str]) -> str:
+    """Return the call of a function of a mechanism, as `disk.service(offset)`."""
+    if not isinstance(call, Mapping):
+        return "?"
+    count = call.get("arguments")
+    taken = [_popped(stack) for _ in range(count if isinstance(count, int) else 0)][::-1]
+    return f"{call.get('mechanism')}.{call.get('function')}({', '.join(taken)})"
 
 
 def _popped(stack: list[str]) -> str:
