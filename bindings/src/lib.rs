@@ -14,6 +14,7 @@ mod _core {
     };
     use headroom::simulation::stream::Stream;
     use headroom::simulation::{self as kernel, RunOptions, Stop};
+    use headroom::systems::storage::mechanisms as storage;
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
     use pyo3::prelude::*;
@@ -34,7 +35,8 @@ mod _core {
         module.add("KernelError", module.py().get_type::<KernelError>())?;
         let launcher = PyBytes::new(module.py(), headroom::systems::command::LAUNCHER);
         module.add("LAUNCHER", launcher)?;
-        let kinds = PyTuple::new(module.py(), kernel::mechanisms::KINDS)?;
+        let kinds = kernel::mechanisms::KINDS.iter().chain(&storage::KINDS);
+        let kinds = PyTuple::new(module.py(), kinds)?;
         module.add("MECHANISM_KINDS", kinds)?;
         module.add(
             "BUILD_PROFILE",
@@ -88,6 +90,9 @@ mod _core {
 
     /// Make a mechanism of any part of Headroom.
     fn registry(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made> {
+        if storage::KINDS.contains(&kind) {
+            return storage::mechanism(kind, parameters, stream);
+        }
         kernel::mechanisms::mechanism(kind, parameters, stream)
     }
 

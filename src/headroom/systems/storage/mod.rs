@@ -4,4 +4,6 @@
 //! target, and the kernel that simulates a device.
 
 pub mod devices;
+pub mod mechanisms;
 pub mod request;
+pub mod requests;
