@@ -3,4 +3,5 @@
 //! One seeded stream of requests ([`request`]) drives both columns: the engine that measures a
 //! target, and the kernel that simulates a device.
 
+pub mod postmark;
 pub mod request;
