@@ -3,5 +3,7 @@
 //! One seeded stream of requests ([`request`]) drives both columns: the engine that measures a
 //! target, and the kernel that simulates a device.
 
+pub mod mechanisms;
 pub mod postmark;
 pub mod request;
+pub mod requests;

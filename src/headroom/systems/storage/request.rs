@@ -7,6 +7,8 @@
 //! Invariant: the requests of a stream depend on the workload, the seed and the number of the
 //! stream alone, never on when they are asked for; due times of a stream never fall.
 
+use super::requests::error::WorkloadError;
+
 /// What a request asks of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -51,4 +53,16 @@ pub trait Source: Send {
 
     /// Return the next request of `stream`, None where it has ended.
     fn next(&mut self, stream: usize) -> Option<Request>;
+
+    /// Return how long after its due time (ns) a request of `stream` must be complete; one that
+    /// is not is a defect. None: there is no such limit.
+    fn allowance_ns(&self, _stream: usize) -> Option<u64> {
+        None
+    }
+
+    /// Return why the streams ended too early, None where they did not: what they are read from
+    /// cannot be read on.
+    fn fault(&self) -> Option<&WorkloadError> {
+        None
+    }
 }

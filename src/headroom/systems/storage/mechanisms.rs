@@ -1,0 +1,39 @@
+//! The mechanisms that models of storage may use, by the name of their kind.
+
+use serde_json::Value;
+
+use super::postmark;
+use super::requests::mechanism::RequestSource;
+use crate::simulation::mechanism::{Made, Mechanism};
+use crate::simulation::stream::Stream;
+
+/// Kinds that [`mechanism`] makes.
+pub const KINDS: [&str; 2] = ["storage.postmark", "storage.requests"];
+
+/// Make the mechanism of `kind` from its parameters; None where the kind is not one of storage.
+pub fn mechanism(kind: &str, parameters: &Value, stream: Stream) -> Option<Made> {
+    let made = match kind {
+        "storage.postmark" => postmark::mechanism::make(parameters, stream),
+        "storage.requests" => RequestSource::new(parameters, stream).map(boxed),
+        _ => return None,
+    };
+    Some(made)
+}
+
+fn boxed<M: Mechanism + 'static>(mechanism: M) -> Box<dyn Mechanism> {
+    Box::new(mechanism)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::stream;
+
+    #[test]
+    fn every_kind_is_made_by_its_name_and_no_other() {
+        for kind in KINDS {
+            assert!(mechanism(kind, &Value::Null, stream::open(1, 2)).is_some());
+        }
+        assert!(mechanism("storage.drum", &Value::Null, stream::open(1, 2)).is_none());
+    }
+}

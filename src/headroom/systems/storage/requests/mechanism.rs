@@ -1,0 +1,267 @@
+//! The mechanism `storage.requests`: a model draws from the source that a measurement draws from.
+//!
+//! Parameters: `workload` (the table that a job of the measuring engine has), `target_bytes` (size
+//! of the simulated target, B) and, where it is not to follow the seed of the run, `seed`.
+//!
+//! | function | returns |
+//! | --- | --- |
+//! | `next(stream)` | 1 where there was a further request, which the others tell about; else 0 |
+//! | `offset(stream)` | first byte of the last request drawn (B) |
+//! | `length(stream)` | its length (B) |
+//! | `is_read(stream)`, `is_write(stream)`, `is_trim(stream)`, `is_sync(stream)` | 1 or 0 |
+//! | `due(stream)` | when it is due (s); now, where its stream is closed |
+//! | `wait(stream)` | from now until it is due (s); 0 where that is past, or its stream closed |
+//! | `allowance(stream)` | from its due time until it would be late (s); infinite without a limit |
+//! | `streams()` | how many streams there are |
+//! | `depth(stream)` | requests that the stream may have outstanding; infinite without a limit |
+//!
+//! Both columns see the same requests where their sources have the same workload, size and seed.
+//! Without `seed` the source takes the first number of the mechanism's own random stream as its
+//! seed, which is [`source_seed`] of the run's seed and the key of that stream. A measurement with
+//! the seed r is to give its engine `source_seed(r, key)` with the key of the name `mechanism
+//! requests`; then a model with the seed r, whose mechanism is called `requests`, gets the same.
+//!
+//! Invariant: what is returned depends on the parameters, the seed and the calls of `next` alone.
+
+use rand::Rng as _;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::clock::NS_PER_S;
+use super::table::Table;
+use crate::simulation::mechanism::{Function, Mechanism, Unit};
+use crate::simulation::stream::{self, Stream as Generator};
+use crate::systems::storage::request::{Kind, Request, Source};
+
+/// Return the seed of the source in a run with the seed `run`, whose mechanism has the stream `key`.
+pub fn source_seed(run: u64, key: u64) -> u64 {
+    stream::open(run, key).next_u64()
+}
+
+/// What the mechanism is made from.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    workload: Value,
+    target_bytes: u64,
+    seed: Option<u64>,
+}
+
+/// A source of requests, as models use it.
+pub struct RequestSource {
+    source: Box<dyn Source>,
+    last: Vec<Option<Request>>,
+}
+
+impl RequestSource {
+    /// Make the mechanism from its parameters.
+    ///
+    /// # Errors
+    ///
+    /// Says in words which parameter is wrong, and the cure.
+    pub fn new(parameters: &Value, mut stream: Generator) -> Result<Self, String> {
+        let told = |error: super::WorkloadError| format!("{error}; {}", error.cure);
+        let table = Table::new("parameters", parameters).map_err(told)?;
+        let given: Parameters = table.read().map_err(told)?;
+        let seed = given.seed.unwrap_or_else(|| stream.next_u64());
+        let source = super::source(&given.workload, seed, given.target_bytes).map_err(told)?;
+        let last = vec![None; source.streams().len()];
+        Ok(Self { source, last })
+    }
+
+    fn next(&mut self, stream: usize) -> Result<bool, String> {
+        let request = self.source.next(stream);
+        if let (None, Some(fault)) = (request, self.source.fault()) {
+            return Err(format!("{fault}; {}", fault.cure));
+        }
+        self.last[stream] = request;
+        Ok(request.is_some())
+    }
+
+    fn stream(&self, function: &Function, arguments: &[f64]) -> Result<usize, String> {
+        let count = self.last.len();
+        let asked = arguments[0];
+        (0..count)
+            .find(|&stream| (stream as f64 - asked).abs() < 0.5)
+            .ok_or_else(|| {
+                let name = function.name;
+                format!(
+                    "{name} was asked of stream {asked}, but streams are 0 to {}",
+                    count - 1
+                )
+            })
+    }
+}
+
+const fn number(name: &'static str) -> Function {
+    Function {
+        name,
+        arguments: &["stream"],
+        unit: Unit::Number,
+    }
+}
+
+const fn seconds(name: &'static str) -> Function {
+    Function {
+        name,
+        arguments: &["stream"],
+        unit: Unit::Seconds,
+    }
+}
+
+const FUNCTIONS: [Function; 12] = [
+    number("next"),
+    number("offset"),
+    number("length"),
+    number("is_read"),
+    number("is_write"),
+    number("is_trim"),
+    number("is_sync"),
+    seconds("due"),
+    seconds("wait"),
+    seconds("allowance"),
+    number("depth"),
+    Function {
+        name: "streams",
+        arguments: &[],
+        unit: Unit::Number,
+    },
+];
+
+impl Mechanism for RequestSource {
+    fn functions(&self) -> &'static [Function] {
+        &FUNCTIONS
+    }
+
+    fn call(&mut self, function: usize, now_s: f64, arguments: &[f64]) -> Result<f64, String> {
+        let function = &FUNCTIONS[function];
+        if function.arguments.is_empty() {
+            return Ok(self.last.len() as f64);
+        }
+        let stream = self.stream(function, arguments)?;
+        match function.name {
+            "next" => return Ok(truth(self.next(stream)?)),
+            "depth" => return Ok(limit(self.source.streams()[stream].depth)),
+            "allowance" => {
+                let allowance = self.source.allowance_ns(stream);
+                return Ok(allowance.map_or(f64::INFINITY, in_seconds));
+            }
+            _ => {}
+        }
+        let request = self.last[stream].ok_or_else(|| {
+            let name = function.name;
+            format!("{name} of stream {stream} was asked without a request: call next before")
+        })?;
+        Ok(about(request, function.name, now_s))
+    }
+}
+
+fn about(request: Request, what: &str, now_s: f64) -> f64 {
+    let due_s = request.due_ns.map_or(now_s, in_seconds);
+    match what {
+        "offset" => request.offset as f64,
+        "length" => f64::from(request.length),
+        "is_read" => truth(request.kind == Kind::Read),
+        "is_write" => truth(request.kind == Kind::Write),
+        "is_trim" => truth(request.kind == Kind::Trim),
+        "is_sync" => truth(matches!(request.kind, Kind::Sync | Kind::DataSync)),
+        "due" => due_s,
+        _ => (due_s - now_s).max(0.0),
+    }
+}
+
+fn in_seconds(time_ns: u64) -> f64 {
+    time_ns as f64 / NS_PER_S
+}
+
+fn limit(depth: u32) -> f64 {
+    match depth {
+        u32::MAX => f64::INFINITY,
+        depth => f64::from(depth),
+    }
+}
+
+fn truth(is_so: bool) -> f64 {
+    f64::from(u8::from(is_so))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KEY: u64 = 99;
+
+    fn ask(mechanism: &mut dyn Mechanism, name: &str, now_s: f64, arguments: &[f64]) -> f64 {
+        let functions = mechanism.functions();
+        let index = functions.iter().position(|one| one.name == name);
+        let answer = mechanism.call(index.expect("a function"), now_s, arguments);
+        answer.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Oracle: the source that a measurement with the same seed draws from.
+    #[test]
+    fn both_columns_see_the_same_requests() {
+        let workload = json!({
+            "kind": "micro", "streams": 2, "rate_per_s": 50.0, "read_share": 0.5,
+            "pattern": "zipf", "block_bytes": [
+                {"bytes": 512, "weight": 1.0}, {"bytes": 8192, "weight": 2.0}],
+        });
+        let run = 5;
+        let mut measured =
+            super::super::source(&workload, source_seed(run, KEY), 1 << 30).expect("right");
+        let parameters = json!({"workload": workload, "target_bytes": 1 << 30});
+        let stream = stream::open(run, KEY);
+        let mut model = RequestSource::new(&parameters, stream).expect("right");
+        assert!((ask(&mut model, "streams", 0.0, &[]) - 2.0).abs() < 1e-12);
+        for turn in 0..2000_u32 {
+            let stream = usize::from(turn % 3 == 0);
+            let argument = [f64::from(u8::from(stream == 1))];
+            let request = measured.next(stream).expect("no end");
+            let mut told = |name| ask(&mut model, name, 1.0, &argument);
+            assert!((told("next") - 1.0).abs() < 1e-12);
+            assert!((told("offset") - request.offset as f64).abs() < 0.5);
+            assert!((told("length") - f64::from(request.length)).abs() < 0.5);
+            assert!((told("is_read") - truth(request.kind == Kind::Read)).abs() < 0.5);
+            assert!((told("is_write") - truth(request.kind == Kind::Write)).abs() < 0.5);
+            let due_s = request.due_ns.expect("an open stream") as f64 / 1e9;
+            assert!((told("due") - due_s).abs() < 1e-9);
+            assert!((told("wait") - (due_s - 1.0).max(0.0)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_seed_of_its_own_does_not_follow_the_run() {
+        let parameters = json!({"workload": {"kind": "micro"}, "target_bytes": 1 << 30, "seed": 3});
+        let firsts: Vec<f64> = [1, 2]
+            .map(|run| {
+                let stream = stream::open(run, KEY);
+                let mut model = RequestSource::new(&parameters, stream).expect("right");
+                ask(&mut model, "next", 0.0, &[0.0]);
+                ask(&mut model, "offset", 0.0, &[0.0])
+            })
+            .into();
+        assert!((firsts[0] - firsts[1]).abs() < 0.5);
+    }
+
+    #[test]
+    fn what_cannot_be_answered_is_told() {
+        let parameters = json!({"workload": {"kind": "micro"}, "target_bytes": 1 << 20});
+        let mut model = RequestSource::new(&parameters, stream::open(1, KEY)).expect("right");
+        let offset = 1;
+        let error = model
+            .call(offset, 0.0, &[0.0])
+            .expect_err("nothing was drawn");
+        assert!(error.contains("call next before"), "{error}");
+        let error = model
+            .call(offset, 0.0, &[1.0])
+            .expect_err("one stream only");
+        assert!(error.contains("streams are 0 to 0"), "{error}");
+        let wrong = json!({"workload": {"kind": "micro", "depth": 0}, "target_bytes": 1 << 20});
+        let error = RequestSource::new(&wrong, stream::open(1, KEY))
+            .err()
+            .expect("refused");
+        assert!(error.contains("workload.depth"), "{error}");
+    }
+}
