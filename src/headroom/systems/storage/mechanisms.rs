@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::devices;
+use super::postmark;
 use super::requests::mechanism::RequestSource;
 use crate::simulation::mechanism::{Made, Mechanism};
 use crate::simulation::stream::Stream;
 
 /// Kinds that [`mechanism`] makes.
-pub const KINDS: [&str; 5] = [
+pub const KINDS: [&str; 6] = [
+    "storage.postmark",
     "storage.requests",
     "storage.disks",
     "storage.cache",
@@ -19,6 +21,7 @@ pub const KINDS: [&str; 5] = [
 /// Make the mechanism of `kind` from its parameters; None where the kind is not one of storage.
 pub fn mechanism(kind: &str, parameters: &Value, stream: Stream) -> Option<Made> {
     let made = match kind {
+        "storage.postmark" => postmark::mechanism::make(parameters, stream),
         "storage.requests" => RequestSource::new(parameters, stream).map(boxed),
         _ => return devices::make(kind, parameters, stream),
     };

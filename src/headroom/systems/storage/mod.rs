@@ -5,5 +5,6 @@
 
 pub mod devices;
 pub mod mechanisms;
+pub mod postmark;
 pub mod request;
 pub mod requests;
