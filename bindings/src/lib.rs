@@ -35,7 +35,7 @@ mod _core {
         module.add("KernelError", module.py().get_type::<KernelError>())?;
         let launcher = PyBytes::new(module.py(), headroom::systems::command::LAUNCHER);
         module.add("LAUNCHER", launcher)?;
-        let kinds = kernel::mechanisms::KINDS.iter().chain(&storage::KINDS);
+        let kinds = [&kernel::mechanisms::KINDS[..], &storage::KINDS].concat();
         let kinds = PyTuple::new(module.py(), kinds)?;
         module.add("MECHANISM_KINDS", kinds)?;
         module.add(

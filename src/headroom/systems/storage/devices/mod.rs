@@ -26,7 +26,7 @@ use crate::simulation::stream::Stream;
 pub fn make(kind: &str, parameters: &serde_json::Value, stream: Stream) -> Option<Made> {
     match kind {
         "storage.disks" => Some(built(parameters, |read| disk::Disks::new(&read, stream))),
-        "storage.cache" => Some(built(parameters, |read| cache::Cache::new(&read))),
+        "storage.cache" => Some(built(parameters, |read| cache::Cache::new(&read, stream))),
         "storage.flash" => Some(built(parameters, |read| flash::Flash::new(&read, stream))),
         "storage.layout" => Some(built(parameters, layout::Layout::new)),
         _ => None,

@@ -149,15 +149,17 @@ impl Blocks {
         self.dirty.contains(&block)
     }
 
-    /// Send a dirty block to the device.
+    /// Send a block to the device.
     pub fn leave(&mut self, block: u64) {
-        assert!(
-            self.dirty.remove(&block),
-            "block {block} leaves, but is not dirty"
-        );
-        let slot = &mut self.slots[self.found[&block] as usize];
+        let index = self.found[&block];
+        let slot = &mut self.slots[index as usize];
+        if !slot.is_pinned() {
+            self.recency.remove(index);
+            self.pinned += 1;
+        }
         slot.is_dirty = false;
         slot.leaving += 1;
+        self.dirty.remove(&block);
     }
 
     /// Note that a block has reached the device; return false where it never left.
@@ -177,20 +179,17 @@ impl Blocks {
         true
     }
 
-    /// Forget a block whose data nobody needs any more, unless it is on its way.
+    /// Forget that a block is dirty: nobody needs its data any more.
     pub fn forget(&mut self, block: u64) {
-        let Some(&index) = self.found.get(&block) else {
+        if !self.dirty.remove(&block) {
             return;
-        };
-        let slot = self.slots[index as usize];
-        if slot.leaving == 0 && slot.is_dirty {
-            self.dirty.remove(&block);
-            self.slots[index as usize].is_dirty = false;
+        }
+        let index = self.found[&block];
+        let slot = &mut self.slots[index as usize];
+        slot.is_dirty = false;
+        if !slot.is_pinned() {
             self.pinned -= 1;
             self.recency.push(index);
-        } else if slot.is_dirty {
-            self.dirty.remove(&block);
-            self.slots[index as usize].is_dirty = false;
         }
     }
 

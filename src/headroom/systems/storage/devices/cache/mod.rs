@@ -13,11 +13,13 @@
 
 mod blocks;
 
+use rand::RngExt;
 use serde::Deserialize;
 
 use self::blocks::Blocks;
 use super::arguments::{above_zero, range};
 use crate::simulation::mechanism::{Function, Mechanism, Unit};
+use crate::simulation::stream::Stream;
 
 /// Numbers of a cache.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,8 +37,16 @@ pub struct Parameters {
     pub high_share: f64,
     /// Share of them at which it stops wanting to.
     pub low_share: f64,
-    /// Most bytes (B) that leave together; what leaves together lies within one such stretch.
+    /// Most bytes (B) that leave together; what leaves together lies within one such stretch. Clean
+    /// blocks in between leave with the dirty ones where the cache has them: one way is enough.
     pub extent_bytes: u64,
+    /// Least and most share of the dirty bytes that an earlier load has left; the share of a run is
+    /// drawn between them, uniformly.
+    #[serde(default)]
+    pub left_shares: (f64, f64),
+    /// Bytes (B) of the device, from its start on, in which they lie.
+    #[serde(default)]
+    pub left_range_bytes: u64,
 }
 
 /// A cache.
@@ -86,11 +96,11 @@ impl Cache {
     /// # Errors
     ///
     /// Says which parameter cannot be.
-    pub fn new(parameters: &Parameters) -> Result<Self, String> {
+    pub fn new(parameters: &Parameters, stream: Stream) -> Result<Self, String> {
         check(parameters)?;
         let most = parameters.cache_bytes / parameters.block_bytes;
         let most_pinned = (parameters.dirty_bytes / parameters.block_bytes).min(most);
-        Ok(Self {
+        let mut made = Self {
             blocks: Blocks::new(u32::try_from(most).map_err(|_| {
                 format!("the cache has {most} blocks; make its blocks larger, there may be 2^32")
             })?),
@@ -104,7 +114,22 @@ impl Cache {
             hand: 0,
             fetch: (0, 0),
             extent: (0, 0),
-        })
+        };
+        made.leave_dirty(parameters, stream);
+        Ok(made)
+    }
+
+    /// Make blocks dirty as an earlier load has left them.
+    fn leave_dirty(&mut self, parameters: &Parameters, mut stream: Stream) {
+        let (least, most) = parameters.left_shares;
+        let share = least + (most - least) * stream.random::<f64>();
+        let range = parameters.left_range_bytes.min(self.capacity_bytes) / self.block_bytes;
+        // Half of the range at most, so that blocks that are not dirty yet are soon found.
+        let wanted = share_of(self.most_pinned, share).min(range / 2);
+        while (self.blocks.dirty_count() as u64) < wanted {
+            let block = stream.random_range(0..range);
+            let _ = self.blocks.write(block);
+        }
     }
 
     /// Look for the bytes from `start` to before `end`: return how many must be fetched (B). What
@@ -271,6 +296,12 @@ fn check(parameters: &Parameters) -> Result<(), String> {
             (parameters.cache_bytes / parameters.block_bytes.max(1)) as f64,
         ),
     ])?;
+    let (least, most) = parameters.left_shares;
+    if !(0.0 <= least && least <= most && most <= 1.0) {
+        return Err(format!(
+            "an earlier load left {least} to {most}; give rising shares of 0 to 1"
+        ));
+    }
     let (low, high) = (parameters.low_share, parameters.high_share);
     if 0.0 <= low && low <= high && high <= 1.0 {
         return Ok(());
