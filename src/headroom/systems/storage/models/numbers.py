@@ -118,6 +118,7 @@ class ArrayNumbers(DiskNumbers):
             "high_share": self.destage_high_share,
             "low_share": self.destage_low_share,
             "extent_bytes": self.strip_kib * KIB,
+            "fills_gaps": True,
             "left_shares": list(left_shares),
             "left_range_bytes": left_range_bytes,
         }

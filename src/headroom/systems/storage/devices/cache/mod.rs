@@ -37,14 +37,17 @@ pub struct Parameters {
     pub high_share: f64,
     /// Share of them at which it stops wanting to.
     pub low_share: f64,
-    /// Most bytes (B) that leave together; what leaves together lies within one such stretch. Clean
-    /// blocks in between leave with the dirty ones where the cache has them: one way is enough.
+    /// Most bytes (B) that leave together; what leaves together lies within one such stretch.
     pub extent_bytes: u64,
+    /// Whether clean blocks between dirty ones leave with them, so that one way is enough.
+    #[serde(default)]
+    pub fills_gaps: bool,
     /// Least and most share of the dirty bytes that an earlier load has left; the share of a run is
     /// drawn between them, uniformly.
     #[serde(default)]
     pub left_shares: (f64, f64),
-    /// Bytes (B) of the device, from its start on, in which they lie.
+    /// Bytes (B) of the device, from its start on, in which they lie; where any are left, the cache
+    /// has the rest of them, clean, as far as there is room.
     #[serde(default)]
     pub left_range_bytes: u64,
 }
@@ -59,6 +62,7 @@ pub struct Cache {
     high: u64,
     low: u64,
     blocks_of_extent: u64,
+    fills_gaps: bool,
     is_draining: bool,
     /// Block behind the one that left last.
     hand: u64,
@@ -110,6 +114,7 @@ impl Cache {
             high: share_of(most_pinned, parameters.high_share),
             low: share_of(most_pinned, parameters.low_share),
             blocks_of_extent: (parameters.extent_bytes / parameters.block_bytes).max(1),
+            fills_gaps: parameters.fills_gaps,
             is_draining: false,
             hand: 0,
             fetch: (0, 0),
@@ -126,6 +131,9 @@ impl Cache {
         let range = parameters.left_range_bytes.min(self.capacity_bytes) / self.block_bytes;
         // Half of the range at most, so that blocks that are not dirty yet are soon found.
         let wanted = share_of(self.most_pinned, share).min(range / 2);
+        for block in 0..if wanted > 0 { range } else { 0 } {
+            self.blocks.insert(block);
+        }
         while (self.blocks.dirty_count() as u64) < wanted {
             let block = stream.random_range(0..range);
             let _ = self.blocks.write(block);
@@ -196,10 +204,9 @@ impl Cache {
             return 0;
         };
         let border = (first / self.blocks_of_extent + 1) * self.blocks_of_extent;
-        let run = (first..border)
-            .take_while(|&block| self.blocks.is_dirty(block))
-            .count() as u64;
-        for block in first..first + run {
+        let last = self.last_of_extent(first, border);
+        let run = last + 1 - first;
+        for block in first..=last {
             self.blocks.leave(block);
         }
         self.hand = first + run;
@@ -209,6 +216,16 @@ impl Cache {
             (run * self.block_bytes).min(self.capacity_bytes - start),
         );
         self.extent.1
+    }
+
+    /// Return the last block that leaves with `first`, the whole of which lies before `border`.
+    fn last_of_extent(&self, first: u64, border: u64) -> u64 {
+        let can_leave = |block: u64| {
+            self.blocks.is_dirty(block) || (self.fills_gaps && self.blocks.contains(block))
+        };
+        let reached = (first..border).take_while(|&block| can_leave(block));
+        let dirty = reached.filter(|&block| self.blocks.is_dirty(block));
+        dirty.last().unwrap_or(first)
     }
 
     /// Note that bytes have reached the device.

@@ -15,6 +15,7 @@ fn parameters(blocks: u64) -> Parameters {
         high_share: 0.8,
         low_share: 0.2,
         extent_bytes: 512 * 8,
+        fills_gaps: false,
         left_shares: (0.0, 0.0),
         left_range_bytes: 0,
     }
@@ -127,7 +128,11 @@ fn a_block_stays_pinned_until_its_last_way_has_ended() {
 
 #[test]
 fn clean_blocks_between_dirty_ones_leave_with_them() {
-    let mut cache = Cache::new(&parameters(100), open(0, 0)).expect("a cache");
+    let filling = Parameters {
+        fills_gaps: true,
+        ..parameters(100)
+    };
+    let mut cache = Cache::new(&filling, open(0, 0)).expect("a cache");
     cache.insert((512, 512 * 3));
     for number in [0, 3, 5] {
         cache.write(block(number));
