@@ -14,6 +14,7 @@ from headroom.jmt.laws_out import JmtLaw, jmt_arrivals, jmt_law
 from headroom.simulation import Model, SimulationError, Station
 from headroom.simulation.classes import JobClass
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.stations import BY_POSITION
 
 NodeKind: TypeAlias = Literal[
     "source", "sink", "queue", "delay", "router", "fork", "join", "switch"
@@ -420,6 +421,12 @@ def _refuse_model(model: Model) -> None:
 
 def _refuse_station(model: Model, station: Station) -> None:
     where = f"{station.location}: station {station.name!r}"
+    if station.discipline in BY_POSITION:
+        raise SimulationError(
+            f"{where} serves by the position of jobs ({station.discipline}), which JMT does not "
+            "know",
+            cure="choose another discipline, or keep this model in Headroom",
+        )
     if station.batch is not None:
         raise SimulationError(f"{where} serves batches, JMT single jobs", cure="leave batch out")
     if station.speeds is not None and len(set(station.speeds)) > 1:

@@ -47,6 +47,7 @@ pub fn compile(
     }
     let mut compiler = Compiler::new(model, sampling)?;
     compiler.functions = mechanisms.iter().map(|one| one.functions()).collect();
+    compiler.add_positions(model)?;
     for (index, program) in model.programs.iter().enumerate() {
         compiler.program(position(index), &program.steps)?;
     }
@@ -87,6 +88,8 @@ pub(super) struct Compiler {
     station_index: BTreeMap<String, u32>,
     pool_index: BTreeMap<String, u32>,
     program_index: BTreeMap<String, u32>,
+    /// Amounts of the positions at each station that serves by them.
+    positions: Vec<Option<u32>>,
     mechanism_index: BTreeMap<String, u32>,
     functions: Vec<&'static [Function]>,
     pub(super) blocks: Vec<Block>,
@@ -113,6 +116,7 @@ impl Compiler {
             program_index: unique(programs.iter().map(String::as_str))?,
             mechanism_index: unique(model.mechanisms.iter().map(|m| m.name.as_str()))?,
             functions: Vec::new(),
+            positions: Vec::new(),
             blocks: Vec::new(),
             here: Site::default(),
             plan: Plan {
@@ -153,6 +157,23 @@ impl Compiler {
                 },
             },
         })
+    }
+
+    /// Compile the positions of jobs; where there are any, each job carries one attribute more.
+    ///
+    /// A station has one expression for all uses, so that draws in it are one stream.
+    fn add_positions(&mut self, model: &Model) -> Result<(), SimulationError> {
+        for station in &model.stations {
+            let amount = match &station.position {
+                Some(Expression::Expression { code }) => Some(self.expression(code)?),
+                None => None,
+            };
+            self.positions.push(amount);
+        }
+        if self.positions.iter().any(Option::is_some) {
+            self.plan.attributes.push(0.0);
+        }
+        Ok(())
     }
 
     /// Append an instruction; return its position.
@@ -390,6 +411,10 @@ impl Compiler {
         is_reserving: bool,
     ) -> Result<(), SimulationError> {
         let station = self.station(station)?;
+        if let Some(amount) = self.positions[station as usize] {
+            let attribute = position(self.plan.attributes.len() - 1);
+            self.emit(Instruction::Set { attribute, amount });
+        }
         let amount = self.amount(service, key)?;
         self.emit(if is_reserving {
             Instruction::UseReserving {

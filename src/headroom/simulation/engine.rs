@@ -669,7 +669,13 @@ fn describe(plan: &Plan, at: u32) -> String {
         Instruction::Delay { .. } => "a delay".to_owned(),
         Instruction::LoopEnter { .. } => "the rounds of a loop".to_owned(),
         Instruction::Attempt { .. } | Instruction::TryAgain { .. } => "a time-out".to_owned(),
-        Instruction::Set { .. } => "an attribute".to_owned(),
+        Instruction::Set { .. } => match plan.positioned_at(at) {
+            Some(station) => format!(
+                "the position at station '{}'",
+                plan.stations[station as usize].name
+            ),
+            None => "an attribute".to_owned(),
+        },
         Instruction::Prioritize { .. } => "a priority".to_owned(),
         Instruction::Choose { choice } => {
             let count = plan.choices[choice as usize].targets.len();

@@ -117,6 +117,10 @@ class Expression:
         """Return the attributes, stations or pools that are read."""
         return frozenset(str(token.value) for token in self.tokens if token.kind == kind)
 
+    def calls(self) -> tuple[Call, ...]:
+        """Return the calls of functions of mechanisms, in order."""
+        return tuple(one.value for one in self.tokens if isinstance(one.value, Call))
+
     def laws(self) -> Iterator[Distribution]:
         """Yield the distributions that are drawn from, in order."""
         for token in self.tokens:

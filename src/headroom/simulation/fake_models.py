@@ -27,7 +27,7 @@ from headroom.simulation.distribution import (
 from headroom.simulation.fake_programs import Parts, empty_model, outlines, write
 from headroom.simulation.model import Model
 from headroom.simulation.program import Program
-from headroom.simulation.stations import BreakdownUnit, Discipline, PoolOrder
+from headroom.simulation.stations import BY_POSITION, BreakdownUnit, Discipline, PoolOrder
 
 DISCIPLINES: tuple[Discipline, ...] = (
     "fcfs",
@@ -37,9 +37,12 @@ DISCIPLINES: tuple[Discipline, ...] = (
     "priority_preempt",
     "ps",
     "random",
+    "elevator",
+    "elevator_two_way",
+    "nearest",
     "infinite",
 )
-TAKES_BATCHES: tuple[Discipline, ...] = ("fcfs", "lcfs", "priority", "random")
+TAKES_BATCHES: tuple[Discipline, ...] = ("fcfs", "lcfs", "priority", "random", "elevator")
 
 UNITS: tuple[BreakdownUnit, ...] = ("all", "each")
 DRAWS: tuple[Draw, ...] = ("independent", "deck")
@@ -71,6 +74,8 @@ def _stations(draw: st.DrawFn, model: Model, name: str) -> None:
         model.station(name, discipline="infinite")
         return
     options: dict[str, Any] = {"group": draw(st.sampled_from(["", "like", "others"]))}
+    if discipline in BY_POSITION:
+        options["position"] = uniform(0, 100)
     servers = draw(st.integers(1, 3))
     wishes = {
         wish for wish in ("room", "speeds", "batch", "limit", "breaks") if draw(st.booleans())

@@ -275,7 +275,9 @@ fn places(
                 one.station
             ));
         };
-        found_at.push((position(at), one.jobs));
+        // Who serves by position is told it by the step before.
+        let is_positioned = at > 0 && compiler.plan.positioned_at(position(at - 1)).is_some();
+        found_at.push((position(at - usize::from(is_positioned)), one.jobs));
     }
     Ok(found_at)
 }

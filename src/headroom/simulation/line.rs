@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use rand::RngExt;
 
 use super::jobs::{Fifo, Jobs};
+use super::position_line::PositionLine;
 use super::stream::Stream;
 
 /// A line of waiting jobs.
@@ -21,6 +22,8 @@ pub enum Line {
     Priority(Box<PriorityLine>),
     /// Whoever, all equally likely.
     Random(Box<RandomLine>),
+    /// By position, as a head comes to it.
+    Position(Box<PositionLine>),
 }
 
 /// Queues by rank.
@@ -37,19 +40,33 @@ pub struct RandomLine {
     stream: Stream,
 }
 
-/// A priority as an ordered key, the largest first.
+/// A number as an ordered key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank(u64);
+pub struct Rank(u64);
 
 impl Rank {
-    fn of(priority: f64) -> Self {
-        let bits = (priority + 0.0).to_bits();
-        let ascending = if bits >> 63 == 1 {
+    /// The smallest number first.
+    pub fn ascending(number: f64) -> Self {
+        let bits = (number + 0.0).to_bits();
+        Self(if bits >> 63 == 1 {
             !bits
         } else {
             bits | (1 << 63)
-        };
-        Self(!ascending)
+        })
+    }
+
+    /// The largest number first.
+    fn descending(number: f64) -> Self {
+        Self(!Self::ascending(number).0)
+    }
+
+    /// Return the number of an ascending key.
+    pub fn value(self) -> f64 {
+        f64::from_bits(if self.0 >> 63 == 1 {
+            self.0 & !(1 << 63)
+        } else {
+            !self.0
+        })
     }
 }
 
@@ -79,6 +96,7 @@ impl Line {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.len(),
             Self::Priority(line) => line.len,
             Self::Random(line) => line.len(),
+            Self::Position(line) => line.len(),
         }
     }
 
@@ -103,6 +121,7 @@ impl Line {
             Self::Lifo(queue) => queue.push_front(jobs, job),
             Self::Priority(line) => line.queue_of(jobs, job).push(jobs, job),
             Self::Random(line) => line.push(jobs, job),
+            Self::Position(line) => line.push(jobs, job),
         }
     }
 
@@ -112,6 +131,15 @@ impl Line {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.push_front(jobs, job),
             Self::Priority(line) => line.queue_of(jobs, job).push_front(jobs, job),
             Self::Random(line) => line.push(jobs, job),
+            Self::Position(line) => line.push_front(jobs, job),
+        }
+    }
+
+    /// Note that the service of `job`, which stood in no line, begins.
+    #[inline]
+    pub fn note_served(&mut self, jobs: &Jobs, job: u32) {
+        if let Self::Position(line) = self {
+            line.serve(jobs, job);
         }
     }
 
@@ -129,6 +157,7 @@ impl Line {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.pop(jobs),
             Self::Priority(line) => line.pop(jobs),
             Self::Random(line) => line.pop(jobs),
+            Self::Position(line) => line.pop(jobs),
         }
     }
 
@@ -139,6 +168,7 @@ impl Line {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.first(),
             Self::Priority(line) => line.ranks.values().next().and_then(Fifo::first),
             Self::Random(line) => line.jobs.first().copied(),
+            Self::Position(line) => line.first(),
         }
     }
 
@@ -148,6 +178,7 @@ impl Line {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.remove(jobs, job),
             Self::Priority(line) => line.remove(jobs, job),
             Self::Random(line) => line.remove(jobs, job),
+            Self::Position(line) => line.remove(jobs, job),
         }
     }
 
@@ -157,6 +188,7 @@ impl Line {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.iter(jobs).collect(),
             Self::Priority(line) => line.ranks.values().flat_map(|q| q.iter(jobs)).collect(),
             Self::Random(line) => line.jobs.clone(),
+            Self::Position(line) => line.members(jobs),
         }
     }
 }
@@ -165,7 +197,7 @@ impl PriorityLine {
     /// Return the queue that `job` is about to join.
     fn queue_of(&mut self, jobs: &Jobs, job: u32) -> &mut Fifo {
         self.len += 1;
-        let rank = Rank::of(jobs.extra(job).priority);
+        let rank = Rank::descending(jobs.extra(job).priority);
         self.ranks.entry(rank).or_default()
     }
 
@@ -180,7 +212,7 @@ impl PriorityLine {
     }
 
     fn remove(&mut self, jobs: &mut Jobs, job: u32) {
-        let rank = Rank::of(jobs.extra(job).priority);
+        let rank = Rank::descending(jobs.extra(job).priority);
         let queue = self.ranks.get_mut(&rank).expect("a job waits by its rank");
         queue.remove(jobs, job);
         if queue.is_empty() {
@@ -261,6 +293,26 @@ mod tests {
         let mut line = Line::Lifo(Fifo::new());
         (0..3).for_each(|job| line.push(&mut jobs, job));
         assert_eq!(drain(&mut line, &mut jobs), [2, 1, 0]);
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "a key keeps the number")]
+    fn a_rank_orders_numbers_and_keeps_them() {
+        let numbers = [
+            f64::NEG_INFINITY,
+            -3.5,
+            -1e-300,
+            0.0,
+            1e-300,
+            2.0,
+            f64::INFINITY,
+        ];
+        assert!(numbers.map(Rank::ascending).is_sorted());
+        assert!(numbers.map(Rank::descending).iter().rev().is_sorted());
+        for number in numbers {
+            assert_eq!(Rank::ascending(number).value(), number);
+        }
+        assert_eq!(Rank::ascending(-0.0), Rank::ascending(0.0));
     }
 
     #[test]

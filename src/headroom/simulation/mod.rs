@@ -35,6 +35,7 @@ pub mod mmpp;
 pub mod model;
 pub mod occupancy;
 pub mod pools;
+pub mod position_line;
 pub mod program;
 pub mod quantile;
 pub mod rate_curve;

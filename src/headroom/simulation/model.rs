@@ -95,6 +95,8 @@ pub struct Station {
     pub when_full: WhenFull,
     /// How many jobs a server takes together.
     pub batch: Option<Batch>,
+    /// Position of a job, where the line is served by that.
+    pub position: Option<Expression>,
     /// Name under which it is reported together with others like it; absent for its own.
     pub group: Option<String>,
 }
@@ -120,6 +122,12 @@ pub enum Discipline {
     Infinite,
     /// In random order.
     Random,
+    /// By position: up, and back to the first (C-LOOK).
+    Elevator,
+    /// By position: up and down (LOOK).
+    ElevatorTwoWay,
+    /// By position: the nearest to the last one served first.
+    Nearest,
 }
 
 /// What happens to a job that finds no place.

@@ -11,6 +11,7 @@ use super::calls::CallPlan;
 use super::choice::ChoicePlan;
 use super::distribution::Sampler;
 use super::expression::Code;
+use super::position_line::Sweep;
 use super::rows::Rows;
 use super::stream::{self, Stream};
 use super::time::{SimTime, TimeUnit};
@@ -292,6 +293,8 @@ pub enum Order {
     Sharing,
     /// Whoever, all equally likely.
     Random,
+    /// By position.
+    Position(Sweep),
 }
 
 /// A station as compiled.
@@ -325,20 +328,24 @@ pub struct StationPlan {
     pub is_reserving: bool,
     /// Key of the random stream of its order.
     pub key: u64,
+    /// Attribute of a job that is its position, where that orders the line.
+    pub position: usize,
 }
 
 impl StationPlan {
     /// Return whether the station is more than servers, a line, and service to the end.
     pub fn is_special(&self) -> bool {
-        let is_preemptive = matches!(
+        // At a station by position the head follows who is served, also where nobody waits.
+        let is_other = matches!(
             self.order,
             Order::Lifo {
                 is_preemptive: true
             } | Order::Priority {
                 is_preemptive: true
             } | Order::Sharing
+                | Order::Position(_)
         );
-        is_preemptive
+        is_other
             || !self.speeds.is_empty()
             || self.places != u32::MAX
             || self.holds_when_blocked
@@ -435,7 +442,8 @@ pub struct Plan {
     pub attempts: Vec<AttemptPlan>,
     /// Arrival processes.
     pub processes: Vec<ProcessPlan>,
-    /// Initial values of the attributes.
+    /// Initial values of the attributes; the last one is the position of a job in a line, where
+    /// a station serves by that.
     pub attributes: Vec<f64>,
     /// Stations.
     pub stations: Vec<StationPlan>,
@@ -459,4 +467,25 @@ pub struct Plan {
     pub unit: TimeUnit,
     /// When the run ends.
     pub limits: Limits,
+}
+
+impl Plan {
+    /// Return the station where the instruction at `at` reads the position of a job that comes to
+    /// it, if it does.
+    pub fn positioned_at(&self, at: u32) -> Option<u32> {
+        let next = self.instructions.get(at as usize + 1);
+        match (self.instructions[at as usize], next) {
+            (
+                Instruction::Set { attribute, .. },
+                Some(
+                    &(Instruction::Use { station, .. } | Instruction::UseReserving { station, .. }),
+                ),
+            ) => {
+                let plan = &self.stations[station as usize];
+                let is_by_position = matches!(plan.order, Order::Position(_));
+                (is_by_position && plan.position == attribute as usize).then_some(station)
+            }
+            _ => None,
+        }
+    }
 }

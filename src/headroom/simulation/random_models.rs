@@ -217,6 +217,9 @@ fn station(name: u32) -> impl Strategy<Value = Value> {
         "ps",
         "infinite",
         "random",
+        "elevator",
+        "elevator_two_way",
+        "nearest",
     ]);
     let when_full = prop_oneof![Just("block"), Just("reject")];
     let has = any::<[bool; 4]>();
@@ -239,10 +242,17 @@ fn station(name: u32) -> impl Strategy<Value = Value> {
                 let speeds: Vec<f64> = (0..servers).map(speed).collect();
                 station["speeds"] = json!(speeds);
             }
+            if matches!(discipline, "elevator" | "elevator_two_way" | "nearest") {
+                let law = json!({"kind": "uniform", "low": 0, "high": 9});
+                station["position"] = json!({"kind": "expression", "code": [
+                    {"attribute": "size"}, {"draw": {"law": law, "stream": name}},
+                    {"apply": "multiply"},
+                ]});
+            }
             if has[3] && discipline == "ps" {
                 station["limit"] = json!(servers);
             }
-            if has[3] && matches!(discipline, "fcfs" | "priority" | "random") {
+            if has[3] && matches!(discipline, "fcfs" | "priority" | "random" | "elevator") {
                 station["batch"] = json!({"least": 1, "most": 1 + buffer});
             }
             station

@@ -91,6 +91,10 @@ def _attributes(model: "Model") -> Iterator[Remark]:
     for one in model.classes.values():
         given |= set(getattr(one.process, "attribute_names", ()))
     zero = {one.name for one in model.attributes.values() if one.initial == 0} - given
+    for station in model.stations.values():
+        named = frozenset() if station.position is None else station.position.names("attribute")
+        for name in sorted(zero & named):
+            yield station.location, f"attribute {name!r} is never set, so it is 0 for every job"
     for step in steps:
         for name in sorted(zero & set(_read(list(step.data.values())))):
             yield step.location, f"attribute {name!r} is never set, so it is 0 for every job"

@@ -7,6 +7,7 @@ in turn wait for a place, nobody ever goes on.
 from headroom.simulation.deadlocks import ALLOWED
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import Parsed
+from headroom.simulation.stations import BY_POSITION
 from headroom.simulation.structure import (
     Assign,
     AttemptBlock,
@@ -68,6 +69,9 @@ def _interrupting(parsed: Parsed, station: str) -> str:
     discipline = parsed.model.stations[station].discipline
     if discipline in {"lcfs_preempt", "priority_preempt"}:
         return f"interrupts jobs ({discipline})"
-    if discipline in {"lcfs", "priority", "random"} and station in parsed.model.breakdowns_of:
+    if (
+        discipline in BY_POSITION | {"lcfs", "priority", "random"}
+        and station in parsed.model.breakdowns_of
+    ):
         return f"breaks down and then serves by {discipline}"
     return ""

@@ -199,6 +199,7 @@ impl Engine<'_> {
         let own = &mut stations[station as usize];
         own.advance(*now);
         own.busy += 1;
+        own.line.note_served(jobs, job);
         let special = own.special();
         special.serving.push(job);
         let server = special.take_server();

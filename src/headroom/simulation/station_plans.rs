@@ -3,6 +3,7 @@
 use super::compile::refuse;
 use super::error::SimulationError;
 use super::model::{Discipline, Model, Station, WhenFull};
+use super::position_line::Sweep;
 use super::program::{Order, StationPlan};
 use super::stream;
 
@@ -22,12 +23,13 @@ pub fn compile(model: &Model) -> Result<Vec<StationPlan>, SimulationError> {
             .breakdowns
             .iter()
             .any(|one| one.station == station.name);
-        Ok(plan(station, can_break, blocks))
+        Ok(plan(station, can_break, blocks, model.attributes.len()))
     });
     plans.collect()
 }
 
-fn plan(station: &Station, can_break: bool, blocks: bool) -> StationPlan {
+/// Return the plan of `station`, where the position of a job is its attribute `position`.
+fn plan(station: &Station, can_break: bool, blocks: bool, position: usize) -> StationPlan {
     let order = match station.discipline {
         Discipline::Fcfs | Discipline::Infinite => Order::Fifo,
         Discipline::Lcfs => Order::Lifo {
@@ -44,6 +46,9 @@ fn plan(station: &Station, can_break: bool, blocks: bool) -> StationPlan {
         },
         Discipline::Ps => Order::Sharing,
         Discipline::Random => Order::Random,
+        Discipline::Elevator => Order::Position(Sweep::OneWay),
+        Discipline::ElevatorTwoWay => Order::Position(Sweep::BothWays),
+        Discipline::Nearest => Order::Position(Sweep::Nearest),
     };
     let is_infinite = station.discipline == Discipline::Infinite;
     let has_seats = !is_infinite && order != Order::Sharing && station.batch.is_none();
@@ -66,6 +71,7 @@ fn plan(station: &Station, can_break: bool, blocks: bool) -> StationPlan {
         can_break,
         is_reserving: false,
         key: name_key(&station.name),
+        position,
     }
 }
 
@@ -104,15 +110,31 @@ fn flaw(station: &Station) -> Option<&'static str> {
         Some("takes a batch of no size")
     } else if station.batch.is_some() && !takes_batches(station.discipline) {
         Some("takes batches in an order that interrupts or shares")
+    } else if station.position.is_some() != is_by_position(station.discipline) {
+        Some("serves by position and is not told where jobs are, or the other way round")
     } else {
         None
     }
 }
 
+/// Return whether `discipline` looks at the positions of jobs.
+pub const fn is_by_position(discipline: Discipline) -> bool {
+    matches!(
+        discipline,
+        Discipline::Elevator | Discipline::ElevatorTwoWay | Discipline::Nearest
+    )
+}
+
 const fn takes_batches(discipline: Discipline) -> bool {
     matches!(
         discipline,
-        Discipline::Fcfs | Discipline::Lcfs | Discipline::Priority | Discipline::Random
+        Discipline::Fcfs
+            | Discipline::Lcfs
+            | Discipline::Priority
+            | Discipline::Random
+            | Discipline::Elevator
+            | Discipline::ElevatorTwoWay
+            | Discipline::Nearest
     )
 }
 

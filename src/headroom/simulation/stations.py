@@ -4,14 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
+from headroom.simulation.amounts import check_expression
 from headroom.simulation.arguments import check_count, choose, is_number
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError, refused
+from headroom.simulation.expression import Expression, Operand, as_expression
 from headroom.simulation.streams import stream_key
 
 Discipline: TypeAlias = Literal[
-    "fcfs", "lcfs", "lcfs_preempt", "priority", "priority_preempt", "ps", "infinite", "random"
+    "fcfs",
+    "lcfs",
+    "lcfs_preempt",
+    "priority",
+    "priority_preempt",
+    "ps",
+    "infinite",
+    "random",
+    "elevator",
+    "elevator_two_way",
+    "nearest",
 ]
+BY_POSITION: frozenset[str] = frozenset({"elevator", "elevator_two_way", "nearest"})
+"""Disciplines that look at the positions of jobs."""
+
 WhenFull: TypeAlias = Literal["block", "reject"]
 BreakdownUnit: TypeAlias = Literal["all", "each"]
 PoolOrder: TypeAlias = Literal["fcfs", "priority"]
@@ -31,6 +46,7 @@ class Station:
     when_full: WhenFull = "block"
     batch: tuple[int, int] | None = None
     group: str = ""
+    position: Expression | None = field(default=None, compare=False)
     location: str = field(default="", repr=False)
 
     @property
@@ -104,6 +120,9 @@ class Station:
             data["batch"] = {"least": self.batch[0], "most": self.batch[1]}
         if self.group:
             data["group"] = self.group
+        if self.position is not None:
+            code = self.position.to_code(f"station {self.name}: position")
+            data["position"] = {"kind": "expression", "code": code}
         return data
 
 
@@ -176,6 +195,7 @@ def checked_station(station: Station, *, when_full: str | None) -> Station:
         )
     _check_speeds(name, station)
     limit = _checked_limit(name, station)
+    _check_position(name, station)
     checked = replace(station, servers=servers, buffer=buffer, limit=limit)
     if station.batch is None:
         return checked
@@ -218,6 +238,29 @@ def _check_speeds(name: str, station: Station) -> None:
         )
 
 
+def as_position(name: str, position: Operand | None, model_id: int) -> Expression | None:
+    """Return where jobs are as an expression."""
+    if position is None:
+        return None
+    found = as_expression(position)
+    check_expression(found, f"the position of jobs at station {name!r}", model_id)
+    return found
+
+
+def _check_position(name: str, station: Station) -> None:
+    is_by_position = station.discipline in BY_POSITION
+    if is_by_position and station.position is None:
+        raise refused(
+            f"{name} serves by position ({station.discipline}), but is not told where jobs are",
+            cure="give position=, an attribute or expression of the job",
+        )
+    if station.position is not None and not is_by_position:
+        raise refused(
+            f"{name} is told where jobs are, but its discipline is {station.discipline}",
+            cure=f"leave position out, or choose one of {', '.join(sorted(BY_POSITION))}",
+        )
+
+
 def _checked_limit(name: str, station: Station) -> int | None:
     """Return the limit of a station; refuse what its discipline gives no meaning to."""
     limit = station.limit
@@ -249,7 +292,7 @@ def _checked_batch(name: str, station: Station, batch: tuple[int, int]) -> tuple
     if station.discipline in {"ps", "infinite", "lcfs_preempt", "priority_preempt"}:
         raise refused(
             f"{name} takes jobs in batches, but its discipline is {station.discipline}",
-            cure="choose fcfs, lcfs, priority or random for batch service",
+            cure="choose fcfs, lcfs, priority, random or one by position for batch service",
         )
     if station.capacity < least:
         raise refused(f"{name} has no room for a batch of {least}", cure="give a larger buffer")

@@ -13,6 +13,7 @@ use super::cache;
 use super::jobs::{Fifo, Jobs, Phase};
 use super::line::Line;
 use super::occupancy::{EXACT, Times, bin_of};
+use super::position_line::PositionLine;
 use super::program::{Order, StationPlan};
 use super::sharing::Sharing;
 use super::stream;
@@ -140,6 +141,9 @@ impl Station {
             Order::Lifo { .. } => Line::Lifo(Fifo::new()),
             Order::Priority { .. } => Line::priority(),
             Order::Random => Line::random(stream::open(seed, plan.key)),
+            Order::Position(sweep) => {
+                Line::Position(Box::new(PositionLine::new(sweep, plan.position)))
+            }
         };
         Self {
             servers: plan.servers,

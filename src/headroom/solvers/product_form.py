@@ -10,6 +10,7 @@ state; no limits, no priorities, nothing held or waited for at two places at the
 import math
 from collections.abc import Iterator
 
+from headroom.simulation.stations import BY_POSITION
 from headroom.solvers.network import INDIFFERENT, PRIORITY, Centre, JobClass, Network
 
 SAME = 1e-9
@@ -65,6 +66,10 @@ def law_reasons(network: Network, row: int) -> list[str]:
         return found
     if station.discipline in PRIORITY and len({one.priority for one, _ in uses}) > 1:
         found.append(f"station {station.name!r}: classes of different priority")
+    if station.discipline in BY_POSITION:
+        found.append(
+            f"station {station.name!r}: serves by the position of jobs ({station.discipline})"
+        )
     if station.discipline not in INDIFFERENT | PRIORITY or station.is_delay:
         return found
     not_exponential = [use.location for _, use in uses if not use.service.is_exponential]

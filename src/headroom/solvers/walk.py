@@ -42,6 +42,7 @@ from headroom.simulation.traffic import chosen_shares, passages
 from headroom.solvers.finite import Known, Law, Way, mixed_law, moments
 from headroom.solvers.moments import Moments, moments_of
 
+_BY_ATTRIBUTE = "depends on an attribute of the job"
 OUTSIDE = ""
 """Where flow comes from before the first station and goes to after the last."""
 ROUNDS = 200
@@ -293,7 +294,8 @@ class Walk:
                 f"{node.location}: the mean of what the step {_word(node)} draws cannot be computed"
             )
         elif isinstance(amount, Expression):
-            self._note(node, "a time depends on an attribute of the job")
+            what = "is what a mechanism returns" if amount.calls() else _BY_ATTRIBUTE
+            self._note(node, f"a time {what}")
         return found
 
     def _acquire(self, node: Acquire, mass: float) -> None:

@@ -43,6 +43,9 @@ _DISCIPLINES = {
     "ps": "processor sharing",
     "infinite": "infinite server",
     "random": "random order",
+    "elevator": "elevator",
+    "elevator_two_way": "elevator, both ways",
+    "nearest": "nearest first",
 }
 
 

@@ -13,7 +13,7 @@
 //! For each h the walk is uniform in the cells of a partition, so all leaves are equally likely in
 //! the long run, whatever the size of the region.
 //!
-//! Source: McNutt (2000), *The Fractal Structure of Data Reference*, chapter on the hierarchical
+//! Source: `McNutt` (2000), *The Fractal Structure of Data Reference*, chapter on the hierarchical
 //! reuse model; Daniel & Faith (2005), see the parent module.
 
 use super::super::draws::{self, Chance};

@@ -1,6 +1,7 @@
 //! Tests of what all sources promise.
 
 mod micro;
+mod spc2;
 
 use serde_json::Value;
 

@@ -1,0 +1,93 @@
+//! Lines of a trace, one after the other, in constant memory.
+
+use std::io::{BufRead, Read};
+
+use super::super::error::WorkloadError;
+use super::formats::{Entry, Format, Parser};
+
+/// Longest line (B); a file with longer ones is no text.
+const LINE_MAX: usize = 1 << 16;
+
+/// Reads the requests of a trace.
+pub struct TraceReader<Input> {
+    input: Input,
+    parser: Parser,
+    line: Vec<u8>,
+    number: u64,
+    skipped: u64,
+}
+
+impl<Input: BufRead> TraceReader<Input> {
+    /// Begin to read.
+    pub fn new(input: Input, format: Format) -> Self {
+        Self {
+            input,
+            parser: Parser::new(format),
+            line: Vec::new(),
+            number: 0,
+            skipped: 0,
+        }
+    }
+
+    /// Return how many lines were no requests so far.
+    pub const fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Return the next request, None at the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the number of the line where one is malformed, and where the input fails.
+    pub fn next(&mut self) -> Result<Option<Entry<'_>>, WorkloadError> {
+        loop {
+            if !self.advance()? {
+                return Ok(None);
+            }
+            let said = match std::str::from_utf8(&self.line) {
+                Ok(line) if line.trim().is_empty() => Ok(None),
+                Ok(line) => self.parser.read(line.trim_end()),
+                Err(_) => Err("it is no text"),
+            };
+            match said {
+                Ok(None) => self.skipped += 1,
+                Err(problem) => return Err(self.malformed(problem)),
+                // Read once more: the borrow checker takes the first reading to last for the
+                // whole loop. Nothing changes in the parser where a line is a request.
+                Ok(Some(_)) => break,
+            }
+        }
+        let line = std::str::from_utf8(&self.line).unwrap_or_default();
+        Ok(self.parser.read(line.trim_end()).unwrap_or_default())
+    }
+
+    /// Read the next line; false at the end.
+    fn advance(&mut self) -> Result<bool, WorkloadError> {
+        self.line.clear();
+        self.number += 1;
+        let mut limited = Read::take(&mut self.input, LINE_MAX as u64);
+        match limited.read_until(b'\n', &mut self.line) {
+            Ok(0) => Ok(false),
+            Ok(length) if length == LINE_MAX => Err(self.malformed("it is longer than 64 KiB")),
+            Ok(_) => Ok(true),
+            Err(error) => Err(WorkloadError::new(
+                self.place(),
+                format!("cannot be read: {error}"),
+                "look at the disk that holds the trace",
+            )),
+        }
+    }
+
+    fn malformed(&self, problem: &str) -> WorkloadError {
+        let text = String::from_utf8_lossy(&self.line[..self.line.len().min(80)]);
+        WorkloadError::new(
+            self.place(),
+            format!("{problem}: {:?}", text.trim_end()),
+            "correct the line, or choose the format that the file has",
+        )
+    }
+
+    fn place(&self) -> String {
+        format!("workload: line {} of the trace", self.number)
+    }
+}
