@@ -30,7 +30,11 @@ class DiskGroup:
 
     def _station(self, model: Model, numbers: DiskNumbers, name: str) -> Station:
         group = "" if name == "disk" else "disks"
-        return model.station(name, group=group)
+        if numbers.disk_order == "fcfs":
+            return model.station(name, group=group)
+        # The disk sorts what waits by the cylinder to which the arm must move.
+        cylinder = self.heads.call("cylinder", self.place)
+        return model.station(name, group=group, discipline="elevator", position=cylinder)
 
     def use(self, program: Program, disk: int, is_write: Operand) -> None:
         """Let a job read or write what `place` and `length` say at one disk."""
