@@ -2,18 +2,28 @@
 
 use serde_json::Value;
 
+use super::devices;
+use super::postmark;
 use super::requests::mechanism::RequestSource;
 use crate::simulation::mechanism::{Made, Mechanism};
 use crate::simulation::stream::Stream;
 
 /// Kinds that [`mechanism`] makes.
-pub const KINDS: [&str; 1] = ["storage.requests"];
+pub const KINDS: [&str; 6] = [
+    "storage.postmark",
+    "storage.requests",
+    "storage.disks",
+    "storage.cache",
+    "storage.layout",
+    "storage.flash",
+];
 
 /// Make the mechanism of `kind` from its parameters; None where the kind is not one of storage.
 pub fn mechanism(kind: &str, parameters: &Value, stream: Stream) -> Option<Made> {
     let made = match kind {
+        "storage.postmark" => postmark::mechanism::make(parameters, stream),
         "storage.requests" => RequestSource::new(parameters, stream).map(boxed),
-        _ => return None,
+        _ => return devices::make(kind, parameters, stream),
     };
     Some(made)
 }

@@ -3,9 +3,11 @@
 //! One seeded stream of requests ([`request`]) drives both columns: the engine that measures a
 //! target, and the kernel that simulates a device.
 
+pub mod devices;
 #[cfg(unix)]
 pub mod engine;
 pub mod mechanisms;
+pub mod postmark;
 pub mod request;
 pub mod requests;
 pub mod soft;

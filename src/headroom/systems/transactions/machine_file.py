@@ -1,31 +1,17 @@
 """Machine files: every number of a machine with its unit, its range and where it comes from.
 
-A machine file is TOML. Each table is a topic (any name), each entry in it a parameter::
-
-    [processor]
-    processor_mhz = { value = 200, unit = "MHz", low = 1, high = 10000, source = "data sheet: ...",
-                      description = "Clock of a processor" }
-
-A file has each parameter of `headroom.systems.transactions.machine.Machine` exactly once.
+A machine file is a parameter file (`headroom.experiment.parameter_file`) that has each parameter
+of `headroom.systems.transactions.machine.Machine` exactly once.
 """
 
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from headroom.errors import StudyError
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Parameter, ParameterType
+from headroom.experiment.parameter_file import SOURCES, named_file, opening_comment, read_parameters
+from headroom.experiment.system import Parameter
 from headroom.systems.transactions.machine import FIELDS
 
-_TYPES: Mapping[Any, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
-SOURCES = ("paper", "data sheet", "standard", "measured", "calibrated", "assumed")
-"""With which word a source begins."""
+__all__ = ["MACHINES", "SOURCES", "machine_path", "opening_comment", "read_machine"]
+
 MACHINES = Path(__file__).parent / "machines"
 """Folder of the machines that come with Headroom."""
 
@@ -43,14 +29,7 @@ def machine_path(name: str | Path) -> Path:
     >>> machine_path("spax").name
     'spax.toml'
     """
-    own = {path.stem: path for path in sorted(MACHINES.glob("*.toml"))}
-    path = own.get(str(name), Path(name))
-    if not path.is_file():
-        raise StudyError(
-            f"there is no machine file {str(name)!r}",
-            cure=f"give the path of a .toml file, or one of {', '.join(own)}",
-        )
-    return path
+    return named_file(name, MACHINES, "machine")
 
 
 def read_machine(path: Path) -> tuple[Parameter, ...]:
@@ -61,80 +40,4 @@ def read_machine(path: Path) -> tuple[Parameter, ...]:
     StudyError
         It cannot be read, or a parameter is missing, unknown or wrong.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StudyError(f"{path}: {error}", cure="correct the machine file") from error
-    found = dict(_parameters(path, content))
-    if missing := [name for name in FIELDS if name not in found]:
-        raise StudyError(
-            f"{path}: {', '.join(missing)} missing",
-            cure="a machine file says all that there is to a machine; copy spax.toml and change it",
-        )
-    return tuple(found.values())
-
-
-def opening_comment(path: Path) -> str:
-    """Return the first paragraph of the comment with which a machine file begins."""
-    lines = takewhile(lambda line: line.startswith("# "), path.read_text("utf-8").splitlines())
-    return " ".join(line.removeprefix("# ") for line in lines)
-
-
-def _parameters(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Parameter]]:
-    seen: set[str] = set()
-    for topic, table in content.items():
-        if not isinstance(table, dict):
-            raise StudyError(
-                f"{path}: {topic} stands outside of a table", cure="put it below a [topic]"
-            )
-        for name, entry in table.items():
-            where = f"{path}: [{topic}] {name}"
-            if name not in FIELDS:
-                raise StudyError(f"{where} is not known", cure=suggestion(name, FIELDS))
-            if name in seen:
-                raise StudyError(f"{where} stands twice", cure="remove one")
-            seen.add(name)
-            yield name, _parameter(where, name, entry)
-
-
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a machine file says of one parameter."""
-
-    value: bool | int | float | str
-    unit: str
-    source: str
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[bool | int | float | str, ...] = ()
-    description: str = ""
-
-
-def _parameter(where: str, name: str, entry: object) -> Parameter:
-    try:
-        found = msgspec.convert(entry, _Entry)
-    except msgspec.ValidationError as error:
-        raise StudyError(
-            f"{where}: {error}",
-            cure='write { value = 1, unit = "1", source = "assumed: why", low = 0, high = 9, '
-            'description = "what" } or choices = [...] instead of low and high',
-        ) from error
-    if not found.source.startswith(SOURCES):
-        raise StudyError(
-            f"{where} has the source {found.source!r}",
-            cure=f"begin it with one of {', '.join(SOURCES)}",
-        )
-    declared = Parameter(
-        name=name,
-        type=_TYPES[FIELDS[name]],
-        unit=found.unit,
-        source=found.source,
-        default=found.value,
-        low=found.low,
-        high=found.high,
-        choices=found.choices,
-        description=found.description,
-    )
-    try:
-        return replace(declared, default=declared.check(found.value))
-    except StudyError as error:
-        raise StudyError(f"{where}: {error.message}", cure=error.cure) from error
+    return read_parameters(path, FIELDS, copy_of="spax.toml")

@@ -1,0 +1,394 @@
+"""PostMark on a modelled device: a client with a file cache that writes back, and the device.
+
+One job walks the operations of the benchmark (the mechanism ``storage.postmark``, which gives those
+of a measured run with the same seed); its walk is a transaction, so its response time is that of a
+transaction. The first walk also makes the files. An operation takes processor time, then touches
+the cache of the file system: what is read and not there is fetched, what is written becomes dirty,
+with the inode and a record of the journal. Jobs that nobody waits for write back from the
+background mark on; a client that finds no room writes back itself, as Linux has it. What the
+device takes for that is all that differs between two devices.
+
+Left out: what the file system reads of its own metadata, and barriers; PostMark never syncs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headroom.errors import StudyError
+from headroom.experiment.parameter_file import opening_comment, read_parameters
+from headroom.experiment.system import Parameter, Value
+from headroom.simulation import Attribute, Expression, Model, Program
+from headroom.systems.storage.models.device import KINDS, PARAMETERS, checked, device_model
+from headroom.systems.storage.models.disks import DiskArray
+from headroom.systems.storage.models.load import Request
+from headroom.systems.storage.models.numbers import KIB, ArrayNumbers, ClientNumbers, types_of
+from headroom.systems.storage.workload_parameters import workload_parameters
+
+PAGE_BYTES = 4 * KIB
+CREATE, READ, APPEND, DELETE, NOTHING = range(5)
+"""Numbers of the kinds of operations."""
+_USED = (
+    "postmark_files",
+    "postmark_transactions",
+    "postmark_low_bytes",
+    "postmark_high_bytes",
+    "postmark_read_block_bytes",
+    "postmark_write_block_bytes",
+    "postmark_bias_read",
+    "postmark_bias_create",
+)
+_PAPER = "paper P2, section 3.3"
+_SET: Mapping[str, tuple[Value, str]] = {
+    "postmark_files": (20_000, "assumed: the paper does not say; PostMark's 500 would never leave "
+                       "the client's cache"),
+    "postmark_transactions": (100_000, f"{_PAPER}: 100,000 transactions"),
+    "postmark_read_block_bytes": (KIB, f"{_PAPER}: blocks of 1 KB"),
+    "postmark_write_block_bytes": (KIB, f"{_PAPER}: blocks of 1 KB"),
+    "postmark_bias_read": (3.5, f"{_PAPER}: reads to writes about 3.5 to 6.5"),
+}  # fmt: skip
+"""What the paper has other than PostMark itself, and where it says so."""
+_EARLIER = Parameter(
+    name="earlier_load_share",
+    type="float",
+    unit="1",
+    default=1.0,
+    low=0.0,
+    high=1.0,
+    source="assumed: runs were repeated without a pause of known length, so that a run finds the "
+    "write cache anywhere between empty and its high mark",
+    description="Largest share of the high mark that an earlier run has left dirty in an array; "
+    "the share of a run is drawn uniformly from 0 on",
+)
+
+
+def benchmark_parameters() -> tuple[Parameter, ...]:
+    """Return the parameters of the benchmark, with the values of paper P2.
+
+    Examples
+    --------
+    >>> {one.name: one.default for one in benchmark_parameters()}["postmark_bias_read"]
+    3.5
+    """
+    declared = {one.name: one for one in workload_parameters("postmark")}
+    return tuple(_with(declared[name], *_SET[name]) if name in _SET else declared[name]
+                 for name in _USED)  # fmt: skip
+
+
+def _with(one: Parameter, default: Value, source: str) -> Parameter:
+    return Parameter(
+        name=one.name, type=one.type, unit=one.unit, default=default, low=one.low, high=one.high,
+        source=source, description=one.description,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PostmarkModel:
+    """A model function: PostMark on a device, whose parameters are those of all three parts.
+
+    Parameters
+    ----------
+    name
+        Name of the model.
+    device_kind, device
+        What it runs on; see `device_model`.
+    """
+
+    name: str
+    device_kind: str
+    device: str | Path
+
+    @property
+    def __name__(self) -> str:
+        """Name of the model, for messages."""
+        return self.name
+
+    @property
+    def place(self) -> str:
+        """Where the file of the device is, for messages."""
+        return device_model(self.device_kind, self.device).place
+
+    @property
+    def about(self) -> str:
+        """What the parameter file of the device says of it."""
+        return "PostMark on " + opening_comment(Path(self.place.rpartition(":")[0]))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Numbers of the benchmark, of the client and of the device."""
+        device = device_model(self.device_kind, self.device).device_parameters
+        return (*benchmark_parameters(), _EARLIER, *client_parameters(), *device)
+
+    def __call__(self, **config: Value) -> Model:
+        """Return the model with some numbers changed.
+
+        Examples
+        --------
+        >>> from headroom.simulation import simulate
+        >>> small = PostmarkModel("small", "dram_device", "ngs")(
+        ...     postmark_files=50, postmark_transactions=100
+        ... )
+        >>> int(simulate(small, seed=1).classes.columns["completion_count"][-1].sum())
+        100
+        """
+        values = checked(self.name, self.parameters, config)
+        model = Model(f"PostMark: {self.name}", time_unit="ms")
+        _Benchmark(model, values, self.device_kind).add()
+        model.stop(completions=int(values["postmark_transactions"]))
+        return model
+
+
+def client_parameters() -> tuple[Parameter, ...]:
+    """Return the numbers of the client."""
+    path = PARAMETERS / "client.toml"
+    return read_parameters(path, types_of(ClientNumbers), copy_of="client.toml")
+
+
+def _numbers(kind: type[Any], values: Mapping[str, Value]) -> Any:
+    return kind(**{name: values[name] for name in types_of(kind)})
+
+
+class _Benchmark:
+    """Builds the client, its file system and the device."""
+
+    def __init__(self, model: Model, values: Mapping[str, Value], kind: str) -> None:
+        self._model, self._values = model, values
+        self._client: ClientNumbers = _numbers(ClientNumbers, values)
+        device = _numbers(KINDS[kind].numbers, values)
+        self._target_bytes = int(getattr(device, "target_bytes", 0) or device.disk_bytes)
+        self._check_room()
+        self._request = Request.of(model)
+        self._carry = self._device(kind, device)
+        self._postmark = model.mechanism(
+            "operations", kind="storage.postmark", parameters=self._asked()
+        )
+        self._cache = model.mechanism(
+            "file cache", kind="storage.cache", parameters=self._file_cache()
+        )
+        self._cpu = model.station("processor")
+        self._jobs = model.pool("write-back jobs", tokens=self._client.write_back_jobs)
+        names = ("kind", "bytes", "address", "ends", "made", "journal", "inode", "scratch")
+        self._at = {name: model.attribute(name) for name in names}
+        self._write_back_one = self._writing_back_one()
+        self._write_back = self._writing_back()
+        self._touch = self._touching()
+
+    def add(self) -> None:
+        """Add the job that walks the operations."""
+        walk, at = self._model.program("transaction"), self._at
+        operation = self._operation()
+        with walk.branch() as first:
+            with first.when(at["made"] == 0):
+                with walk.loop(int(self._values["postmark_files"])):
+                    walk.call(operation)
+                walk.set(at["made"], 1)
+            with first.otherwise():
+                pass
+        with walk.network() as steps:
+            with steps.node("operate", to={steps.leave: at["ends"] == 1, "again": None}):
+                walk.call(operation)
+            with steps.node("again", to="operate"):
+                pass
+        self._model.closed_class("transactions", walk, population=1, start="ready")
+
+    def _asked(self) -> dict[str, object]:
+        values = self._values
+        return {
+            "files": values["postmark_files"],
+            "transactions": values["postmark_transactions"],
+            "size_low_bytes": values["postmark_low_bytes"],
+            "size_high_bytes": values["postmark_high_bytes"],
+            "read_block_bytes": values["postmark_read_block_bytes"],
+            "write_block_bytes": values["postmark_write_block_bytes"],
+            "read_bias": values["postmark_bias_read"],
+            "create_bias": values["postmark_bias_create"],
+        }
+
+    @property
+    def _slot_bytes(self) -> int:
+        """Room of a file on the device, in whole pages."""
+        return -(-int(self._values["postmark_high_bytes"]) // PAGE_BYTES) * PAGE_BYTES
+
+    @property
+    def _slots(self) -> int:
+        return 2 * int(self._values["postmark_files"])
+
+    @property
+    def _inode_start(self) -> int:
+        return self._slots * self._slot_bytes
+
+    @property
+    def _journal_start(self) -> int:
+        inodes = self._slots * self._client.inode_bytes
+        return self._inode_start + (-(-inodes // PAGE_BYTES) + 1) * PAGE_BYTES
+
+    @property
+    def _used_bytes(self) -> int:
+        return self._journal_start + self._client.journal_mib * KIB * KIB
+
+    def _check_room(self) -> None:
+        if self._used_bytes > self._target_bytes:
+            raise StudyError(
+                f"the files take {self._used_bytes} B, the device has {self._target_bytes} B",
+                cure="lower postmark_files or postmark_high_bytes, or raise capacity_gb",
+            )
+
+    def _device(self, kind: str, device: Any) -> Program:
+        if isinstance(device, ArrayNumbers):
+            most = float(self._values["earlier_load_share"]) * device.destage_high_share
+            return DiskArray(
+                self._model,
+                device,
+                self._request,
+                left_shares=(0.0, most),
+                left_range_bytes=self._inode_start,
+            ).carry
+        return KINDS[kind].build(self._model, device, self._request)
+
+    def _file_cache(self) -> dict[str, object]:
+        client = self._client
+        return {
+            "cache_bytes": int(client.file_cache_mib * KIB * KIB),
+            "block_bytes": PAGE_BYTES,
+            "capacity_bytes": self._target_bytes,
+            "dirty_bytes": int(client.file_dirty_mib * KIB * KIB),
+            "high_share": client.background_share,
+            "low_share": 0.9 * client.background_share,
+            "extent_bytes": client.write_back_kib * KIB,
+        }
+
+    def _operation(self) -> Program:
+        """Return the program of one operation."""
+        one, at, postmark, client = self._model.program("operation"), self._at, self._postmark, self._client
+        one.set(at["scratch"], postmark.call("next"))
+        one.set(at["kind"], postmark.call("kind"))
+        one.set(at["bytes"], postmark.call("bytes"))
+        one.set(at["ends"], postmark.call("ends_transaction"))
+        one.set(at["inode"], self._inode_start + postmark.call("slot") * client.inode_bytes)
+        one.set(at["address"], postmark.call("slot") * self._slot_bytes + postmark.call("offset"))
+        one.use(self._cpu, self._processor_ms())
+        with one.branch() as what:
+            with what.when(at["kind"] == READ):
+                self._read(one)
+            with what.when(at["kind"] == DELETE):
+                with one.branch() as some:
+                    with some.when(at["bytes"] > 0):
+                        one.set(at["scratch"], self._cache.call("forget", at["address"], at["bytes"]))
+                    with some.otherwise():
+                        pass
+                self._metadata(one)
+            with what.when(at["kind"] != NOTHING):
+                with one.branch() as some:
+                    with some.when(at["bytes"] > 0):
+                        one.set(self._request.offset, at["address"])
+                        one.set(self._request.length, at["bytes"])
+                        one.call(self._touch)
+                    with some.otherwise():
+                        pass
+                self._metadata(one)
+            with what.otherwise():
+                pass
+        return one
+
+    def _processor_ms(self) -> Expression:
+        """Return the processor time (ms) of an operation, from what it does to how many bytes."""
+        at, client = self._at, self._client
+        moves = (at["kind"] != DELETE) & (at["kind"] != NOTHING)
+        pages = (at["bytes"] + PAGE_BYTES) / PAGE_BYTES
+        own = client.create_us * (at["kind"] == CREATE) + client.delete_us * (at["kind"] == DELETE)
+        copied = moves * (at["bytes"] * (1e-3 * client.byte_ns) + pages * client.page_us)
+        return 1e-3 * (client.operation_us * (at["kind"] != NOTHING) + own + copied)
+
+    def _read(self, one: Program) -> None:
+        """Fetch what is not in the file cache."""
+        at, cache, request = self._at, self._cache, self._request
+        with one.branch() as some:
+            with some.when(at["bytes"] > 0):
+                one.set(request.length, cache.call("missing", at["address"], at["bytes"]))
+                with one.branch() as missing:
+                    with missing.when(request.length > 0):
+                        one.set(request.offset, cache.call("fetch_offset"))
+                        one.set(request.is_write, 0)
+                        one.call(self._carry)
+                        kept = cache.call("insert", request.offset, request.length)
+                        one.set(at["scratch"], kept)
+                    with missing.otherwise():
+                        pass
+            with some.otherwise():
+                pass
+
+    def _metadata(self, one: Program) -> None:
+        """Make the inode and a record of the journal dirty."""
+        at, client, request = self._at, self._client, self._request
+        if client.inode_bytes > 0:
+            one.set(request.offset, at["inode"])
+            one.set(request.length, client.inode_bytes)
+            one.call(self._touch)
+        if client.journal_bytes > 0:
+            one.set(request.offset, self._journal_start + at["journal"])
+            one.set(request.length, client.journal_bytes)
+            room = client.journal_mib * KIB * KIB - client.journal_bytes
+            one.set(at["journal"], (at["journal"] + client.journal_bytes) % room)
+            one.call(self._touch)
+
+    def _touching(self) -> Program:
+        """Return the program that makes what the job's request says dirty in the file cache."""
+        touch, cache, request = self._model.program("write to file cache"), self._cache, self._request
+        offset, length = self._model.attribute("file offset"), self._model.attribute("file bytes")
+        touch.set(offset, request.offset)
+        touch.set(length, request.length)
+        lacking = cache.call("lacking", offset, length)
+        with touch.network() as room:
+            with room.node("look for room", to={"make room": lacking > 0, room.leave: None}):
+                pass
+            with room.node("make room", to="look for room"):
+                touch.call(self._write_back_one)
+        touch.set(length, cache.call("write", offset, length))
+        wants = (self._model.free(self._jobs) > 0) & cache.call("wants_destage")
+        with touch.branch() as mark:
+            with mark.when(wants):
+                touch.start(self._write_back)
+            with mark.otherwise():
+                pass
+        return touch
+
+    def _writing_back(self) -> Program:
+        """Return the program that writes back until the file cache does not want to any more."""
+        back, cache = self._model.program("write back"), self._cache
+        with back.holding(self._jobs), back.network() as mark:
+            node = {"write": cache.call("wants_destage"), mark.leave: None}
+            with mark.node("look at mark", to=node):
+                pass
+            with mark.node("write", to="look at mark"):
+                back.call(self._write_back_one)
+        return back
+
+    def _writing_back_one(self) -> Program:
+        """Return the program that writes one stretch of the file cache to the device."""
+        one, cache, request = self._model.program("write back one"), self._cache, self._request
+        one.set(request.length, cache.call("destage"))
+        with one.branch() as found:
+            with found.when(request.length > 0):
+                one.set(request.offset, cache.call("destage_offset"))
+                one.set(request.is_write, 1)
+                start, length = self._sent(one)
+                one.call(self._carry)
+                one.set(request.length, cache.call("destaged", start, length))
+            with found.otherwise():
+                # All that is dirty is on its way: who waits for room looks again a little later.
+                one.delay(0.1)
+        return one
+
+    def _sent(self, one: Program) -> tuple[Attribute, Attribute]:
+        """Keep what was sent in attributes of its own: the device may use those of the request."""
+        start, length = (self._model.attribute(f"sent {word}") for word in ("offset", "bytes"))
+        one.set(start, self._request.offset)
+        one.set(length, self._request.length)
+        return start, length
+
+
+NGS = PostmarkModel("postmark_ngs", "dram_device", "ngs")
+"""PostMark on the DRAM device of paper P2."""
+EVA4400 = PostmarkModel("postmark_eva4400", "disk_array", "eva4400")
+"""PostMark on the disk array of paper P2."""
