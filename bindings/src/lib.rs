@@ -3,6 +3,8 @@
 //! Arrays cross as bytes that `NumPy` wraps without a copy: read-only, and without a crate whose
 //! dependencies would turn on `num-traits/std` (see the core's `Cargo.toml`).
 
+mod storage_postmark;
+
 use pyo3::prelude::*;
 
 /// Compiled core of Headroom.
@@ -16,6 +18,9 @@ mod _core {
     use pyo3::exceptions::PyException;
     use pyo3::prelude::*;
     use pyo3::types::{PyBytes, PyDict, PyList};
+
+    #[pymodule_export]
+    use crate::storage_postmark::{storage_postmark, storage_postmark_operations};
 
     create_exception!(
         headroom._core,
@@ -193,7 +198,7 @@ mod _core {
         )
     }
 
-    fn table_dict<'py>(
+    pub(crate) fn table_dict<'py>(
         py: Python<'py>,
         table: &Table,
         snapshot_count: usize,
@@ -215,7 +220,10 @@ mod _core {
         Ok(dict)
     }
 
-    fn series_dict<'py>(py: Python<'py>, series: &SeriesTable) -> PyResult<Bound<'py, PyDict>> {
+    pub(crate) fn series_dict<'py>(
+        py: Python<'py>,
+        series: &SeriesTable,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("values", floats(py, &series.values)?)?;
         dict.set_item("batch_size", series.batch_size)?;
@@ -223,7 +231,7 @@ mod _core {
         Ok(dict)
     }
 
-    fn histogram_dict<'py>(
+    pub(crate) fn histogram_dict<'py>(
         py: Python<'py>,
         histogram: &HistogramTable,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -253,12 +261,12 @@ mod _core {
         Ok(dict)
     }
 
-    fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
         array(py, values.iter().map(|value| value.to_ne_bytes()), "f8")
     }
 
     /// Counts are below 2^63, so they read the same as signed numbers.
-    fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
         array(py, values.iter().map(|value| value.to_ne_bytes()), "i8")
     }
 

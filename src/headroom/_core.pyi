@@ -1,5 +1,6 @@
 """The compiled core: conversion only; use it through `headroom.simulation`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ __all__ = [
     "draw",
     "draw_arrivals",
     "simulate",
+    "storage_postmark",
+    "storage_postmark_operations",
 ]
 
 BUILD_PROFILE: str
@@ -44,3 +47,13 @@ def draw(
 
 def draw_arrivals(*, process: bytes, seed: int, key: int, count: int) -> npt.NDArray[np.float64]:
     """Draw arrival times; see `headroom.simulation.ArrivalProcess.draw`."""
+
+def storage_postmark(
+    *, job: bytes, progress: Callable[[float], object] | None = None
+) -> dict[str, Any]:
+    """Run PostMark; see `headroom.systems.storage.postmark.carry_out`."""
+
+def storage_postmark_operations(
+    *, job: bytes, count: int, thread: int = 0
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the first operations; see `headroom.systems.storage.postmark.operations`."""
