@@ -14,6 +14,10 @@ use crate::_core::{floats, histogram_dict, integers, series_dict, table_dict};
 ///
 /// A signal such as Ctrl-C ends the run early: the dictionary then holds what was measured until
 /// then, and under `interrupt` the exception that its handler raised, for the caller to raise.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "an argument from Python is owned"
+)]
 #[pyfunction]
 #[pyo3(signature = (*, job, progress = None))]
 pub fn storage_postmark<'py>(
