@@ -6,6 +6,7 @@
 #[cfg(unix)]
 mod storage_engine;
 mod storage_requests;
+mod storage_postmark;
 
 use pyo3::prelude::*;
 
@@ -31,6 +32,9 @@ mod _core {
     use crate::storage_requests::{
         storage_requests, storage_source_seed, storage_trace_description,
     };
+
+    #[pymodule_export]
+    use crate::storage_postmark::{storage_postmark, storage_postmark_operations};
 
     create_exception!(
         headroom._core,

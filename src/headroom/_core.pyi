@@ -1,5 +1,6 @@
 """The compiled core: conversion only; use it through `headroom.simulation`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ __all__ = [
     "storage_run",
     "storage_source_seed",
     "storage_trace_description",
+    "storage_postmark",
+    "storage_postmark_operations",
 ]
 
 BUILD_PROFILE: str
@@ -99,3 +102,13 @@ def mechanism_functions(
 
     None where the kind is not known. Raises ValueError for wrong parameters.
     """
+
+def storage_postmark(
+    *, job: bytes, progress: Callable[[float], object] | None = None
+) -> dict[str, Any]:
+    """Run PostMark; see `headroom.systems.storage.postmark.carry_out`."""
+
+def storage_postmark_operations(
+    *, job: bytes, count: int, thread: int = 0
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the first operations; see `headroom.systems.storage.postmark.operations`."""

@@ -8,7 +8,7 @@
 //! before it were done; each file that is created is deleted. What is chosen by one parameter has
 //! random numbers of its own, so that another read bias meets the same sizes.
 //!
-//! Sources: Katcher (1997), *PostMark: a new file system benchmark*, technical report TR-3022; the
+//! Sources: Katcher (1997), *`PostMark`: a new file system benchmark*, technical report TR-3022; the
 //! bounds of sizes, the order within a transaction and what happens to full files as the original
 //! program (1.51) shows them when it is run.
 
@@ -144,6 +144,11 @@ impl Operations {
     /// What could not be done so far.
     pub fn undone(&self) -> Undone {
         self.undone
+    }
+
+    /// True where files are spread over subfolders.
+    pub fn is_spread(&self) -> bool {
+        self.parameters.subdirectories > 0
     }
 
     /// Transactions begun so far.

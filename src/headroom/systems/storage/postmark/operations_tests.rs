@@ -76,7 +76,7 @@ proptest! {
     fn every_operation_is_legal_and_every_file_is_deleted(asked in parameters(), seed in any::<u64>()) {
         let mut operations = Operations::new(asked.clone(), seed, 0);
         let (mut model, mut phase, mut ended, mut largest) = (Model::new(), Phase::Creation, 0, 0);
-        while let Some(one) = operations.next() {
+        for one in operations.by_ref() {
             prop_assert!(one.phase >= phase);
             phase = one.phase;
             carry_out(&mut model, &one, &asked)?;

@@ -61,7 +61,11 @@ impl Pool {
         (self.entries.len() as u64) < self.limit
     }
 
-    /// Add a file of `bytes` in `subdirectory`; there must be place.
+    /// Add a file of `bytes` in `subdirectory`.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no place: see [`Pool::has_place`].
     pub fn add(&mut self, bytes: u64, subdirectory: u32) -> File {
         assert!(self.has_place(), "a pool of {} files is full", self.limit);
         let slot = self.free_slots.pop().unwrap_or_else(|| {
@@ -95,6 +99,10 @@ impl Pool {
     }
 
     /// Let the file at `index` grow by `bytes`; return it as it was before.
+    ///
+    /// # Panics
+    ///
+    /// Where it would grow beyond the bound.
     pub fn grow(&mut self, index: usize, bytes: u64) -> File {
         let before = self.entries[index];
         let after = before.bytes + bytes;
