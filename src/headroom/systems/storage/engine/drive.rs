@@ -52,6 +52,7 @@ impl Drive<'_> {
                 return Ok(now_ns);
             }
             let begun_ns = backend.now_ns();
+            self.record.observe(begun_ns, &mut self.load);
             for place in batch.drain(..) {
                 self.load.begin(place, begun_ns);
             }

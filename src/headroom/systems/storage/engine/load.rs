@@ -108,6 +108,8 @@ pub struct Load {
     streams: Vec<StreamState>,
     places: Vec<Place>,
     free: Vec<u32>,
+    /// Places whose request begins next: it found a place as it arrived.
+    ready: VecDeque<u32>,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     runnable: BinaryHeap<Reverse<(u64, usize)>>,
     /// Streams whose next request the content holds back.
@@ -159,6 +161,7 @@ impl Load {
             streams,
             places: vec![idle; place_count as usize],
             free: (0..place_count).rev().collect(),
+            ready: VecDeque::with_capacity(place_count as usize),
             due: BinaryHeap::new(),
             runnable: BinaryHeap::new(),
             held_back: Vec::new(),
@@ -226,25 +229,43 @@ impl Load {
     /// Take the request that begins next into a place; None where none can begin now.
     #[inline]
     pub fn take(&mut self, content: &mut dyn Content) -> Option<u32> {
-        let &place = self.free.last()?;
+        if let Some(place) = self.ready.pop_front() {
+            return Some(place);
+        }
+        if self.runnable.is_empty() || self.free.is_empty() {
+            return None;
+        }
+        self.take_waiting(content)
+    }
+
+    /// Take the longest waiting request into a place.
+    fn take_waiting(&mut self, content: &mut dyn Content) -> Option<u32> {
         let index = self.next_stream(content)?;
         let stream = &mut self.streams[index];
         let arrival = stream.waiting.pop_front()?;
-        self.free.pop();
-        stream.outstanding += 1;
         stream.is_listed = false;
         self.waiting_count -= 1;
+        let class = self.classes.of(index, arrival.request.kind);
+        let place = self.occupy(index, class, arrival.request, arrival.at_ns);
         self.list(index);
+        Some(place)
+    }
+
+    /// Give `request` of a stream a free place.
+    #[inline]
+    fn occupy(&mut self, stream: usize, class: u32, request: Request, arrived_ns: u64) -> u32 {
+        let place = self.free.pop().expect("a place is free");
+        self.streams[stream].outstanding += 1;
         self.places[place as usize] = Place {
-            request: arrival.request,
-            stream: index,
-            class: self.classes.of(index, arrival.request.kind),
+            request,
+            stream,
+            class,
             done: 0,
-            arrived_ns: arrival.at_ns,
+            arrived_ns,
             begun_ns: u64::MAX,
             is_taken: true,
         };
-        Some(place)
+        place
     }
 
     /// Return the stream whose request begins next.
@@ -348,12 +369,24 @@ impl Load {
         self.gives_up = true;
         self.runnable.clear();
         self.held_back.clear();
+        while let Some(index) = self.ready.pop_back() {
+            let place = &mut self.places[index as usize];
+            place.is_taken = false;
+            let stream = &mut self.streams[place.stream];
+            stream.outstanding -= 1;
+            stream.waiting.push_front(Arrival {
+                at_ns: place.arrived_ns,
+                request: place.request,
+            });
+            self.waiting_count += 1;
+            self.free.push(index);
+        }
     }
 
     /// Return whether nothing can arrive, begin or end any more.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.stopped.is_some() && self.runnable.is_empty() && self.outstanding_count() == 0
+        self.stopped.is_some() && self.outstanding_count() == 0 && self.runnable.is_empty()
     }
 
     /// Return the number of requests that have begun and not ended.
@@ -365,7 +398,7 @@ impl Load {
     /// Return whether a request can begin now.
     #[inline]
     pub fn is_runnable(&self) -> bool {
-        !self.runnable.is_empty() && !self.free.is_empty()
+        !self.ready.is_empty() || (!self.runnable.is_empty() && !self.free.is_empty())
     }
 
     /// Return the number of requests that arrived and have not begun.
@@ -432,7 +465,7 @@ impl Load {
             let stream = &mut self.streams[index];
             let present = stream.outstanding as usize + stream.waiting.len();
             let has_room = stream.is_timed || present < stream.depth as usize;
-            if stream.has_ended || stream.head.is_some() || !has_room {
+            if !has_room || stream.has_ended || stream.head.is_some() {
                 return;
             }
             if now_ns >= self.stop_ns {
@@ -465,11 +498,17 @@ impl Load {
     fn arrive(&mut self, index: usize, request: Request, at_ns: u64) {
         let class = self.classes.of(index, request.kind);
         self.tallies[class as usize].arrive(at_ns);
-        self.streams[index]
-            .waiting
-            .push_back(Arrival { at_ns, request });
-        self.waiting_count += 1;
-        self.list(index);
+        let stream = &mut self.streams[index];
+        let is_first = stream.waiting.is_empty() && stream.outstanding < stream.depth;
+        let is_free = self.runnable.is_empty() && !self.free.is_empty();
+        if is_first && is_free && !self.is_careful && !self.gives_up {
+            let place = self.occupy(index, class, request, at_ns);
+            self.ready.push_back(place);
+        } else {
+            stream.waiting.push_back(Arrival { at_ns, request });
+            self.waiting_count += 1;
+            self.list(index);
+        }
         self.requests_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(request.length));
         if self.requests_left == 0 {
@@ -497,12 +536,16 @@ impl Load {
     /// Note the end of the request in `place`, with its error number where it failed.
     #[inline]
     fn end(&mut self, place: u32, failure: Option<i32>, done_ns: u64) {
-        let ended = self.places[place as usize];
+        let ended = &mut self.places[place as usize];
+        ended.is_taken = false;
+        let (index, kind) = (ended.stream, ended.request.kind);
         let times = Times {
             arrived_ns: ended.arrived_ns,
             begun_ns: ended.begun_ns,
             done_ns,
         };
+        self.free.push(place);
+        self.streams[index].outstanding -= 1;
         let tally = &mut self.tallies[ended.class as usize];
         match failure {
             None => {
@@ -520,12 +563,10 @@ impl Load {
                 }
             }
         }
-        self.runnable.extend(self.held_back.drain(..));
-        self.places[place as usize].is_taken = false;
-        self.free.push(place);
-        let index = ended.stream;
-        self.streams[index].outstanding -= 1;
-        if failure.is_none() && ended.request.kind == Kind::Write {
+        if self.is_careful {
+            self.runnable.extend(self.held_back.drain(..));
+        }
+        if kind == Kind::Write && failure.is_none() && self.sync.is_some() {
             self.sync_after_write(index, done_ns);
         }
         self.refill(index, done_ns);

@@ -148,7 +148,7 @@ fn cells(tally: &Tally, ages: Ages, at_ns: u64) -> [u128; CELL_COUNT] {
     ]
 }
 
-/// Return a time that cannot be below zero but by what threads note late.
+/// Return an area under a curve that is never below zero.
 fn area(ns: i128) -> u128 {
-    u128::try_from(ns).unwrap_or(0)
+    u128::try_from(ns).expect("nothing begins before it arrives or ends before it begins")
 }

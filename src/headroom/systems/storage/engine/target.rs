@@ -48,6 +48,21 @@ impl Layout {
                 at: 0,
             };
         }
+        let is_plain = self.starts.len() == 2 && done == 0 && request.length <= self.piece_bytes;
+        if is_plain && request.offset + u64::from(request.length) <= self.starts[1] {
+            return Operation {
+                kind: request.kind,
+                file: 0,
+                offset: request.offset,
+                length: request.length,
+                at: 0,
+            };
+        }
+        self.piece(request, done)
+    }
+
+    /// Return what is left of `request`, up to the end of a file or of a buffer.
+    fn piece(&self, request: &Request, done: u32) -> Operation {
         let from = request.offset + u64::from(done);
         let file = self.file_of(from);
         let left = (request.length - done).min(self.limit(request.kind));

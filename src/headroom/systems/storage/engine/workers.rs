@@ -123,13 +123,19 @@ impl<'a> Workers<'a> {
         place: u32,
         clock: Clock,
     ) -> Guard<'b, 'a> {
-        let Shared { load, content, .. } = &mut *shared;
+        let Shared {
+            load,
+            content,
+            record,
+            ..
+        } = &mut *shared;
         let request = load.request(place);
         if load.is_careful() || request.kind == Kind::Write {
             content.begin(place, request, buffer(&self.calls, place));
         }
         let mut operation = load.operation(place);
         let begun_ns = clock.now_ns();
+        record.observe(begun_ns, load);
         load.begin(place, begun_ns);
         if shared.idle_count > 0 && shared.load.is_runnable() {
             self.changed.notify_one();

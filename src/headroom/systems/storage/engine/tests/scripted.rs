@@ -217,7 +217,7 @@ pub fn assert_laws(outcome: &Outcome) {
         assert!(arrivals[at] >= ends[at] + failures[at]);
     }
     let present = (outcome.outstanding_count + outcome.waiting_count) as f64;
-    let last = jobs.len() - 1;
-    let rest = arrivals[last] - ends[last] - failures[last];
+    let end = jobs.len() - 1;
+    let rest = arrivals[end] - ends[end] - failures[end];
     assert!((rest - present).abs() < 0.5, "{rest} {present}");
 }
