@@ -22,7 +22,7 @@ mod _core {
 
     #[cfg(unix)]
     #[pymodule_export]
-    use crate::storage_engine::{StorageError, storage_run};
+    use crate::storage_engine::{StorageError, storage_check, storage_run};
 
     create_exception!(
         headroom._core,

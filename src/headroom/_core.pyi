@@ -14,6 +14,7 @@ __all__ = [
     "draw",
     "draw_arrivals",
     "simulate",
+    "storage_check",
     "storage_run",
 ]
 
@@ -52,3 +53,6 @@ class StorageError(Exception):
 
 def storage_run(*, job: bytes) -> dict[str, Any]:
     """Carry the requests of a job out on its target; see `headroom.systems.storage`."""
+
+def storage_check(*, job: bytes) -> dict[str, Any]:
+    """Compare a target with what it had promised before a crash."""
