@@ -27,7 +27,7 @@ mod _core {
 
     #[cfg(unix)]
     #[pymodule_export]
-    use crate::storage_engine::{StorageError, storage_run};
+    use crate::storage_engine::{StorageError, storage_check, storage_run};
     #[pymodule_export]
     use crate::storage_requests::{
         storage_requests, storage_source_seed, storage_trace_description,

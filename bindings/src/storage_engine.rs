@@ -4,6 +4,9 @@ use headroom::systems::storage::engine::outcome::{
     ClassTotal, FailureTotal, Outcome, Quantity, Tables,
 };
 use headroom::systems::storage::engine::{self, EngineError, Measured};
+use headroom::systems::storage::soft::device::Truth;
+use headroom::systems::storage::verify::check;
+use headroom::systems::storage::verify::findings::{Fault, Finding, Findings};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -65,6 +68,79 @@ fn measured_dict<'py>(py: Python<'py>, measured: &Measured) -> PyResult<Bound<'p
     counters.set_item("involuntary_switch_count", usage.involuntary_switch_count)?;
     counters.set_item("system_call_count", measured.call_count)?;
     dict.set_item("counters", counters)?;
+    let findings = measured.findings.as_ref();
+    dict.set_item(
+        "findings",
+        findings.map(|one| findings_dict(py, one)).transpose()?,
+    )?;
+    let truth = measured.truth.map(|one| truth_dict(py, one)).transpose()?;
+    dict.set_item("truth", truth)?;
+    Ok(dict)
+}
+
+/// Compare a target with what it had promised before a crash; see `headroom.systems.storage`.
+#[allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method alone is not general enough over the lifetime of the token"
+)]
+#[pyfunction]
+#[pyo3(signature = (*, job))]
+pub fn storage_check<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+    let mut signal: Option<PyErr> = None;
+    let mut is_wanted = || {
+        signal = Python::attach(|py| py.check_signals()).err();
+        signal.is_none()
+    };
+    let checked = py.detach(|| check::check(job, &mut is_wanted));
+    if let Some(error) = signal {
+        return Err(error);
+    }
+    let checked = checked.map_err(|error| raise(&error))?;
+    let dict = findings_dict(py, &checked.findings)?;
+    dict.set_item("unreadable_count", checked.unreadable_count)?;
+    dict.set_item("entry_count", checked.entry_count)?;
+    Ok(dict)
+}
+
+fn findings_dict<'py>(py: Python<'py>, findings: &Findings) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("cell_count", findings.cell_count)?;
+    dict.set_item("unknown_count", findings.unknown_count)?;
+    let counts = PyDict::new(py);
+    for fault in Fault::ALL {
+        counts.set_item(fault.name(), findings.count(fault))?;
+    }
+    dict.set_item("counts", counts)?;
+    let kept = findings.kept().iter().map(|one| finding_dict(py, one));
+    dict.set_item(
+        "first",
+        PyList::new(py, kept.collect::<PyResult<Vec<_>>>()?)?,
+    )?;
+    Ok(dict)
+}
+
+fn finding_dict<'py>(py: Python<'py>, finding: &Finding) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("fault", finding.fault.name())?;
+    dict.set_item("offset", finding.offset)?;
+    dict.set_item("demanded", finding.demanded)?;
+    let found = finding
+        .found
+        .map(|one| (one.run, one.offset, one.generation));
+    dict.set_item("found", found)?;
+    Ok(dict)
+}
+
+fn truth_dict(py: Python<'_>, truth: Truth) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("read_count", truth.read_count)?;
+    dict.set_item("write_count", truth.write_count)?;
+    dict.set_item("flush_count", truth.flush_count)?;
+    dict.set_item("trim_count", truth.trim_count)?;
+    dict.set_item("error_count", truth.error_count)?;
+    dict.set_item("lost_count", truth.lost_count)?;
+    dict.set_item("torn_count", truth.torn_count)?;
+    dict.set_item("misdirected_count", truth.misdirected_count)?;
     Ok(dict)
 }
 

@@ -19,6 +19,7 @@ __all__ = [
     "mechanism_functions",
     "simulate",
     "storage_requests",
+    "storage_check",
     "storage_run",
     "storage_source_seed",
     "storage_trace_description",
@@ -94,6 +95,7 @@ def storage_source_seed(*, seed: int, key: int) -> int:
 
     The mechanism `storage.requests` whose random stream has `key` takes it where it is given no
     other; a measurement that takes it too sees the same requests.
+    """
 
 def mechanism_functions(
     *, kind: str, parameters: bytes
@@ -112,3 +114,6 @@ def storage_postmark_operations(
     *, job: bytes, count: int, thread: int = 0
 ) -> dict[str, npt.NDArray[np.int64]]:
     """Return the first operations; see `headroom.systems.storage.postmark.operations`."""
+
+def storage_check(*, job: bytes) -> dict[str, Any]:
+    """Compare a target with what it had promised before a crash."""

@@ -45,12 +45,19 @@ impl EngineError {
     }
 
     /// Return the error that `step` met just now.
-    pub(super) fn system(step: &'static str, cause: io::Error, cure: &'static str) -> Self {
+    pub(in crate::systems::storage) fn system(
+        step: &'static str,
+        cause: io::Error,
+        cure: &'static str,
+    ) -> Self {
         Self::System { step, cause, cure }
     }
 
     /// Return a refusal.
-    pub(super) fn refused(what: impl Into<String>, cure: &'static str) -> Self {
+    pub(in crate::systems::storage) fn refused(
+        what: impl Into<String>,
+        cure: &'static str,
+    ) -> Self {
         let what = what.into();
         Self::Refused { what, cure }
     }

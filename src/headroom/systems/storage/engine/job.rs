@@ -4,6 +4,9 @@
 use serde::Deserialize;
 
 use super::error::EngineError;
+use crate::systems::storage::soft::device::SoftDevice;
+use crate::systems::storage::soft::script::Script;
+use crate::systems::storage::verify::stamp::HEADER_BYTES;
 
 /// A job.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,7 +33,7 @@ pub struct Job {
     pub data: DataPlan,
     /// Whether what is read is compared with what was written.
     #[serde(default)]
-    pub verify: Option<serde_json::Value>,
+    pub verify: Option<VerifyPlan>,
     /// What the classes of the results are.
     #[serde(default)]
     pub classes: ClassesBy,
@@ -78,6 +81,39 @@ pub enum TargetPlan {
         #[serde(default = "nothing_bytes")]
         bytes: u64,
     },
+    /// A device in memory that does what its script says, in time of its own.
+    Soft {
+        /// Size (B).
+        bytes: u64,
+        /// What it does.
+        #[serde(default)]
+        script: Script,
+    },
+}
+
+/// How what is read is compared with what was written.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyPlan {
+    /// Number of the run: data of another run are known as such.
+    pub run: u64,
+    /// Bytes (B) that are judged together: the sector, or the block, of the target.
+    #[serde(default = "cell_bytes")]
+    pub cell_bytes: u64,
+    /// Descriptor of the log, for a check after a crash; it lies on another device.
+    #[serde(default)]
+    pub log_fd: Option<i32>,
+    /// Whether everything that was written is read at the end.
+    #[serde(default = "reads_back")]
+    pub reads_back: bool,
+}
+
+const fn reads_back() -> bool {
+    true
+}
+
+const fn cell_bytes() -> u64 {
+    4096
 }
 
 const fn no_alignment() -> u32 {
@@ -86,6 +122,23 @@ const fn no_alignment() -> u32 {
 
 const fn nothing_bytes() -> u64 {
     1 << 40
+}
+
+impl TargetPlan {
+    /// Return the soft device, where the target is one.
+    ///
+    /// # Errors
+    ///
+    /// Where its script cannot be.
+    pub fn soft_device(&self) -> Result<Option<SoftDevice>, EngineError> {
+        let Self::Soft { bytes, script } = self else {
+            return Ok(None);
+        };
+        let cure = "correct the script of the soft device";
+        SoftDevice::new(script.clone(), *bytes)
+            .map(Some)
+            .map_err(|what| EngineError::refused(what, cure))
+    }
 }
 
 /// An open file or block device.
@@ -174,6 +227,10 @@ pub enum ClassesBy {
     Stream,
 }
 
+const fn is_cell(bytes: u64) -> bool {
+    bytes.is_power_of_two() && bytes > HEADER_BYTES as u64 && bytes <= 1 << 20
+}
+
 impl Job {
     /// Read a job.
     ///
@@ -184,6 +241,17 @@ impl Job {
         let job: Self = serde_json::from_slice(json)?;
         job.check()?;
         Ok(job)
+    }
+
+    /// Return the job of the pass that reads everything back after this one.
+    pub fn reading_back(&self) -> Self {
+        Self {
+            stop: Stop::default(),
+            sync: None,
+            classes: ClassesBy::Kind,
+            sample_every_s: None,
+            ..self.clone()
+        }
     }
 
     fn check(&self) -> Result<(), EngineError> {
@@ -208,6 +276,10 @@ impl Job {
         }
         if !(0.0..1e9).contains(&self.drain_s) {
             return refused("drain_s is not in 0 to 1e9 s", "choose a time");
+        }
+        if matches!(self.verify, Some(plan) if !is_cell(plan.cell_bytes)) {
+            let cure = "choose the sector of the target: a power of two, 64 B to 1 MiB";
+            return refused("verify.cell_bytes cannot be the size of a cell", cure);
         }
         if self.place_limit == 0 || self.failure_limit == 0 {
             return refused("place_limit or failure_limit is 0", "choose 1 or more");

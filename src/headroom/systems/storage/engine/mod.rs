@@ -20,12 +20,13 @@
 //! | key | meaning |
 //! | --- | --- |
 //! | `seed` | of the requests and of the data |
-//! | `target` | `files`: open files or block devices, one after the other, `bytes` of each, and the `alignment` (B) that they ask for; or `nothing`, which answers at once, so that the engine measures itself (`bytes`: size that the workload sees) |
+//! | `target` | `files`: open files or block devices, one after the other, `bytes` of each, and the `alignment` (B) that they ask for; or `nothing`, which answers at once, so that the engine measures itself (`bytes`: size that the workload sees); or `soft`, a device of `bytes` in memory that does what its [`script`](super::soft::script::Script) says, in time of its own |
 //! | `interface` | `io_uring` (default) or `threads` |
 //! | `workload` | a table of [`requests`](super::requests) |
 //! | `stop` | requests stop arriving at the first of `seconds`, `requests`, `bytes`; without any at the end of the workload |
 //! | `sync` | after `every` writes of a stream that succeeded, `fsync` or `fdatasync` is a request of the class `sync`; null: never |
 //! | `data` | `compressible_share`, 0 to 1, of each 4 KiB |
+//! | `verify` | null, or the number of the `run`, `cell_bytes` (4096) that are judged together, the descriptor `log_fd` of a log or null, and whether the run `reads_back` at its end whatever it has written (true): written cells tell where they belong, reads are compared (see [`verify`](super::verify)); requests that would meet in a cell wait for each other |
 //! | `classes` | results by `kind` (read, write, sync, trim) or by `stream` of the workload (and sync) |
 //! | `sample_every_s` | distance of the samples; null: none |
 //! | `failure_limit` | failures in a row after which the target counts as gone (100) |
@@ -80,7 +81,7 @@ use calls::Calls;
 use clock::Clock;
 use content::Content;
 use drive::Drive;
-use job::{Interface, TargetPlan};
+use job::{Interface, TargetPlan, VerifyPlan};
 use load::{Load, StopReason, ns_of};
 use pattern::Pattern;
 use record::Record;
@@ -89,9 +90,17 @@ use workers::{Shared, WORKER_LIMIT, Workers};
 
 use super::request::Source;
 use super::requests;
+use super::soft::backend::SoftBackend;
+use super::soft::device::{SoftDevice, Truth};
+use super::verify::check::file_of;
+use super::verify::findings::Findings;
+use super::verify::read_back::READ_BYTES;
+use super::verify::verifier::{self, Verifier};
 
 /// Requests of a stream that are looked at to find how long requests are.
 const LOOK_AHEAD_COUNT: usize = 65_536;
+/// Cells of a target that is verified at most: 8 B of memory each.
+const CELL_LIMIT: u64 = 1 << 29;
 
 /// A run, and how it was made.
 #[derive(Clone, Debug)]
@@ -104,6 +113,10 @@ pub struct Measured {
     pub call_count: u64,
     /// How requests were handed to the system, and what was chosen for that.
     pub facts: Vec<(&'static str, String)>,
+    /// What was read and was not what had been written, in a run that verifies.
+    pub findings: Option<Findings>,
+    /// What a soft device has done on purpose.
+    pub truth: Option<Truth>,
 }
 
 /// Run the job in `json`; `is_wanted` is asked now and then whether to go on.
@@ -120,8 +133,66 @@ pub fn run(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Measured,
         Some(bytes) => bytes,
         None => longest(source()?),
     };
-    let mut pattern = Pattern::new(job.seed, job.data.compressible_share);
-    run_source(&job, first, piece_bytes, &mut pattern, is_wanted)
+    let mut device = job.target.soft_device()?;
+    let Some(plan) = job.verify else {
+        let mut pattern = Pattern::new(job.seed, job.data.compressible_share);
+        let content: &mut dyn Content = &mut pattern;
+        return run_source(
+            &job,
+            first,
+            piece_bytes,
+            content,
+            device.as_mut(),
+            is_wanted,
+        );
+    };
+    let mut verifier = verifier(plan, bytes)?;
+    let content: &mut dyn Content = &mut verifier;
+    let mut measured = run_source(
+        &job,
+        first,
+        piece_bytes,
+        content,
+        device.as_mut(),
+        is_wanted,
+    )?;
+    if plan.reads_back {
+        let read_back = run_source(
+            &job.reading_back(),
+            Box::new(verifier.read_back()),
+            READ_BYTES,
+            &mut verifier,
+            device.as_mut(),
+            is_wanted,
+        )?;
+        measured.truth = read_back.truth;
+    }
+    if let Some(error) = verifier.log_error() {
+        measured.outcome.problem = Some(format!("the log could not be kept: {error}"));
+    }
+    measured.findings = Some(verifier.findings().clone());
+    Ok(measured)
+}
+
+fn verifier(plan: VerifyPlan, target_bytes: u64) -> Result<Verifier, EngineError> {
+    if target_bytes / plan.cell_bytes > CELL_LIMIT {
+        return Err(EngineError::refused(
+            format!(
+                "a target of {target_bytes} B has too many cells of {} B",
+                plan.cell_bytes
+            ),
+            "choose larger cells, or a part of the target",
+        ));
+    }
+    let log = plan.log_fd.map(file_of).transpose()?;
+    let plan = verifier::Plan {
+        run: plan.run,
+        cell_bytes: plan.cell_bytes,
+        target_bytes,
+    };
+    Verifier::new(plan, log).map_err(|cause| {
+        EngineError::system("writing the log", cause, "choose a log that can be written")
+    })
 }
 
 /// Return the greatest length (B) of the first requests of `source`, which is used up by that.
@@ -148,6 +219,7 @@ pub fn run_source(
     source: Box<dyn Source>,
     piece_bytes: u32,
     content: &mut dyn Content,
+    device: Option<&mut SoftDevice>,
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Measured, EngineError> {
     let piece_bytes = piece_bytes.max(1);
@@ -158,7 +230,7 @@ pub fn run_source(
     Pattern::new(job.seed, job.data.compressible_share).fill(buffers.all());
     let files: Vec<i32> = match &job.target {
         TargetPlan::Files { files, .. } => files.iter().map(|file| file.fd).collect(),
-        TargetPlan::Nothing { .. } => Vec::new(),
+        TargetPlan::Nothing { .. } | TargetPlan::Soft { .. } => Vec::new(),
     };
     let parts = Parts {
         load: Load::new(job, source, layout, place_count),
@@ -166,6 +238,9 @@ pub fn run_source(
         content,
         drain_ns: ns_of(job.drain_s),
     };
+    if let Some(device) = device {
+        return parts.run_soft(job, device, &mut buffers, is_wanted);
+    }
     match job.interface {
         #[cfg(target_os = "linux")]
         Interface::IoUring => parts.run_ring(job, &files, &mut buffers, is_wanted),
@@ -223,6 +298,36 @@ impl Parts<'_> {
             usage,
             call_count: backend::Backend::call_count(&backend),
             facts,
+            findings: None,
+            truth: None,
+        })
+    }
+
+    fn run_soft(
+        self,
+        job: &Job,
+        device: &mut SoftDevice,
+        buffers: &mut Buffers,
+        is_wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<Measured, EngineError> {
+        let mut backend = SoftBackend::new(device, buffers);
+        let mut drive = Drive {
+            load: self.load,
+            record: self.record,
+            content: self.content,
+            drain_ns: self.drain_ns,
+            is_wanted,
+        };
+        let before = Usage::now();
+        let end_ns = drive.run(&mut backend)?;
+        let usage = Usage::now().since(&before);
+        Ok(Measured {
+            outcome: outcome(job, &drive.load, drive.record, end_ns),
+            usage,
+            call_count: 0,
+            facts: vec![("interface", "soft".to_owned())],
+            findings: None,
+            truth: Some(device.truth()),
         })
     }
 
@@ -258,6 +363,8 @@ impl Parts<'_> {
             usage,
             call_count: shared.call_count,
             facts,
+            findings: None,
+            truth: None,
         }
     }
 }

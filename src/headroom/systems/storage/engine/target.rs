@@ -17,7 +17,7 @@ impl Layout {
     /// Return the layout of `plan`, of which one operation moves `piece_bytes` at most.
     pub fn new(plan: &TargetPlan, piece_bytes: u32) -> Self {
         let starts = match plan {
-            TargetPlan::Nothing { bytes } => vec![0, *bytes],
+            TargetPlan::Nothing { bytes } | TargetPlan::Soft { bytes, .. } => vec![0, *bytes],
             TargetPlan::Files { files, .. } => starts_of(files),
         };
         Self {

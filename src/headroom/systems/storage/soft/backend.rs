@@ -9,13 +9,14 @@ use std::collections::BinaryHeap;
 use super::device::{Data, SoftDevice};
 use crate::systems::storage::engine::EngineError;
 use crate::systems::storage::engine::backend::{Backend, Completion, Operation};
+use crate::systems::storage::engine::buffers::Buffers;
 use crate::systems::storage::request::Kind;
 
 /// A soft device that carries operations out.
 #[derive(Debug)]
 pub struct SoftBackend<'a> {
     device: &'a mut SoftDevice,
-    buffers: Vec<Box<[u8]>>,
+    buffers: &'a mut Buffers,
     now_ns: u64,
     pushed: Vec<(u32, Operation)>,
     /// When (ns) the operation of a place is done, in the order in which they were begun.
@@ -24,12 +25,11 @@ pub struct SoftBackend<'a> {
 }
 
 impl<'a> SoftBackend<'a> {
-    /// Return a backend with `place_count` places of `place_bytes` each.
-    pub fn new(device: &'a mut SoftDevice, place_count: u32, place_bytes: u32) -> Self {
-        let buffer = || vec![0; place_bytes as usize].into();
+    /// Return a backend with one place for each of `buffers`.
+    pub const fn new(device: &'a mut SoftDevice, buffers: &'a mut Buffers) -> Self {
         Self {
             device,
-            buffers: (0..place_count).map(|_| buffer()).collect(),
+            buffers,
             now_ns: 0,
             pushed: Vec::new(),
             pending: BinaryHeap::new(),
@@ -39,7 +39,7 @@ impl<'a> SoftBackend<'a> {
 
     fn begin(&mut self, place: u32, operation: Operation) {
         let from = operation.at as usize;
-        let part = &mut self.buffers[place as usize];
+        let part = self.buffers.place(place);
         let data = match operation.kind {
             Kind::Read => Data::Into(&mut part[from..from + operation.length as usize]),
             Kind::Write => Data::From(&part[from..from + operation.length as usize]),
@@ -60,7 +60,7 @@ impl Backend for SoftBackend<'_> {
     }
 
     fn buffer(&mut self, place: u32) -> &mut [u8] {
-        &mut self.buffers[place as usize]
+        self.buffers.place(place)
     }
 
     fn push(&mut self, place: u32, operation: Operation) {

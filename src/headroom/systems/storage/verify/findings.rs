@@ -82,8 +82,24 @@ impl Findings {
         self.counts.iter().all(|&count| count == 0)
     }
 
-    /// Count `finding`.
-    pub fn add(&mut self, finding: Finding) {
+    /// Compare what a cell says of itself with what it has to hold.
+    pub fn compare(&mut self, found: Stamp, demand: Demand<'_>) {
+        self.cell_count += 1;
+        self.unknown_count += u64::from(demand.generation == 0);
+        if let Some(fault) = judge(found, demand) {
+            self.add(Finding {
+                fault,
+                offset: demand.offset,
+                demanded: demand.generation,
+                found: match found {
+                    Stamp::Whole(origin) => Some(origin),
+                    Stamp::Torn | Stamp::Foreign => None,
+                },
+            });
+        }
+    }
+
+    fn add(&mut self, finding: Finding) {
         self.counts[finding.fault as usize] += 1;
         if self.kept.len() < KEPT_AT_MOST {
             self.kept.push(finding);

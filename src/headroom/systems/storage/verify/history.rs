@@ -47,6 +47,7 @@ impl History {
             match entry {
                 Entry::Write(extent) => history.begin(*extent),
                 Entry::Written(extent) if place < covered => history.demand(*extent),
+                Entry::Unknown(extent) => history.forget(*extent),
                 _ => {}
             }
         }
@@ -81,6 +82,12 @@ impl History {
             cell.demanded = cell.demanded.max(extent.generation);
             cell.possible
                 .retain(|&generation| generation > extent.generation);
+        }
+    }
+
+    fn forget(&mut self, extent: Extent) {
+        for number in self.numbers(extent) {
+            self.cells.remove(&number);
         }
     }
 
@@ -147,6 +154,19 @@ mod tests {
         assert_eq!(demanded(&entries, Promise::Flushed), (1, vec![2, 3]));
         assert_eq!(demanded(&entries, Promise::Acknowledged), (2, vec![3]));
         assert_eq!(demanded(&entries[..5], Promise::Flushed), (0, vec![1, 2]));
+    }
+
+    #[test]
+    fn of_what_was_done_otherwise_nothing_is_demanded() {
+        let entries = [
+            Entry::Write(extent(1)),
+            Entry::Written(extent(1)),
+            Entry::Unknown(extent(0)),
+        ];
+        let history = History::new(HEAD, &entries, Promise::Acknowledged);
+        assert_eq!(history.demands().count(), 0);
+        let again = [&entries[..], &[Entry::Write(extent(2))]].concat();
+        assert_eq!(demanded(&again, Promise::Acknowledged), (0, vec![2]));
     }
 
     #[test]

@@ -131,7 +131,25 @@ impl Ledger {
         })
     }
 
-    /// Return the whole cells among these bytes; parts of cells are judged by nobody.
+    /// Return the extents (offset and length, B) of which something is known, by offset.
+    pub fn known(&self) -> Vec<(u64, u64)> {
+        let mut extents: Vec<(u64, u64)> = Vec::new();
+        let known = self
+            .acknowledged
+            .iter()
+            .zip(0_u64..)
+            .filter(|one| *one.0 != 0);
+        for (_, cell) in known {
+            let offset = cell * self.cell_bytes;
+            match extents.last_mut() {
+                Some((from, length)) if *from + *length == offset => *length += self.cell_bytes,
+                _ => extents.push((offset, self.cell_bytes)),
+            }
+        }
+        extents
+    }
+
+    /// Return the cells that these bytes touch.
     fn cells(&self, offset: u64, length: u64) -> std::ops::Range<u64> {
         offset / self.cell_bytes..(offset + length).div_ceil(self.cell_bytes)
     }
@@ -161,6 +179,7 @@ mod tests {
         assert!(ledger.is_free(0, 512, true));
         ledger.end_write(512, 1024, first, true);
         assert_eq!(generations(&ledger), [0, 1, 1, 0]);
+        assert_eq!(ledger.known(), [(512, 1024)]);
         ledger.begin_read(0, 2048);
         assert!(ledger.is_free(512, 512, false));
         assert!(!ledger.is_free(512, 512, true));

@@ -32,6 +32,8 @@ pub enum Entry {
     Write(Extent),
     /// A write was acknowledged.
     Written(Extent),
+    /// Something else is about to be done to these bytes: nothing is known of them any more.
+    Unknown(Extent),
     /// A flush is about to begin: it covers what was acknowledged before.
     Flush(u64),
     /// The flush of that number was acknowledged.
@@ -76,6 +78,7 @@ impl<W: Write> LogWriter<W> {
         let words = match entry {
             Entry::Write(extent) => [1, extent.offset, extent.length, extent.generation],
             Entry::Written(extent) => [2, extent.offset, extent.length, extent.generation],
+            Entry::Unknown(extent) => [5, extent.offset, extent.length, extent.generation],
             Entry::Flush(number) => [3, 0, 0, number],
             Entry::Flushed(number) => [4, 0, 0, number],
         };
@@ -149,6 +152,7 @@ const fn entry([what, offset, length, generation]: [u64; 4]) -> Option<Entry> {
         2 => Entry::Written(extent),
         3 => Entry::Flush(generation),
         4 => Entry::Flushed(generation),
+        5 => Entry::Unknown(extent),
         _ => return None,
     })
 }
@@ -174,7 +178,8 @@ mod tests {
             });
         let one = prop_oneof![
             extent.clone().prop_map(Entry::Write),
-            extent.prop_map(Entry::Written),
+            extent.clone().prop_map(Entry::Written),
+            extent.prop_map(Entry::Unknown),
             any::<u64>().prop_map(Entry::Flush),
             any::<u64>().prop_map(Entry::Flushed),
         ];

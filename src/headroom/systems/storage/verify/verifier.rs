@@ -6,10 +6,12 @@
 use std::fs::File;
 use std::io;
 
-use super::findings::{Finding, Findings, judge};
+use super::findings::Findings;
 use super::ledger::Ledger;
 use super::log::{Entry, Extent, Head, LogWriter};
-use super::stamp::{self, Origin, Stamp};
+use super::read_back::ReadBack;
+use super::stamp::{self, Origin};
+use crate::systems::storage::engine::content::Content;
 use crate::systems::storage::request::{Kind, Request};
 
 /// What a verifying run needs to know.
@@ -17,7 +19,8 @@ use crate::systems::storage::request::{Kind, Request};
 pub struct Plan {
     /// Number of the run, its own.
     pub run: u64,
-    /// Bytes (B) that are judged together; all requests are multiples of it.
+    /// Bytes (B) that are judged together. Of a write that covers a cell in part, the cell is
+    /// judged by nobody until it is written as a whole again.
     pub cell_bytes: u64,
     /// Bytes (B) of the target.
     pub target_bytes: u64,
@@ -37,12 +40,12 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Return the verifier of a run with `place_count` places, which keeps its log in `log`.
+    /// Return the verifier of a run, which keeps its log in `log`.
     ///
     /// # Errors
     ///
     /// Where the log cannot be written.
-    pub fn new(plan: Plan, place_count: usize, log: Option<File>) -> io::Result<Self> {
+    pub fn new(plan: Plan, log: Option<File>) -> io::Result<Self> {
         let head = Head {
             run: plan.run,
             cell_bytes: plan.cell_bytes,
@@ -54,7 +57,7 @@ impl Verifier {
             findings: Findings::default(),
             log: log.map(|file| LogWriter::begin(file, head)).transpose()?,
             log_error: None,
-            numbers: vec![0; place_count],
+            numbers: Vec::new(),
             flush_count: 0,
         })
     }
@@ -76,14 +79,24 @@ impl Verifier {
             Kind::Read => self.ledger.begin_read(offset, length),
             Kind::Write => {
                 let generation = self.ledger.begin_write(offset, length);
-                self.numbers[place as usize] = generation;
-                self.stamp(offset, generation, &mut buffer[..request.length as usize]);
-                self.note(Entry::Write(extent(request, generation)));
+                self.put(place, generation);
+                for edge in self.edges(request) {
+                    self.note(Entry::Unknown(edge));
+                }
+                if let Some(whole) = self.whole(request, generation) {
+                    let from = index(whole.offset - offset);
+                    self.stamp(whole, &mut buffer[from..from + index(whole.length)]);
+                    self.note(Entry::Write(whole));
+                }
             }
-            Kind::Trim => self.numbers[place as usize] = self.ledger.begin_write(offset, length),
+            Kind::Trim => {
+                let generation = self.ledger.begin_write(offset, length);
+                self.put(place, generation);
+                self.note(Entry::Unknown(extent(offset, length, 0)));
+            }
             Kind::Sync | Kind::DataSync => {
                 self.flush_count += 1;
-                self.numbers[place as usize] = self.flush_count;
+                self.put(place, self.flush_count);
                 self.note(Entry::Flush(self.flush_count));
             }
         }
@@ -92,18 +105,21 @@ impl Verifier {
     /// The request in `place` is over; `buffer` holds what it read or wrote.
     pub fn end(&mut self, place: u32, request: &Request, is_done: bool, buffer: &[u8]) {
         let (offset, length) = (request.offset, u64::from(request.length));
-        let number = self.numbers[place as usize];
+        let number = self.numbers.get(place as usize).copied().unwrap_or(0);
         match request.kind {
             Kind::Read => {
                 self.ledger.end_read(offset, length);
                 if is_done {
-                    self.judge(request, &buffer[..request.length as usize]);
+                    self.judge(request, buffer);
                 }
             }
             Kind::Write => {
                 self.ledger.end_write(offset, length, number, is_done);
-                if is_done {
-                    self.note(Entry::Written(extent(request, number)));
+                for edge in self.edges(request) {
+                    self.ledger.forget(edge.offset, edge.length);
+                }
+                if let Some(whole) = self.whole(request, number).filter(|_| is_done) {
+                    self.note(Entry::Written(whole));
                 }
             }
             // What was trimmed may be there or not, for ever.
@@ -116,6 +132,11 @@ impl Verifier {
         }
     }
 
+    /// Return reads of everything of which something is known.
+    pub fn read_back(&self) -> ReadBack {
+        ReadBack::new(self.ledger.known())
+    }
+
     /// Return what was found so far.
     pub const fn findings(&self) -> &Findings {
         &self.findings
@@ -126,40 +147,63 @@ impl Verifier {
         self.log_error.as_ref()
     }
 
-    fn stamp(&self, offset: u64, generation: u64, buffer: &mut [u8]) {
-        let mut at = offset;
+    /// Note the number of the write or flush that `place` carries.
+    fn put(&mut self, place: u32, number: u64) {
+        let place = place as usize;
+        if place >= self.numbers.len() {
+            self.numbers.resize(place + 1, 0);
+        }
+        self.numbers[place] = number;
+    }
+
+    /// Return the cells that `request` covers as a whole.
+    fn whole(&self, request: &Request, generation: u64) -> Option<Extent> {
+        let cell_bytes = self.plan.cell_bytes;
+        let from = request.offset.next_multiple_of(cell_bytes);
+        let to = (request.offset + u64::from(request.length)) / cell_bytes * cell_bytes;
+        (from < to).then(|| extent(from, to - from, generation))
+    }
+
+    /// Return the parts of `request` that cover a cell in part only.
+    fn edges(&self, request: &Request) -> impl Iterator<Item = Extent> + use<> {
+        let end = request.offset + u64::from(request.length);
+        let (from, to) = self.whole(request, 0).map_or((end, end), |whole| {
+            (whole.offset, whole.offset + whole.length)
+        });
+        let parts = [(request.offset, from), (to, end)];
+        parts
+            .into_iter()
+            .filter(|(from, to)| from < to)
+            .map(|(from, to)| extent(from, to - from, 0))
+    }
+
+    fn stamp(&self, whole: Extent, buffer: &mut [u8]) {
+        let mut offset = whole.offset;
         for cell in buffer.chunks_exact_mut(index(self.plan.cell_bytes)) {
             stamp::stamp(
                 cell,
                 Origin {
                     run: self.plan.run,
-                    offset: at,
-                    generation,
+                    offset,
+                    generation: whole.generation,
                 },
             );
-            at += self.plan.cell_bytes;
+            offset += self.plan.cell_bytes;
         }
     }
 
     fn judge(&mut self, request: &Request, buffer: &[u8]) {
-        let length = u64::from(request.length);
-        let cells = buffer.chunks_exact(index(self.plan.cell_bytes));
-        let demands = self.ledger.demands(self.plan.run, request.offset, length);
+        let Some(whole) = self.whole(request, 0) else {
+            return;
+        };
+        let from = index(whole.offset - request.offset);
+        let cells =
+            buffer[from..from + index(whole.length)].chunks_exact(index(self.plan.cell_bytes));
+        let demands = self
+            .ledger
+            .demands(self.plan.run, whole.offset, whole.length);
         for (cell, demand) in cells.zip(demands) {
-            let found = stamp::read(cell);
-            self.findings.cell_count += 1;
-            self.findings.unknown_count += u64::from(demand.generation == 0);
-            if let Some(fault) = judge(found, demand) {
-                self.findings.add(Finding {
-                    fault,
-                    offset: demand.offset,
-                    demanded: demand.generation,
-                    found: match found {
-                        Stamp::Whole(origin) => Some(origin),
-                        Stamp::Torn | Stamp::Foreign => None,
-                    },
-                });
-            }
+            self.findings.compare(stamp::read(cell), demand);
         }
     }
 
@@ -172,11 +216,29 @@ impl Verifier {
     }
 }
 
-fn extent(request: &Request, generation: u64) -> Extent {
+const fn extent(offset: u64, length: u64, generation: u64) -> Extent {
     Extent {
-        offset: request.offset,
-        length: u64::from(request.length),
+        offset,
+        length,
         generation,
+    }
+}
+
+impl Content for Verifier {
+    fn is_careful(&self) -> bool {
+        true
+    }
+
+    fn admits(&mut self, request: &Request) -> bool {
+        self.log_error.is_none() && self.is_free(request)
+    }
+
+    fn begin(&mut self, place: u32, request: &Request, buffer: &mut [u8]) {
+        Self::begin(self, place, request, buffer);
+    }
+
+    fn end(&mut self, place: u32, request: &Request, buffer: &[u8], errno: Option<i32>) {
+        Self::end(self, place, request, errno.is_none(), buffer);
     }
 }
 
@@ -209,7 +271,7 @@ mod tests {
     }
 
     fn verifier() -> Verifier {
-        Verifier::new(PLAN, 1, None).expect("no log")
+        Verifier::new(PLAN, None).expect("no log")
     }
 
     fn device(script: &str) -> SoftDevice {
@@ -302,8 +364,29 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_that_is_written_in_part_is_judged_by_nobody() {
+        let (mut verifier, mut device) = (verifier(), device("{}"));
+        let part = Request {
+            kind: Kind::Write,
+            offset: 700,
+            length: 1000,
+            due_ns: None,
+        };
+        for one in [
+            request(Kind::Write, 0, 16),
+            part,
+            request(Kind::Read, 0, 16),
+        ] {
+            carry(&mut verifier, &mut device, &one);
+        }
+        let findings = verifier.findings();
+        assert!(findings.is_clean(), "{findings:?}");
+        assert_eq!((findings.cell_count, findings.unknown_count), (16, 2));
+    }
+
+    #[test]
     fn requests_that_would_meet_wait() {
-        let mut verifier = Verifier::new(PLAN, 2, None).expect("no log");
+        let mut verifier = Verifier::new(PLAN, None).expect("no log");
         let mut buffer = vec![0; 2 * CELL as usize];
         verifier.begin(0, &request(Kind::Write, 4, 2), &mut buffer);
         assert!(!verifier.is_free(&request(Kind::Read, 5, 1)));

@@ -5,3 +5,4 @@ mod accounting;
 mod faults;
 mod native;
 mod scripted;
+mod soft;
