@@ -27,7 +27,9 @@ SOURCES = ("paper", "data sheet", "standard", "measured", "calibrated", "assumed
 """With which word a source begins."""
 
 
-def read_parameters(path: Path, fields: Mapping[str, Any], *, copy_of: str) -> tuple[Parameter, ...]:
+def read_parameters(
+    path: Path, fields: Mapping[str, Any], *, copy_of: str
+) -> tuple[Parameter, ...]:
     """Return the parameters that a file declares, in its order.
 
     Parameters

@@ -242,8 +242,8 @@ mod tests {
     fn what_cannot_be_is_refused() {
         for (level, disks) in [(5, 2), (1, 3), (6, 8)] {
             let made = Layout::new(Layout {
-                level,
                 disks,
+                level,
                 ..layout(0, 4)
             });
             assert!(made.is_err());

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from headroom.errors import StudyError
 from headroom.experiment.parameter_file import named_file, opening_comment, read_parameters
@@ -15,6 +15,7 @@ from headroom.systems.storage.models.load import Request, add_load, load_paramet
 from headroom.systems.storage.models.memory import build_dram, build_flash
 from headroom.systems.storage.models.numbers import (
     ArrayNumbers,
+    DeviceNumbers,
     DiskNumbers,
     DramNumbers,
     FlashNumbers,
@@ -24,7 +25,7 @@ from headroom.systems.storage.models.numbers import (
 PARAMETERS = Path(__file__).parent / "parameters"
 """Folder of the devices that come with Headroom."""
 
-Build = Callable[[Model, Any, Request], Program]
+Build: TypeAlias = Callable[[Model, Any, Request], Program]
 """Adds a device with its numbers to a model; returns the program that carries out a request."""
 
 
@@ -32,7 +33,7 @@ Build = Callable[[Model, Any, Request], Program]
 class DeviceKind:
     """A kind of device: its numbers, and how it is built."""
 
-    numbers: type[Any]
+    numbers: type[DeviceNumbers]
     build: Build
     example: str
     """Name of the file that comes with Headroom."""
@@ -86,7 +87,7 @@ class DeviceModel:
         """What the first lines of the parameter file, which are comments, say of the device."""
         return opening_comment(Path(self.place.rpartition(":")[0]))
 
-    def numbers(self, **changed: Value) -> Any:
+    def numbers(self, **changed: Value) -> DeviceNumbers:
         """Return the numbers of the device, with some changed.
 
         Raises
@@ -99,7 +100,8 @@ class DeviceModel:
         >>> device_model("disk").numbers(rpm=7200.0).rpm
         7200.0
         """
-        return KINDS[self.kind].numbers(**checked(self.name, self.device_parameters, changed))
+        values: dict[str, Any] = dict(checked(self.name, self.device_parameters, changed))
+        return KINDS[self.kind].numbers(**values)
 
     def __call__(self, **config: Value) -> Model:
         """Return the model of the device under a load, with some parameters changed."""
@@ -110,8 +112,7 @@ class DeviceModel:
         model = Model(f"{self.name} under load", time_unit="ms")
         request = Request.of(model)
         carry = KINDS[self.kind].build(model, numbers, request)
-        target_bytes = getattr(numbers, "target_bytes", None) or numbers.disk_bytes
-        add_load(model, load, carry, request, target_bytes)
+        add_load(model, load, carry, request, numbers.target_bytes)
         return model
 
 
@@ -163,5 +164,8 @@ def device_model(kind: str, device: str | Path | None = None) -> DeviceModel:
     """
     path = named_file(device or KINDS[kind].example, PARAMETERS, kind.replace("_", " "))
     return DeviceModel(
-        name=path.stem, kind=kind, device_parameters=device_parameters(kind, path), place=f"{path}:1"
+        name=path.stem,
+        kind=kind,
+        device_parameters=device_parameters(kind, path),
+        place=f"{path}:1",
     )

@@ -5,6 +5,9 @@ from headroom.simulation.expression import Operand
 from headroom.systems.storage.models.load import Request
 from headroom.systems.storage.models.numbers import ArrayNumbers, DiskNumbers
 
+_ROTATED_PARITY = 5
+"""RAID level whose small writes read the old data and parity before."""
+
 
 class DiskGroup:
     """Disks, each with its own queue, and the programs that use them.
@@ -20,7 +23,9 @@ class DiskGroup:
     """
 
     def __init__(self, model: Model, numbers: DiskNumbers, count: int) -> None:
-        self.heads = model.mechanism("disks", kind="storage.disks", parameters=numbers.mechanism(count))
+        self.heads = model.mechanism(
+            "disks", kind="storage.disks", parameters=numbers.mechanism(count)
+        )
         self.place = model.attribute("place on disk")
         self.length = model.attribute("bytes on disk")
         self.stations = [
@@ -42,7 +47,7 @@ class DiskGroup:
         program.use(self.stations[disk], time)
 
     def use_one(self, program: Program, disk: Attribute, is_write: Operand) -> None:
-        """The same at the disk whose number an attribute says."""
+        """Let a job do that at the disk whose number an attribute says."""
         with program.branch("index", by=disk) as chosen:
             for number in range(len(self.stations)):
                 with chosen.case():
@@ -183,7 +188,10 @@ class DiskArray:
 
     def _access(self, *, is_write: bool) -> Program:
         """Return the program that moves an extent between the cache and the disks."""
-        access, layout = self._model.program(f"disks: {'write' if is_write else 'read'}"), self._layout
+        access, layout = (
+            self._model.program(f"disks: {'write' if is_write else 'read'}"),
+            self._layout,
+        )
         touched = layout.call("disks_touched", self._start, self._bytes)
         with access.branch() as spread:
             with spread.when(touched == 1):
@@ -202,12 +210,12 @@ class DiskArray:
         if not is_write or level == 0:
             group.use_one(access, self._disk, float(is_write))
             return
-        partner = {1: "mirror", 5: "parity_disk"}[level]
+        partner = {1: "mirror", _ROTATED_PARITY: "parity_disk"}[level]
         access.set(self._mirror, layout.call(partner, self._start))
         with access.fork() as both:
             for disk in (self._disk, self._mirror):
                 with both.arm():
-                    if level == 5:
+                    if level == _ROTATED_PARITY:
                         # New parity follows from old data and old parity: the small write.
                         group.use_one(access, disk, 0.0)
                     group.use_one(access, disk, 1.0)
@@ -225,7 +233,9 @@ class DiskArray:
                     if source != disk and not is_write:
                         access.set(group.length, 0)
                     else:
-                        access.set(group.length, layout.call("bytes", source, self._start, self._bytes))
+                        access.set(
+                            group.length, layout.call("bytes", source, self._start, self._bytes)
+                        )
                     with access.branch() as touched:
                         with touched.when(group.length > 0):
                             place = layout.call("place", source, self._start, self._bytes)

@@ -21,8 +21,17 @@ MODELLED = ("micro", "spc1_like")
 _LEFT_OUT = frozenset({"seconds", "bytes", "classes", "sync", "sync_every"})
 """Parameters of a measured run that mean nothing here."""
 DEFAULT_REQUESTS = 20_000
-SPC1_STREAMS = (0.035, 0.281, 0.070, 0.210, 0.018, 0.070, 0.035, 0.281)
-"""Share of each stream of an SPC-1-like load; source: Gill et al., the eight streams of SPC-1."""
+SPC1_STREAMS = {
+    "asu1-1": 0.035,
+    "asu1-2": 0.281,
+    "asu1-3": 0.070,
+    "asu1-4": 0.210,
+    "asu2-1": 0.018,
+    "asu2-2": 0.070,
+    "asu2-3": 0.035,
+    "asu3-1": 0.281,
+}
+"""Share of each stream of an SPC-1-like load, in the order of the source of requests."""
 REQUESTS_PER_BSU = 50.0
 """Requests per second of a business scaling unit."""
 
@@ -109,7 +118,7 @@ def add_load(
         parameters={"workload": table, "target_bytes": target_bytes},
     )
     add = _add_spc1 if table["kind"] == "spc1_like" else _add_micro
-    add(model, table, _walks(model, source, carry, request))
+    add(model, table, _Walks(model, source, carry, request))
     model.stop(completions=int(config["requests"]))
 
 
@@ -133,9 +142,6 @@ class _Walks:
         return walk
 
 
-_walks = _Walks
-
-
 def _add_micro(model: Model, table: Mapping[str, Any], walks: _Walks) -> None:
     streams = int(table["streams"])
     for stream in range(streams):
@@ -153,6 +159,5 @@ def _add_spc1(model: Model, table: Mapping[str, Any], walks: _Walks) -> None:
     rate = REQUESTS_PER_BSU * float(table["bsus"])
     if rate <= 0:
         raise StudyError("an SPC-1-like load of no requests", cure="give bsus above 0")
-    for stream, share in enumerate(SPC1_STREAMS):
-        name = f"stream {stream + 1}"
+    for stream, (name, share) in enumerate(SPC1_STREAMS.items()):
         model.open_class(name, walks.of(stream, name), interarrival=exponential(1e3 / rate / share))

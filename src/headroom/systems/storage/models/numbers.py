@@ -5,7 +5,7 @@ Each class is what one parameter file must hold, no more and no less. Names carr
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 KIB = 1024
 
@@ -31,6 +31,11 @@ class DiskNumbers:
     buffer_segments: int
     buffer_segment_kib: int
     disk_order: str
+
+    @property
+    def target_bytes(self) -> int:
+        """Bytes for the user."""
+        return self.disk_bytes
 
     @property
     def disk_bytes(self) -> int:
@@ -211,6 +216,9 @@ class ClientNumbers:
     inode_bytes: int
     journal_bytes: int
     journal_mib: int
+
+
+DeviceNumbers: TypeAlias = DiskNumbers | ArrayNumbers | DramNumbers | FlashNumbers
 
 
 def types_of(numbers: type[Any]) -> Mapping[str, Any]:

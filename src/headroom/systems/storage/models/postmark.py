@@ -14,7 +14,7 @@ Left out: what the file system reads of its own metadata, and barriers; PostMark
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from headroom.errors import StudyError
 from headroom.experiment.parameter_file import opening_comment, read_parameters
@@ -23,7 +23,13 @@ from headroom.simulation import Attribute, Expression, Model, Program
 from headroom.systems.storage.models.device import KINDS, PARAMETERS, checked, device_model
 from headroom.systems.storage.models.disks import DiskArray
 from headroom.systems.storage.models.load import Request
-from headroom.systems.storage.models.numbers import KIB, ArrayNumbers, ClientNumbers, types_of
+from headroom.systems.storage.models.numbers import (
+    KIB,
+    ArrayNumbers,
+    ClientNumbers,
+    DeviceNumbers,
+    types_of,
+)
 from headroom.systems.storage.workload_parameters import workload_parameters
 
 PAGE_BYTES = 4 * KIB
@@ -39,6 +45,7 @@ _USED = (
     "postmark_bias_read",
     "postmark_bias_create",
 )
+N = TypeVar("N", bound=DeviceNumbers | ClientNumbers)
 _PAPER = "paper P2, section 3.3"
 _SET: Mapping[str, tuple[Value, str]] = {
     "postmark_files": (20_000, "assumed: the paper does not say; PostMark's 500 would never leave "
@@ -145,7 +152,8 @@ def client_parameters() -> tuple[Parameter, ...]:
     return read_parameters(path, types_of(ClientNumbers), copy_of="client.toml")
 
 
-def _numbers(kind: type[Any], values: Mapping[str, Value]) -> Any:
+def _numbers(kind: type[N], values: Mapping[str, Value]) -> N:
+    """Return the numbers of a kind among all values."""
     return kind(**{name: values[name] for name in types_of(kind)})
 
 
@@ -156,7 +164,7 @@ class _Benchmark:
         self._model, self._values = model, values
         self._client: ClientNumbers = _numbers(ClientNumbers, values)
         device = _numbers(KINDS[kind].numbers, values)
-        self._target_bytes = int(getattr(device, "target_bytes", 0) or device.disk_bytes)
+        self._target_bytes = device.target_bytes
         self._check_room()
         self._request = Request.of(model)
         self._carry = self._device(kind, device)
@@ -234,7 +242,7 @@ class _Benchmark:
                 cure="lower postmark_files or postmark_high_bytes, or raise capacity_gb",
             )
 
-    def _device(self, kind: str, device: Any) -> Program:
+    def _device(self, kind: str, device: DeviceNumbers) -> Program:
         if isinstance(device, ArrayNumbers):
             most = float(self._values["earlier_load_share"]) * device.destage_high_share
             return DiskArray(
@@ -260,7 +268,12 @@ class _Benchmark:
 
     def _operation(self) -> Program:
         """Return the program of one operation."""
-        one, at, postmark, client = self._model.program("operation"), self._at, self._postmark, self._client
+        one, at, postmark, client = (
+            self._model.program("operation"),
+            self._at,
+            self._postmark,
+            self._client,
+        )
         one.set(at["scratch"], postmark.call("next"))
         one.set(at["kind"], postmark.call("kind"))
         one.set(at["bytes"], postmark.call("bytes"))
@@ -274,7 +287,9 @@ class _Benchmark:
             with what.when(at["kind"] == DELETE):
                 with one.branch() as some:
                     with some.when(at["bytes"] > 0):
-                        one.set(at["scratch"], self._cache.call("forget", at["address"], at["bytes"]))
+                        one.set(
+                            at["scratch"], self._cache.call("forget", at["address"], at["bytes"])
+                        )
                     with some.otherwise():
                         pass
                 self._metadata(one)
@@ -334,7 +349,11 @@ class _Benchmark:
 
     def _touching(self) -> Program:
         """Return the program that makes what the job's request says dirty in the file cache."""
-        touch, cache, request = self._model.program("write to file cache"), self._cache, self._request
+        touch, cache, request = (
+            self._model.program("write to file cache"),
+            self._cache,
+            self._request,
+        )
         offset, length = self._model.attribute("file offset"), self._model.attribute("file bytes")
         touch.set(offset, request.offset)
         touch.set(length, request.length)

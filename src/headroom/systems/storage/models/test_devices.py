@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from headroom.errors import StudyError
-from headroom.simulation import SimulationResult, simulate
+from headroom.simulation import SimulationError, SimulationResult, simulate
 from headroom.systems.storage.models import (
     DISK,
     DISK_ARRAY,
@@ -32,10 +32,12 @@ class Seen:
 
     @property
     def count(self) -> float:
+        """Requests."""
         return float(self.result.classes.columns["completion_count"][-1].sum())
 
     @property
     def response_s(self) -> float:
+        """Mean response time (s)."""
         return float(self.result.classes.columns["response_s_sum"][-1].sum()) / self.count
 
 
@@ -157,7 +159,7 @@ def test_a_run_is_a_function_of_model_and_seed(device: DeviceModel) -> None:
 
 @pytest.mark.parametrize("device", ALL, ids=lambda one: one.kind)
 def test_an_spc1_like_load_has_its_eight_streams(device: DeviceModel) -> None:
-    names = seen(device, workload="spc1_like", bsus=0.5, requests=300).result.classes.names
+    names = seen(device, workload="spc1_like", bsus=1, requests=300).result.classes.names
     assert len(names) == 8
 
 
@@ -177,5 +179,5 @@ def test_wrong_parameters_are_refused_with_a_cure(config: dict[str, float], word
 
 
 def test_a_mean_seek_that_no_disk_has_names_those_that_some_have() -> None:
-    with pytest.raises(StudyError, match="such a disk has"):
+    with pytest.raises(SimulationError, match="such a disk has"):
         DISK(seek_mean_ms=17.0)

@@ -3,31 +3,9 @@
 //! Invariant: a block has one slot; a slot can be given to another block only while its block is
 //! clean and not on its way to the device, and is in the list of recency exactly then.
 
-use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::recency::Recency;
-use crate::simulation::stream::mix;
-
-/// Hashes numbers of blocks; the table is never iterated over, so any good mixture will do.
-#[derive(Default)]
-pub struct BlockHasher(u64);
-
-impl Hasher for BlockHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = mix(self.0 ^ u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = mix(self.0 ^ value);
-    }
-}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -46,7 +24,7 @@ impl Slot {
 /// Blocks by their number.
 #[derive(Debug)]
 pub struct Blocks {
-    found: HashMap<u64, u32, BuildHasherDefault<BlockHasher>>,
+    found: BTreeMap<u64, u32>,
     slots: Vec<Slot>,
     capacity: u32,
     recency: Recency,
@@ -58,7 +36,7 @@ impl Blocks {
     /// Make room for `capacity` blocks.
     pub fn new(capacity: u32) -> Self {
         Self {
-            found: HashMap::default(),
+            found: BTreeMap::new(),
             slots: Vec::new(),
             capacity,
             recency: Recency::new(capacity),
@@ -119,19 +97,16 @@ impl Blocks {
 
     /// Make a block dirty; None where there is no room for it.
     pub fn write(&mut self, block: u64) -> Option<()> {
-        let slot = match self.found.get(&block) {
-            Some(&slot) => {
-                if !self.slots[slot as usize].is_pinned() {
-                    self.recency.remove(slot);
-                    self.pinned += 1;
-                }
-                slot
-            }
-            None => {
-                let slot = self.slot_for(block)?;
+        let slot = if let Some(&slot) = self.found.get(&block) {
+            if !self.slots[slot as usize].is_pinned() {
+                self.recency.remove(slot);
                 self.pinned += 1;
-                slot
             }
+            slot
+        } else {
+            let slot = self.slot_for(block)?;
+            self.pinned += 1;
+            slot
         };
         self.slots[slot as usize].is_dirty = true;
         self.dirty.insert(block);

@@ -40,9 +40,9 @@ fn the_hit_ratio_is_that_of_che() {
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
         if filled(middle) < blocks as f64 {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
     }
     let expected: f64 = shares.iter().map(|p| p * (1.0 - libm::exp(-p * low))).sum();

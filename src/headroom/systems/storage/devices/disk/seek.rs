@@ -1,8 +1,8 @@
 //! The seek curve: how long the arm takes to move over a number of cylinders.
 //!
 //! Short seeks accelerate and brake, so their time grows with the root of the distance; long ones
-//! coast, so it grows with the distance (Ruemmler & Wilkes 1994, *An introduction to disk drive
-//! modeling*, IEEE Computer 27(3)): `a + b sqrt(d)` up to a boundary, `c + e d` beyond it. Here the
+//! coast, so it grows with the distance (Ruemmler & Wilkes 1994, IEEE Computer 27(3), *An
+//! introduction to disk drive modeling*): `a + b sqrt(d)` up to a boundary, `c + e d` beyond it. Here the
 //! two parts meet with the same value and the same slope, so three figures of a data sheet (next
 //! cylinder, mean over all pairs, full stroke) fix the curve.
 //!

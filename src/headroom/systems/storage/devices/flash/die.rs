@@ -52,6 +52,8 @@ pub struct Die {
 impl Die {
     /// Make an erased die for `user_pages` pages in `blocks` blocks, of which `reserve` stay free.
     ///
+    /// # Panics
+    ///
     /// The blocks beside the reserve and the open one must hold more than the user's pages.
     pub fn new(user_pages: u32, blocks: u32, pages_per_block: u32, reserve: u32) -> Self {
         assert!(

@@ -175,7 +175,7 @@ impl Flash {
     fn split(&self, page: u64) -> (usize, u32) {
         let dies = u64::from(self.parameters.dies);
         let inside = u32::try_from(page / dies).unwrap_or(u32::MAX);
-        ((page % dies) as usize, inside)
+        (usize::try_from(page % dies).unwrap_or(usize::MAX), inside)
     }
 
     fn pages(&self, (start, end): (u64, u64)) -> (u64, u64) {

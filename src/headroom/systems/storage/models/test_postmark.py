@@ -1,0 +1,87 @@
+"""PostMark on the models: what must hold of small runs, and what table 1 of paper P2 says."""
+
+import numpy as np
+import pytest
+
+from headroom.analysis.warm_up import mser
+from headroom.errors import StudyError
+from headroom.simulation import SimulationResult, simulate
+from headroom.systems.storage.models import POSTMARK_EVA4400, POSTMARK_NGS
+from headroom.systems.storage.models.calibrate import PUBLISHED, FITTED, Row, bisected, told
+
+SMALL = {"postmark_files": 500, "postmark_transactions": 4_000, "file_dirty_mib": 1.0}
+FULL = {**SMALL, "write_cache_mib": 2.0, "disks": 4, "raid_level": 0}
+
+
+def total_s(result: SimulationResult) -> float:
+    return float(result.snapshot_times_s[-1])
+
+
+def completions(result: SimulationResult, station: str) -> float:
+    at = result.stations.names.index(station)
+    return float(result.stations.columns["completion_count"][-1, at])
+
+
+def test_each_operation_takes_the_processor_once() -> None:
+    run = simulate(POSTMARK_NGS(**SMALL), seed=1)
+    # A transaction is two operations; a file that is full takes none of them away from it.
+    count = completions(run, "processor")
+    assert count == pytest.approx(500 + 2 * 4_000, rel=0.01)
+
+
+def test_a_client_whose_cache_holds_all_is_as_fast_on_either_device() -> None:
+    ample = {**SMALL, "file_dirty_mib": 512.0}
+    ngs = total_s(simulate(POSTMARK_NGS(**ample), seed=1))
+    eva = total_s(simulate(POSTMARK_EVA4400(**ample), seed=1))
+    assert ngs == eva
+
+
+def test_a_full_write_cache_makes_the_client_wait_for_disks() -> None:
+    ngs = total_s(simulate(POSTMARK_NGS(**SMALL), seed=1))
+    eva = total_s(simulate(POSTMARK_EVA4400(**FULL), seed=1))
+    assert eva > 2 * ngs
+    more_disks = total_s(simulate(POSTMARK_EVA4400(**{**FULL, "disks": 16}), seed=1))
+    assert more_disks < eva
+
+
+def test_what_an_earlier_run_left_makes_runs_differ() -> None:
+    fresh = {**FULL, "write_cache_mib": 6.0, "earlier_load_share": 0.0}
+    used = {**fresh, "earlier_load_share": 1.0}
+    seeds = range(1, 9)
+    spread = {
+        name: Row.of(np.array([total_s(simulate(POSTMARK_EVA4400(**config), seed=seed))
+                               for seed in seeds]))
+        for name, config in (("fresh", fresh), ("used", used))
+    }  # fmt: skip
+    assert spread["used"].mean > spread["fresh"].mean
+
+
+def test_a_run_is_a_function_of_model_and_seed() -> None:
+    one, two, other = (total_s(simulate(POSTMARK_EVA4400(**FULL), seed=seed)) for seed in (1, 1, 2))
+    assert one == two != other
+
+
+def test_files_that_find_no_room_are_refused_with_a_cure() -> None:
+    with pytest.raises(StudyError, match="the files take") as refused:
+        POSTMARK_NGS(capacity_gb=0.01)
+    assert "postmark_files" in str(refused.value.cure)
+
+
+def test_table_1_of_the_paper_has_the_ratios_that_its_text_claims() -> None:
+    ngs, eva = PUBLISHED["NGS"], PUBLISHED["EVA4400"]
+    assert ngs.mean / eva.mean == pytest.approx(0.7706, abs=2e-4)
+    assert eva.absolute_deviation > 16 * ngs.absolute_deviation
+
+
+def test_what_is_printed_has_both_tables() -> None:
+    lines = list(told(PUBLISHED))
+    assert len(lines) == 1 + 4 + 2
+    assert lines[-2].split()[-1] == "0.7707"
+
+
+@pytest.mark.parametrize("one", FITTED, ids=lambda one: one.name)
+def test_a_number_is_found_again_from_the_mean_that_it_gave(one) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    truth = one.low + 0.3 * (one.high - one.low)
+    sign = 1 if one.rises else -1
+    found = bisected(lambda value: sign * value, sign * truth, one, steps=30)
+    assert found == pytest.approx(truth)
