@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 mod storage_engine;
+mod storage_postmark;
 mod storage_requests;
 
 use pyo3::prelude::*;
@@ -24,6 +25,8 @@ mod _core {
     #[cfg(unix)]
     #[pymodule_export]
     use crate::storage_engine::{StorageError, storage_run};
+    #[pymodule_export]
+    use crate::storage_postmark::{storage_postmark, storage_postmark_operations};
     #[pymodule_export]
     use crate::storage_requests::{
         storage_requests, storage_source_seed, storage_trace_description,

@@ -1,5 +1,6 @@
 """The compiled core: conversion only; use it through `headroom.simulation`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ __all__ = [
     "draw",
     "draw_arrivals",
     "simulate",
+    "storage_postmark",
+    "storage_postmark_operations",
     "storage_requests",
     "storage_run",
     "storage_source_seed",
@@ -88,3 +91,13 @@ def storage_source_seed(*, seed: int, key: int) -> int:
     The mechanism `storage.requests` whose random stream has `key` takes it where it is given no
     other; a measurement that takes it too sees the same requests.
     """
+
+def storage_postmark(
+    *, job: bytes, progress: Callable[[float], object] | None = None
+) -> dict[str, Any]:
+    """Run PostMark; see `headroom.systems.storage.postmark.carry_out`."""
+
+def storage_postmark_operations(
+    *, job: bytes, count: int, thread: int = 0
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the first operations; see `headroom.systems.storage.postmark.operations`."""

@@ -149,19 +149,19 @@ fn joined(segments: &[(SimTime, Counts)]) -> (SimTime, Counts) {
     clippy::cast_possible_truncation,
     reason = "the shifted value has eight bits"
 )]
-fn bin_of(ticks: u64) -> usize {
+pub(crate) fn bin_of(ticks: u64) -> usize {
     let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(SIGNIFICANT_BITS);
     shift as usize * BINS_PER_OCTAVE + (ticks >> shift) as usize
 }
 
 /// Return the lowest value of a bin.
-fn low_of(bin: usize) -> u64 {
+pub(crate) fn low_of(bin: usize) -> u64 {
     let shift = (bin / BINS_PER_OCTAVE).saturating_sub(1);
     ((bin - shift * BINS_PER_OCTAVE) as u64) << shift
 }
 
 /// Return the number of values in a bin.
-fn width_of(bin: usize) -> u64 {
+pub(crate) fn width_of(bin: usize) -> u64 {
     1 << (bin / BINS_PER_OCTAVE).saturating_sub(1)
 }
 

@@ -2,16 +2,18 @@
 
 use serde_json::Value;
 
+use super::postmark;
 use super::requests::mechanism::RequestSource;
 use crate::simulation::mechanism::{Made, Mechanism};
 use crate::simulation::stream::Stream;
 
 /// Kinds that [`mechanism`] makes.
-pub const KINDS: [&str; 1] = ["storage.requests"];
+pub const KINDS: [&str; 2] = ["storage.postmark", "storage.requests"];
 
 /// Make the mechanism of `kind` from its parameters; None where the kind is not one of storage.
 pub fn mechanism(kind: &str, parameters: &Value, stream: Stream) -> Option<Made> {
     let made = match kind {
+        "storage.postmark" => postmark::mechanism::make(parameters, stream),
         "storage.requests" => RequestSource::new(parameters, stream).map(boxed),
         _ => return None,
     };

@@ -6,6 +6,7 @@
 #[cfg(unix)]
 pub mod engine;
 pub mod mechanisms;
+pub mod postmark;
 pub mod request;
 pub mod requests;
 pub mod soft;

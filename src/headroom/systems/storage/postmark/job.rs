@@ -1,0 +1,173 @@
+//! The job that Python hands over: what to do, where and how.
+
+use serde::Deserialize;
+
+use super::folder::{Pieces, SyncKind};
+use super::parameters::{BLOCK_MAX, ParameterError, Parameters};
+
+/// Most threads of a run.
+const THREADS_MAX: u64 = 4096;
+
+/// How files are read and written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Pieces are gathered in a buffer, so that a system call moves a buffer full.
+    #[default]
+    Buffered,
+    /// Each piece is a system call of its own.
+    Raw,
+}
+
+/// Which files are made durable before they are closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sync {
+    /// Every how many-th written file, >= 1.
+    pub every: u64,
+    /// How.
+    pub kind: SyncKind,
+}
+
+/// Where a run takes place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Target {
+    /// A folder that was made for the run.
+    Folder {
+        /// Descriptor of the directory, which stays open for the run.
+        fd: i32,
+    },
+    /// Nowhere: all is done but the operations, which measures the tool.
+    Nothing,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataAsked {
+    /// Share (0..1) of the data that is one repeated byte; None: printable text.
+    pub compressible_share: Option<f64>,
+}
+
+/// When the transactions end before all are done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StopAsked {
+    /// Seconds of transactions.
+    pub seconds: Option<f64>,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Seed of the operations and of the data.
+    pub seed: u64,
+    /// Where it takes place.
+    pub target: Target,
+    /// The parameters; see [`Parameters`].
+    pub workload: serde_json::Value,
+    /// Threads, each with its own part of files and transactions.
+    #[serde(default = "one")]
+    pub threads: u64,
+    /// How files are read and written.
+    #[serde(default)]
+    pub access: Access,
+    /// Size (B) of the buffer of [`Access::Buffered`].
+    #[serde(default = "page")]
+    pub buffer_bytes: u64,
+    /// Which files are made durable; None: none, as the original has it.
+    #[serde(default)]
+    pub sync: Option<Sync>,
+    /// What is written.
+    #[serde(default)]
+    pub data: DataAsked,
+    /// When the transactions end early.
+    #[serde(default)]
+    pub stop: StopAsked,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// What the original's buffers hold on Linux.
+const fn page() -> u64 {
+    4096
+}
+
+impl Job {
+    /// Return the job of a JSON text.
+    ///
+    /// # Errors
+    ///
+    /// [`ParameterError`] where it cannot be read or a value is out of its range.
+    pub fn from_json(json: &[u8]) -> Result<Self, ParameterError> {
+        let job: Self = serde_json::from_slice(json)
+            .map_err(|error| ParameterError::Unreadable(error.to_string()))?;
+        in_range("threads", job.threads as f64, 1.0, THREADS_MAX as f64)?;
+        in_range(
+            "buffer_bytes",
+            job.buffer_bytes as f64,
+            1.0,
+            BLOCK_MAX as f64,
+        )?;
+        in_range(
+            "compressible_share",
+            job.data.compressible_share.unwrap_or(0.0),
+            0.0,
+            1.0,
+        )?;
+        in_range(
+            "seconds",
+            job.stop.seconds.unwrap_or(1.0),
+            f64::MIN_POSITIVE,
+            1e9,
+        )?;
+        in_range(
+            "every",
+            job.sync.map_or(1, |sync| sync.every) as f64,
+            1.0,
+            f64::MAX,
+        )?;
+        Ok(job)
+    }
+
+    /// Return the checked parameters of the workload.
+    ///
+    /// # Errors
+    ///
+    /// [`ParameterError`] names what is wrong.
+    pub fn parameters(&self) -> Result<Parameters, ParameterError> {
+        Parameters::from_json(&self.workload)
+    }
+
+    /// Return the pieces in which the files of a workload are read and written.
+    pub fn pieces(&self, parameters: &Parameters) -> Pieces {
+        let gathered = |block: u64| match self.access {
+            Access::Raw => block,
+            // As many whole pieces as the buffer holds; a larger piece passes the buffer by.
+            Access::Buffered => (self.buffer_bytes / block * block).max(block),
+        };
+        Pieces {
+            read_bytes: size(gathered(parameters.read_block_bytes)),
+            write_bytes: size(gathered(parameters.write_block_bytes)),
+        }
+    }
+}
+
+fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+fn in_range(name: &'static str, value: f64, low: f64, high: f64) -> Result<(), ParameterError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(ParameterError::OutOfRange {
+        name,
+        value: value.to_string(),
+        range: format!("{low}..{high}"),
+    })
+}
