@@ -5,8 +5,8 @@
 
 #[cfg(unix)]
 mod storage_engine;
-mod storage_requests;
 mod storage_postmark;
+mod storage_requests;
 
 use pyo3::prelude::*;
 
@@ -29,12 +29,11 @@ mod _core {
     #[pymodule_export]
     use crate::storage_engine::{StorageError, storage_check, storage_run};
     #[pymodule_export]
+    use crate::storage_postmark::{storage_postmark, storage_postmark_operations};
+    #[pymodule_export]
     use crate::storage_requests::{
         storage_requests, storage_source_seed, storage_trace_description,
     };
-
-    #[pymodule_export]
-    use crate::storage_postmark::{storage_postmark, storage_postmark_operations};
 
     create_exception!(
         headroom._core,

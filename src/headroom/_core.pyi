@@ -18,13 +18,13 @@ __all__ = [
     "draw_arrivals",
     "mechanism_functions",
     "simulate",
-    "storage_requests",
     "storage_check",
+    "storage_postmark",
+    "storage_postmark_operations",
+    "storage_requests",
     "storage_run",
     "storage_source_seed",
     "storage_trace_description",
-    "storage_postmark",
-    "storage_postmark_operations",
 ]
 
 BUILD_PROFILE: str
