@@ -15,6 +15,7 @@ _TABLES: list[tuple[type[msgspec.Struct], str]] = [
     (study.Replications, "`[experiment.replications]`"),
     (study.WarmUp, "`[experiment.warm_up]`"),
     (study.WhatIf, "`[experiment.what_if]`"),
+    (study.Fit, "`[experiment.fit]`"),
     (study.Limit, "`[[experiment.limit]]`"),
     (study.Compare, "`[experiment.compare]`"),
     (study.Quick, "`[experiment.quick]`"),

@@ -50,7 +50,7 @@ class FittedDevice:
     >>> result = simulate(device(depth=1, read_cv=0.0, host_s=5e-6), seed=1, completions=1000)
     >>> table = result.classes
     >>> mean_s = table.columns["response_s_sum"][-1, 0] / table.columns["completion_count"][-1, 0]
-    >>> round(mean_s * 1e6, 1)  # 5 + 80 + 5 us, and 4096 B at 0.2 + 0.5 ns
+    >>> round(float(mean_s) * 1e6, 1)  # 5 + 80 + 5 us, and 4096 B at 0.2 + 0.5 ns
     92.9
     """
 
