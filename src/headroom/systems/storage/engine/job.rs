@@ -244,6 +244,7 @@ impl Job {
     }
 
     /// Return the job of the pass that reads everything back after this one.
+    #[must_use]
     pub fn reading_back(&self) -> Self {
         Self {
             stop: Stop::default(),

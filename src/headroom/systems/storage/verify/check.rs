@@ -127,6 +127,10 @@ impl Reader {
 }
 
 /// Return a file of its own for a descriptor that the caller keeps.
+///
+/// # Errors
+///
+/// Where it is no descriptor of an open file.
 #[allow(unsafe_code, reason = "a descriptor that the caller hands over")]
 pub fn file_of(descriptor: i32) -> Result<File, EngineError> {
     if descriptor < 0 {

@@ -7,7 +7,7 @@
 //!
 //! Invariant: a cell's acknowledged generation never falls, except that it is forgotten.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::findings::Demand;
 
@@ -18,7 +18,7 @@ pub struct Ledger {
     acknowledged: Vec<u64>,
     possible: BTreeMap<u64, Vec<u64>>,
     /// Requests that touch a cell now: readers, or -1 for a writer.
-    busy: HashMap<u64, i32>,
+    busy: BTreeMap<u64, i32>,
     last_generation: u64,
 }
 
@@ -32,7 +32,7 @@ impl Ledger {
             cell_bytes,
             acknowledged: vec![0; count],
             possible: BTreeMap::new(),
-            busy: HashMap::new(),
+            busy: BTreeMap::new(),
             last_generation: 0,
         }
     }
@@ -69,6 +69,10 @@ impl Ledger {
     }
 
     /// A read of these bytes is over.
+    ///
+    /// # Panics
+    ///
+    /// Where none had begun.
     pub fn end_read(&mut self, offset: u64, length: u64) {
         for cell in self.cells(offset, length) {
             let readers = self
