@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 mod storage_engine;
+mod storage_requests;
 
 use pyo3::prelude::*;
 
@@ -23,6 +24,10 @@ mod _core {
     #[cfg(unix)]
     #[pymodule_export]
     use crate::storage_engine::{StorageError, storage_run};
+    #[pymodule_export]
+    use crate::storage_requests::{
+        storage_requests, storage_source_seed, storage_trace_description,
+    };
 
     create_exception!(
         headroom._core,
@@ -37,6 +42,10 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("KernelError", module.py().get_type::<KernelError>())?;
+        let workload_error = module
+            .py()
+            .get_type::<crate::storage_requests::WorkloadError>();
+        module.add("WorkloadError", workload_error)?;
         let launcher = PyBytes::new(module.py(), headroom::systems::command::LAUNCHER);
         module.add("LAUNCHER", launcher)?;
         module.add(

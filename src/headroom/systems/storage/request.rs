@@ -65,6 +65,12 @@ pub trait Source: Send {
         None
     }
 
+    /// Return what a report should say of the requests given so far: names and counts, such as
+    /// how many addresses of a trace were folded.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Return why the streams ended too early, None where they did not: what they are read from
     /// cannot be read on.
     fn fault(&self) -> Option<&WorkloadError> {

@@ -78,18 +78,22 @@ impl RequestSource {
         Ok(request.is_some())
     }
 
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the number was found to be that of a stream"
+    )]
     fn stream(&self, function: &Function, arguments: &[f64]) -> Result<usize, String> {
         let count = self.last.len();
         let asked = arguments[0];
-        (0..count)
-            .find(|&stream| (stream as f64 - asked).abs() < 0.5)
-            .ok_or_else(|| {
-                let name = function.name;
-                format!(
-                    "{name} was asked of stream {asked}, but streams are 0 to {}",
-                    count - 1
-                )
-            })
+        let is_known = asked >= 0.0 && asked < count as f64;
+        is_known.then_some(asked as usize).ok_or_else(|| {
+            let name = function.name;
+            format!(
+                "{name} was asked of stream {asked}, but streams are 0 to {}",
+                count - 1
+            )
+        })
     }
 }
 

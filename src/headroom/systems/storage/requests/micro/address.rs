@@ -106,9 +106,10 @@ impl Addresses {
     /// that the passes together cover all of the region.
     #[inline]
     fn strided(&mut self, length: u64) -> u64 {
-        let address = match self.has_begun {
-            true => self.last + self.stride,
-            false => self.last,
+        let address = if self.has_begun {
+            self.last + self.stride
+        } else {
+            self.last
         };
         if self.region.holds(address, length) {
             return address;

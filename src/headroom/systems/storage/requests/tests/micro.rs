@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::chances::assert_share;
 use super::{drawn, made, refused};
 use crate::systems::storage::request::Kind;
 
@@ -110,12 +111,6 @@ proptest! {
     }
 }
 
-/// Five standard deviations of a binomial share: a seed in two million would fail by chance.
-fn is_near(count: usize, total: usize, share: f64) -> bool {
-    let sd = (share * (1.0 - share) / total as f64).sqrt();
-    (count as f64 / total as f64 - share).abs() <= 5.0 * sd + 1e-12
-}
-
 #[test]
 fn shares_of_kinds_and_sizes_are_those_asked_for() {
     let workload = json!({
@@ -124,11 +119,11 @@ fn shares_of_kinds_and_sizes_are_those_asked_for() {
     });
     let requests = drawn(&mut *made(&workload, 7, 64 * MIB), 0, 200_000);
     let share = |kind| requests.iter().filter(|one| one.kind == kind).count();
-    assert!(is_near(share(Kind::Read), requests.len(), 0.35));
-    assert!(is_near(share(Kind::Trim), requests.len(), 0.1));
-    assert!(is_near(share(Kind::Write), requests.len(), 0.55));
+    assert_share(share(Kind::Read), requests.len(), 0.35);
+    assert_share(share(Kind::Trim), requests.len(), 0.1);
+    assert_share(share(Kind::Write), requests.len(), 0.55);
     let small = requests.iter().filter(|one| one.length == 4096).count();
-    assert!(is_near(small, requests.len(), 0.75));
+    assert_share(small, requests.len(), 0.75);
 }
 
 #[test]

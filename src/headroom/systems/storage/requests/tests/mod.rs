@@ -1,6 +1,8 @@
 //! Tests of what all sources promise.
 
 mod micro;
+mod spc2;
+mod speed;
 
 use serde_json::Value;
 
