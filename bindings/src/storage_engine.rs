@@ -213,6 +213,7 @@ fn total_dict<'py>(py: Python<'py>, class: &ClassTotal) -> PyResult<Bound<'py, P
     dict.set_item("begin_count", class.begin_count)?;
     dict.set_item("completion_count", class.completion_count)?;
     dict.set_item("failure_count", class.failure_count)?;
+    dict.set_item("defect_count", class.defect_count)?;
     dict.set_item("bytes", class.bytes)?;
     dict.set_item("response_s_min", class.response_s.0)?;
     dict.set_item("response_s_max", class.response_s.1)?;

@@ -68,7 +68,7 @@ impl SegmentedHistogram {
     pub fn record(&mut self, ticks: u64, now: SimTime) {
         let bin = bin_of(ticks);
         if bin >= self.counts.len() {
-            self.counts.resize(bin + 1, 0);
+            self.grow(bin);
         }
         self.counts[bin] += 1;
         self.count += 1;
@@ -114,7 +114,13 @@ impl SegmentedHistogram {
         }
     }
 
+    #[cold]
+    fn grow(&mut self, bin: usize) {
+        self.counts.resize(bin + 1, 0);
+    }
+
     /// Close the current segment; join all in pairs when there are too many.
+    #[cold]
     fn close_segment(&mut self, now: SimTime) {
         self.closed.push((now, std::mem::take(&mut self.counts)));
         self.count = 0;

@@ -18,6 +18,7 @@ use super::job::{Job, SyncKind};
 use super::tally::{Tally, Times};
 use super::target::Layout;
 use crate::systems::storage::request::{Kind, Request, Source};
+use crate::systems::storage::requests::WorkloadError;
 
 /// Requests that may wait; with more the target cannot follow the load by far.
 const WAITING_LIMIT: usize = 1 << 20;
@@ -76,6 +77,8 @@ struct StreamState {
     /// Whether its last request had a due time.
     is_timed: bool,
     unsynced_count: u64,
+    /// How long (ns) after its due time a request may end.
+    allowance_ns: Option<u64>,
 }
 
 /// A place, and the request that it carries.
@@ -135,8 +138,10 @@ impl Load {
         let streams: Vec<StreamState> = source
             .streams()
             .iter()
-            .map(|stream| StreamState {
+            .enumerate()
+            .map(|(index, stream)| StreamState {
                 depth: stream.depth.min(place_count),
+                allowance_ns: source.allowance_ns(index),
                 ..StreamState::default()
             })
             .collect();
@@ -412,6 +417,11 @@ impl Load {
         self.stopped
     }
 
+    /// Return why the workload ended too early, if it did.
+    pub fn source_fault(&self) -> Option<&WorkloadError> {
+        self.source.fault()
+    }
+
     /// Return the classes.
     pub const fn classes(&self) -> &Classes {
         &self.classes
@@ -550,6 +560,10 @@ impl Load {
         match failure {
             None => {
                 tally.complete(times, ended.request.length);
+                if let Some(allowance_ns) = self.streams[index].allowance_ns {
+                    let is_late = times.done_ns - times.arrived_ns > allowance_ns;
+                    tally.defect_count += u64::from(is_late && ended.request.due_ns.is_some());
+                }
                 self.failures.forget_row();
             }
             Some(errno) => {

@@ -243,7 +243,7 @@ pub fn run_source(
     }
     match job.interface {
         #[cfg(target_os = "linux")]
-        Interface::IoUring => parts.run_ring(job, &files, &mut buffers, is_wanted),
+        Interface::IoUring => parts.run_ring(job, &files, buffers, is_wanted),
         #[cfg(not(target_os = "linux"))]
         Interface::IoUring => Err(EngineError::refused(
             "io_uring is an interface of Linux",
@@ -267,12 +267,12 @@ impl Parts<'_> {
         self,
         job: &Job,
         files: &[i32],
-        buffers: &mut Buffers,
+        mut buffers: Buffers,
         is_wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Measured, EngineError> {
         let place_count = u32::try_from(self.load.place_count()).unwrap_or(u32::MAX);
-        let mut ring = ring::Ring::new(place_count, files, buffers)?;
-        let mut backend = ring::RingBackend::new(&mut ring, files, buffers);
+        let mut ring = ring::Ring::new(place_count, files, &buffers)?;
+        let mut backend = ring::RingBackend::new(&mut ring, files, &mut buffers);
         let mut drive = Drive {
             load: self.load,
             record: self.record,
@@ -293,10 +293,16 @@ impl Parts<'_> {
             chosen.has_registered_buffers.to_string(),
         ));
         facts.push(("registered_ring", chosen.has_registered_ring.to_string()));
+        let call_count = backend::Backend::call_count(&backend);
+        drop(backend);
+        if drive.load.outstanding_count() > 0 {
+            // The system may still write into the buffers: they are never given back.
+            std::mem::forget(buffers);
+        }
         Ok(Measured {
             outcome: outcome(job, &drive.load, drive.record, end_ns),
             usage,
-            call_count: backend::Backend::call_count(&backend),
+            call_count,
             facts,
             findings: None,
             truth: None,
@@ -392,6 +398,18 @@ fn outcome(job: &Job, load: &Load, record: Record, end_ns: u64) -> Outcome {
 fn problem(job: &Job, load: &Load) -> Option<String> {
     if let Some(text) = misaligned(job, load) {
         return Some(text);
+    }
+    if load.outstanding_count() > 0 {
+        return Some(format!(
+            "the target did not answer: {} requests had no end when the run ended",
+            load.outstanding_count()
+        ));
+    }
+    if let Some(fault) = load.source_fault() {
+        return Some(format!(
+            "the workload ended too early: {fault}; {}",
+            fault.cure
+        ));
     }
     match load.stopped()?.0 {
         StopReason::TargetFailed => {

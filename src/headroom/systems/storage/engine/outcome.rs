@@ -43,6 +43,8 @@ pub struct ClassTotal {
     pub completion_count: u64,
     /// Requests that failed.
     pub failure_count: u64,
+    /// Requests that succeeded later than their stream allows.
+    pub defect_count: u64,
     /// Bytes moved (B).
     pub bytes: u64,
     /// Smallest and largest response time (s), NaN where there is none.
@@ -170,6 +172,7 @@ fn total(load: &Load, class: usize) -> ClassTotal {
         begin_count: tally.begun.count,
         completion_count: tally.completed_count(),
         failure_count: tally.failed_count,
+        defect_count: tally.defect_count,
         bytes: u64::try_from(tally.bytes).unwrap_or(u64::MAX),
         response_s: ends(tally.response.extremes),
         service_s: ends(tally.service.extremes),

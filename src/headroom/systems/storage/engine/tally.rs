@@ -106,6 +106,8 @@ pub struct Tally {
     pub lost_ns: u128,
     /// Time (ns) from arrival to begin of all that began.
     pub wait_ns: u128,
+    /// Requests that succeeded later than they were allowed to.
+    pub defect_count: u64,
     /// Bytes moved by requests that succeeded (B).
     pub bytes: u128,
     /// From arrival to end.

@@ -42,6 +42,16 @@ fn an_overloaded_server_makes_each_request_wait_longer() {
     assert_laws(&outcome);
 }
 
+/// As above: request i takes 25 + 15 i us, so those from the sixth on are later than 100 us.
+#[test]
+fn a_request_that_is_later_than_its_stream_allows_is_a_defect() {
+    let mut source = Listed::new(vec![(1, reads(100, |index| Some(10_000 * index)))]);
+    source.allowance_ns = Some(100_000);
+    let outcome = run(&job(&json!({})), source, &mut Scripted::constant(25_000));
+    assert_eq!(outcome.classes[0].defect_count, 100 - 6);
+    assert_eq!(outcome.classes[0].completion_count, 100);
+}
+
 /// A stall of 10 ms meets one request only, but all that come due meanwhile feel it.
 #[test]
 fn a_stall_counts_for_all_requests_that_were_due_in_it() {

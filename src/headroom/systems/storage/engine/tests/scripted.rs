@@ -108,6 +108,8 @@ impl Backend for Scripted {
 pub struct Listed {
     streams: Vec<Stream>,
     requests: Vec<std::vec::IntoIter<Request>>,
+    /// How long (ns) a request may take.
+    pub allowance_ns: Option<u64>,
 }
 
 impl Listed {
@@ -120,6 +122,7 @@ impl Listed {
         Self {
             streams: streams.iter().enumerate().map(named).collect(),
             requests: streams.into_iter().map(|one| one.1.into_iter()).collect(),
+            allowance_ns: None,
         }
     }
 }
@@ -131,6 +134,10 @@ impl Source for Listed {
 
     fn next(&mut self, stream: usize) -> Option<Request> {
         self.requests[stream].next()
+    }
+
+    fn allowance_ns(&self, _stream: usize) -> Option<u64> {
+        self.allowance_ns
     }
 }
 
