@@ -1,10 +1,10 @@
-"""The measuring engine and PostMark from the side of Python: the one place that calls them.
+"""The measuring engine from the side of Python: the one place that calls it.
 
 Invariant: a job that cannot be run becomes an error with a cure; a signal that came while the
 engine ran is raised here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -31,38 +31,6 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     if found["interrupt"] is not None:
         raise found["interrupt"]
     return found
-
-
-def run_postmark_job(
-    job: Mapping[str, Any], progress: Callable[[float], None] | None = None
-) -> dict[str, Any]:
-    """Carry out one job of PostMark and return what it found; see `postmark_run`.
-
-    Parameters
-    ----------
-    job
-        The job.
-    progress
-        Told the share that is done, now and then.
-
-    Raises
-    ------
-    EnvironmentUnfitError
-        The job cannot be run; a file system that fails on the way is no error here.
-    KeyboardInterrupt
-        The user or the system asked to stop.
-    """
-    try:
-        found: dict[str, Any] = _core.storage_postmark(
-            job=msgspec.json.encode(job), progress=progress
-        )
-    except (OSError, ValueError) as error:
-        raise EnvironmentUnfitError(
-            f"PostMark cannot run: {error}", cure="correct the parameters, or check the folder"
-        ) from error
-    if found["interrupt"] is not None:
-        raise found["interrupt"]
-    return {**found, **msgspec.json.decode(found["facts"])}
 
 
 def nothing_job(*, interface: str, read_share: float, requests: int, depth: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from headroom.experiment.run import Histogram, Run, Series
 from headroom.experiment.system import Metric, Value
 from headroom.systems.storage.conversion import table_of
 from headroom.systems.storage.laying_out import check_space
-from headroom.systems.storage.measure import run_postmark_job
+from headroom.systems.storage.postmark import PostmarkResult, carry_out
 from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE
@@ -72,7 +72,7 @@ def run_postmark(config: Mapping[str, Value], *, target: Target, seed: int) -> R
     with target.session.pool(target.path) as folder:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            found = run_postmark_job(job_of(config, seed=seed, folder=descriptor))
+            found = carry_out(job_of(config, seed=seed, folder=descriptor))
         finally:
             os.close(descriptor)
     return run_of(found, own_s=_own_s(config, seed))
@@ -121,32 +121,31 @@ def _own_s(config: Mapping[str, Value], seed: int) -> float:
     if not count:
         return 0.0
     job = job_of({**config, "postmark_transactions": count}, seed=seed, folder=None)
-    times: Mapping[str, float] = run_postmark_job(job)["times"]
-    return times["transactions_processor_s"] / count
+    return carry_out(job).times.transactions_processor_s / count
 
 
-def run_of(found: Mapping[str, Any], *, own_s: float) -> Run:
-    """Return the run that the dictionary of one PostMark run describes."""
+def run_of(found: PostmarkResult, *, own_s: float) -> Run:
+    """Return the run that the result of PostMark describes."""
     values = _values(found, own_s)
-    stopped = found["stopped"]
+    tables = found.tables
     remarks = (OVER_SHARE,) if values.get("tool_share", 0.0) > MOST_SHARE else ()
     return Run(
         values=values,
         series=tuple(
             Series(metric=_metric(name), values=one["values"], batch_size=one["batch_size"],
                    end_times_s=one["end_times_s"])
-            for name, one in found["series"].items()
+            for name, one in tables["series"].items()
             if name == _WHOLE
         ),
         histograms=tuple(
             Histogram(metric=_metric(name), bin_low=one["bin_low"], bin_high=one["bin_high"],
                       counts=one["counts"], segment_end_times_s=one["segment_end_times_s"])
-            for name, one in found["histograms"]["response_s"].items()
+            for name, one in tables["histograms"]["response_s"].items()
             if name == _WHOLE or name in KINDS
         ),
-        snapshot_times_s=found["snapshots"]["times_s"],
-        resources=(table_of("class", found["snapshots"]["classes"]),),
-        faults=(_ended_early(stopped),) if stopped else (),
+        snapshot_times_s=tables["snapshots"]["times_s"],
+        resources=(table_of("class", tables["snapshots"]["classes"]),),
+        faults=() if found.stopped is None else (found.stopped.error().message,),
         remarks=remarks,
     )  # fmt: skip
 
@@ -155,32 +154,27 @@ def _metric(name: str) -> str:
     return "response_s" if name == _WHOLE else f"class.{name}.response_s"
 
 
-def _ended_early(stopped: Mapping[str, Any]) -> str:
-    place = f" ({stopped['operation']}, {stopped['phase']})" if stopped["operation"] else ""
-    return f"the run ended early: {stopped['words'] or stopped['reason']}{place}"
-
-
-def _values(found: Mapping[str, Any], own_s: float) -> dict[str, float]:
-    counters, times = found["counters"], found["times"]
-    length_s = times["transactions_s"]
-    done = counters["transaction_count"]
+def _values(found: PostmarkResult, own_s: float) -> dict[str, float]:
+    counters, times = found.counters, found.times
+    length_s = times.transactions_s
+    done = counters.transaction_count
     counts = {
-        "create": counters["created_mixed_count"],
-        "read": counters["read_count"],
-        "append": counters["appended_count"],
-        "delete": counters["deleted_mixed_count"],
+        "create": counters.created_mixed_count,
+        "read": counters.read_count,
+        "append": counters.appended_count,
+        "delete": counters.deleted_mixed_count,
     }
     values = {
-        "run_s": sum(times[phase] for phase in _PHASES),
-        **{phase: times[phase] for phase in _PHASES},
-        **{name: float(counters[name]) for name in _COUNTERS},
-        "left_count": float(found["left_count"]),
+        "run_s": times.total_s,
+        **{phase: float(getattr(times, phase)) for phase in _PHASES},
+        **{name: float(getattr(counters, name)) for name in _COUNTERS},
+        "left_count": float(found.left_count),
     }
     if length_s > 0.0 and done:
-        values["throughput"] = values["transactions_per_s"] = done / length_s
+        values["transactions_per_s"] = done / length_s
         values |= {f"{kind}s_per_s": count / length_s for kind, count in counts.items()}
-        values["cpu_s_per_request"] = times["transactions_processor_s"] / done
-        values["tool_share"] = min(own_s * done / (length_s * found["threads"]), 1.0)
-    if counts["read"] + counts["append"]:
-        values["achieved_read_share"] = counts["read"] / (counts["read"] + counts["append"])
+        values["cpu_s_per_request"] = times.transactions_processor_s / done
+        values["tool_share"] = min(own_s * done / (length_s * found.threads), 1.0)
+    if found.achieved_read_share is not None:
+        values["achieved_read_share"] = found.achieved_read_share
     return values

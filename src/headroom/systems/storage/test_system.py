@@ -338,3 +338,50 @@ def test_a_run_that_fails_in_python_still_closes_and_cleans(
 def test_tables_that_contradict_themselves_are_refused(table: dict[str, Any], words: str) -> None:
     with pytest.raises(StudyError, match=words):
         StorageSystem.load(StorageSetup(targets={"one": TargetTable(**table)}), base=Path())
+
+
+@pytest.mark.parametrize("sync", ["never", "fdatasync"])
+def test_postmark_counts_what_it_did_and_leaves_an_empty_folder(sync: str, tmp_path: Path) -> None:
+    """Conservation: what was created was deleted; transactions are pairs of operations."""
+    given: dict[str, Value] = {"postmark_transactions": 2000, "postmark_bias_read": 3.5}
+    with _session(one={"kind": "folder", "path": str(tmp_path)}) as system:
+        config = {**_config(system), "seconds": 10.0, "requests": 0, "workload": "postmark"}
+        run = system.run({**config, **given, "postmark_sync": sync}, seed=1)
+        declared = {metric.name for metric in system.metrics(config)}
+    values = run.values
+    assert run.is_sound
+    assert set(values) <= declared
+    created = values["created_alone_count"] + values["created_mixed_count"]
+    assert created == values["deleted_alone_count"] + values["deleted_mixed_count"]
+    assert values["created_mixed_count"] + values["deleted_mixed_count"] == 2000
+    assert values["achieved_read_share"] == pytest.approx(0.35, abs=0.05)
+    assert (values["sync_count"] > 0) is (sync != "never")
+    phases = values["creation_s"] + values["transactions_s"] + values["deletion_s"]
+    assert values["run_s"] == pytest.approx(phases)
+    (whole,) = [one for one in run.histograms if one.metric == "response_s"]
+    assert whole.counts.sum() == 2000
+    assert _is_empty(tmp_path)
+
+
+def test_postmark_wants_a_folder_and_room_for_its_files() -> None:
+    with _session(
+        one={"kind": "file", "path": "{memory}"}, two={"kind": "folder", "path": "{memory}"}
+    ) as system:
+        config = {**_config(system), "seconds": 10.0, "requests": 0, "workload": "postmark"}
+        with pytest.raises(StudyError, match="PostMark works on files"):
+            system.run({**config, "target": "one"}, seed=1)
+        huge = {**config, "target": "two", "postmark_high_bytes": 1 << 39}
+        with pytest.raises(EnvironmentUnfitError, match="are free"):
+            system.run(huge, seed=1)
+
+
+def test_postmark_on_a_full_file_system_ends_with_its_part_marked(
+    mount: Callable[..., Path],
+) -> None:
+    folder = mount("tmpfs", "-t", "tmpfs", "-o", "size=40m,nr_inodes=300")
+    with _session(one={"kind": "folder", "path": str(folder)}) as system:
+        config = {**_config(system), "seconds": 10.0, "requests": 0, "workload": "postmark"}
+        run = system.run(config, seed=1)
+    assert len(run.faults) == 1
+    assert "No space left on device" in run.faults[0]
+    assert _is_empty(folder)
