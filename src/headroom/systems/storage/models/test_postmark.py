@@ -7,7 +7,15 @@ from headroom.analysis.warm_up import mser
 from headroom.errors import StudyError
 from headroom.simulation import SimulationResult, simulate
 from headroom.systems.storage.models import POSTMARK_EVA4400, POSTMARK_NGS
-from headroom.systems.storage.models.calibrate import PUBLISHED, FITTED, Row, bisected, told
+from headroom.systems.storage.models.calibrate import (
+    FITTED,
+    PUBLISHED,
+    Fitted,
+    Row,
+    bisected,
+    times_ms,
+    told,
+)
 
 SMALL = {"postmark_files": 500, "postmark_transactions": 4_000, "file_dirty_mib": 1.0}
 FULL = {**SMALL, "write_cache_mib": 2.0, "disks": 4, "raid_level": 0}
@@ -73,6 +81,25 @@ def test_table_1_of_the_paper_has_the_ratios_that_its_text_claims() -> None:
     assert eva.absolute_deviation > 16 * ngs.absolute_deviation
 
 
+def test_the_models_meet_table_1_in_means_and_dispersion() -> None:
+    ngs = Row.of(times_ms("NGS", range(1, 4)))
+    eva = Row.of(times_ms("EVA4400", range(1, 7)))
+    assert ngs.mean == pytest.approx(PUBLISHED["NGS"].mean, rel=0.05)
+    assert eva.mean == pytest.approx(PUBLISHED["EVA4400"].mean, rel=0.05)
+    assert eva.absolute_deviation > 16 * ngs.absolute_deviation
+
+
+def test_a_run_on_the_array_warms_up_and_the_rule_cuts_it() -> None:
+    run = simulate(POSTMARK_EVA4400(), seed=2)
+    # The first batch has the making of the files.
+    times_s = run.series[0].values[1:]
+    cut = mser(times_s)
+    assert cut.is_steady
+    assert 0.1 * times_s.size < cut.dropped < 0.5 * times_s.size
+    warming, steady = times_s[: cut.dropped].mean(), times_s[cut.dropped :].mean()
+    assert warming > 1.3 * steady
+
+
 def test_what_is_printed_has_both_tables() -> None:
     lines = list(told(PUBLISHED))
     assert len(lines) == 1 + 4 + 2
@@ -80,7 +107,7 @@ def test_what_is_printed_has_both_tables() -> None:
 
 
 @pytest.mark.parametrize("one", FITTED, ids=lambda one: one.name)
-def test_a_number_is_found_again_from_the_mean_that_it_gave(one) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_a_number_is_found_again_from_the_mean_that_it_gave(one: Fitted) -> None:
     truth = one.low + 0.3 * (one.high - one.low)
     sign = 1 if one.rises else -1
     found = bisected(lambda value: sign * value, sign * truth, one, steps=30)
