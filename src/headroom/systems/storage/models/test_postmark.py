@@ -5,6 +5,7 @@ import pytest
 
 from headroom.analysis.warm_up import mser
 from headroom.errors import StudyError
+from headroom.experiment.system import Value
 from headroom.simulation import SimulationResult, simulate
 from headroom.systems.storage.models import POSTMARK_EVA4400, POSTMARK_NGS
 from headroom.systems.storage.models.calibrate import (
@@ -17,8 +18,12 @@ from headroom.systems.storage.models.calibrate import (
     told,
 )
 
-SMALL = {"postmark_files": 500, "postmark_transactions": 4_000, "file_dirty_mib": 1.0}
-FULL = {**SMALL, "write_cache_mib": 2.0, "disks": 4, "raid_level": 0}
+SMALL: dict[str, Value] = {
+    "postmark_files": 500,
+    "postmark_transactions": 4_000,
+    "file_dirty_mib": 1.0,
+}
+FULL: dict[str, Value] = {**SMALL, "write_cache_mib": 2.0, "disks": 4, "raid_level": 0}
 
 
 def total_s(result: SimulationResult) -> float:
@@ -38,7 +43,7 @@ def test_each_operation_takes_the_processor_once() -> None:
 
 
 def test_a_client_whose_cache_holds_all_is_as_fast_on_either_device() -> None:
-    ample = {**SMALL, "file_dirty_mib": 512.0}
+    ample: dict[str, Value] = {**SMALL, "file_dirty_mib": 512.0}
     ngs = total_s(simulate(POSTMARK_NGS(**ample), seed=1))
     eva = total_s(simulate(POSTMARK_EVA4400(**ample), seed=1))
     assert ngs == eva
@@ -53,8 +58,8 @@ def test_a_full_write_cache_makes_the_client_wait_for_disks() -> None:
 
 
 def test_what_an_earlier_run_left_makes_runs_differ() -> None:
-    fresh = {**FULL, "write_cache_mib": 6.0, "earlier_load_share": 0.0}
-    used = {**fresh, "earlier_load_share": 1.0}
+    fresh: dict[str, Value] = {**FULL, "write_cache_mib": 6.0, "earlier_load_share": 0.0}
+    used: dict[str, Value] = {**fresh, "earlier_load_share": 1.0}
     seeds = range(1, 9)
     spread = {
         name: Row.of(np.array([total_s(simulate(POSTMARK_EVA4400(**config), seed=seed))
