@@ -88,7 +88,7 @@ class Fitted:
 
 FITTED = (
     Fitted("operation_us", "NGS", 5.0, 20.0, rises=True),
-    Fitted("write_cache_mib", "EVA4400", 60.0, 240.0, rises=False),
+    Fitted("write_cache_mib", "EVA4400", 80.0, 130.0, rises=False),
 )
 
 

@@ -87,7 +87,7 @@ class DeviceModel:
         """What the first lines of the parameter file, which are comments, say of the device."""
         return opening_comment(Path(self.place.rpartition(":")[0]))
 
-    def numbers(self, **changed: Value) -> DeviceNumbers:
+    def numbers(self, **changed: Value) -> Any:  # noqa: ANN401 - its class follows from the kind
         """Return the numbers of the device, with some changed.
 
         Raises

@@ -14,7 +14,7 @@ Left out: what the file system reads of its own metadata, and barriers; PostMark
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headroom.errors import StudyError
 from headroom.experiment.parameter_file import opening_comment, read_parameters
@@ -154,7 +154,8 @@ def client_parameters() -> tuple[Parameter, ...]:
 
 def _numbers(kind: type[N], values: Mapping[str, Value]) -> N:
     """Return the numbers of a kind among all values."""
-    return kind(**{name: values[name] for name in types_of(kind)})
+    own: dict[str, Any] = {name: values[name] for name in types_of(kind)}
+    return kind(**own)
 
 
 class _Benchmark:

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pytest
 
 from headroom.errors import StudyError
+from headroom.experiment.system import Value
 from headroom.simulation import SimulationError, SimulationResult, simulate
 from headroom.systems.storage.models import (
     DISK,
@@ -16,6 +18,7 @@ from headroom.systems.storage.models import (
 )
 from headroom.systems.storage.models.device import KINDS, PARAMETERS
 
+Config: TypeAlias = dict[str, Value]
 ALL = (DISK, DISK_ARRAY, DRAM_DEVICE, FLASH_DEVICE)
 
 
@@ -41,13 +44,13 @@ class Seen:
         return float(self.result.classes.columns["response_s_sum"][-1].sum()) / self.count
 
 
-def seen(device: DeviceModel, **config: bool | float | str) -> Seen:
+def seen(device: DeviceModel, **config: Value) -> Seen:
     """Return what a device does under a load."""
     return Seen(simulate(device(**config), seed=1))
 
 
 def test_a_disk_reads_at_random_in_the_mean_seek_half_a_turn_and_the_transfer() -> None:
-    flat = {"inner_mb_s": 125.0, "block_bytes": 4096, "requests": 20_000}
+    flat: Config = {"inner_mb_s": 125.0, "block_bytes": 4096, "requests": 20_000}
     numbers = DISK.numbers(inner_mb_s=125.0)
     expected_s = 1e-3 * (numbers.disk_overhead_ms + numbers.seek_mean_ms)
     expected_s += 0.5 * 60 / numbers.rpm + 4096 / 125e6
@@ -56,14 +59,14 @@ def test_a_disk_reads_at_random_in_the_mean_seek_half_a_turn_and_the_transfer() 
 
 
 def test_a_disk_reads_on_at_the_rate_of_its_zone() -> None:
-    config = {"pattern": "sequential", "block_bytes": 65_536, "requests": 5_000}
+    config: Config = {"pattern": "sequential", "block_bytes": 65_536, "requests": 5_000}
     assert seen(DISK, **config).rate * 65_536 == pytest.approx(125e6, rel=0.01)
-    inner = {**config, "range_start_share": 0.98, "range_share": 0.02}
+    inner: Config = {**config, "range_start_share": 0.98, "range_share": 0.02}
     assert seen(DISK, **inner).rate * 65_536 == pytest.approx(60e6, rel=0.01)
 
 
 def test_a_disk_that_sorts_its_queue_does_more_than_one_that_does_not() -> None:
-    deep = {"depth": 16, "requests": 5_000}
+    deep: Config = {"depth": 16, "requests": 5_000}
     sorted_ = seen(DISK, **deep, disk_order="elevator").rate
     in_turn = seen(DISK, **deep, disk_order="fcfs").rate
     assert sorted_ > 1.3 * in_turn
@@ -86,7 +89,7 @@ def test_an_open_load_waits_as_pollaczek_and_khinchine_say() -> None:
 
 
 def test_a_striped_array_reads_at_random_as_so_many_disks() -> None:
-    striped = {"raid_level": 0, "disks": 8, "depth": 1, "requests": 4_000}
+    striped: Config = {"raid_level": 0, "disks": 8, "depth": 1, "requests": 4_000}
     one = seen(DISK_ARRAY, **striped)
     numbers = DISK_ARRAY.numbers()
     least_s = 1e-3 * (numbers.seek_mean_ms * 0.9) + 0.5 * 60 / numbers.rpm
@@ -98,7 +101,7 @@ def test_a_striped_array_reads_at_random_as_so_many_disks() -> None:
 
 
 def test_small_writes_cost_four_accesses_in_raid_5_two_in_raid_1_and_one_in_raid_0() -> None:
-    write = {"read_share": 0.0, "depth": 32, "disks": 6, "write_cache_mib": 1.0,
+    write: Config = {"read_share": 0.0, "depth": 32, "disks": 6, "write_cache_mib": 1.0,
              "requests": 6_000, "disk_order": "fcfs"}  # fmt: skip
     accesses = {}
     for level in (0, 1, 5):
@@ -111,7 +114,7 @@ def test_small_writes_cost_four_accesses_in_raid_5_two_in_raid_1_and_one_in_raid
 
 
 def test_a_write_cache_answers_at_once_until_it_is_full_and_then_as_fast_as_its_disks() -> None:
-    write = {"read_share": 0.0, "depth": 16, "disks": 4, "raid_level": 0}
+    write: Config = {"read_share": 0.0, "depth": 16, "disks": 4, "raid_level": 0}
     early = seen(DISK_ARRAY, **write, write_cache_mib=64.0, requests=10_000)
     assert early.rate > 20_000
     late = seen(DISK_ARRAY, **write, write_cache_mib=2.0, requests=10_000)
@@ -119,7 +122,7 @@ def test_a_write_cache_answers_at_once_until_it_is_full_and_then_as_fast_as_its_
 
 
 def test_what_was_read_comes_from_the_cache_of_an_array() -> None:
-    small = {"depth": 4, "range_share": 0.00001, "requests": 30_000}
+    small: Config = {"depth": 4, "range_share": 0.00001, "requests": 30_000}
     again = seen(DISK_ARRAY, **small).result
     at = again.stations.names.index("disks")
     numbers = DISK_ARRAY.numbers()
@@ -138,7 +141,7 @@ def test_memory_answers_in_its_set_up_and_transfer() -> None:
 
 
 def test_flash_writes_as_fast_as_its_dies_and_falls_off_the_cliff_when_full() -> None:
-    write = {"read_share": 0.0, "depth": 32, "requests": 60_000, "capacity_gb": 1.0}
+    write: Config = {"read_share": 0.0, "depth": 32, "requests": 60_000, "capacity_gb": 1.0}
     numbers = FLASH_DEVICE.numbers()
     fresh = seen(FLASH_DEVICE, **write, filled_share=0.0, preconditioned=0.0)
     # The buffer takes its share at once; all else waits for the dies, which random pages load
@@ -151,7 +154,7 @@ def test_flash_writes_as_fast_as_its_dies_and_falls_off_the_cliff_when_full() ->
 
 @pytest.mark.parametrize("device", ALL, ids=lambda one: one.kind)
 def test_a_run_is_a_function_of_model_and_seed(device: DeviceModel) -> None:
-    config = {"requests": 500, "read_share": 0.5, "depth": 4}
+    config: Config = {"requests": 500, "read_share": 0.5, "depth": 4}
     one, two = seen(device, **config), seen(device, **config)
     assert one.response_s == two.response_s
     assert not math.isnan(one.response_s)
@@ -172,7 +175,7 @@ def test_every_parameter_file_of_a_device_is_read() -> None:
     ("config", "word"),
     [({"rpms": 7200.0}, "rpm"), ({"rpm": 1.0}, "1000"), ({"dept": 2}, "depth")],
 )
-def test_wrong_parameters_are_refused_with_a_cure(config: dict[str, float], word: str) -> None:
+def test_wrong_parameters_are_refused_with_a_cure(config: Config, word: str) -> None:
     with pytest.raises(StudyError) as refused:
         DISK(**config)
     assert word in f"{refused.value.message} {refused.value.cure}"

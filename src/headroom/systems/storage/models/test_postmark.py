@@ -5,12 +5,25 @@ import pytest
 
 from headroom.analysis.warm_up import mser
 from headroom.errors import StudyError
+from headroom.experiment.system import Value
 from headroom.simulation import SimulationResult, simulate
 from headroom.systems.storage.models import POSTMARK_EVA4400, POSTMARK_NGS
-from headroom.systems.storage.models.calibrate import PUBLISHED, FITTED, Row, bisected, told
+from headroom.systems.storage.models.calibrate import (
+    FITTED,
+    PUBLISHED,
+    Fitted,
+    Row,
+    bisected,
+    times_ms,
+    told,
+)
 
-SMALL = {"postmark_files": 500, "postmark_transactions": 4_000, "file_dirty_mib": 1.0}
-FULL = {**SMALL, "write_cache_mib": 2.0, "disks": 4, "raid_level": 0}
+SMALL: dict[str, Value] = {
+    "postmark_files": 500,
+    "postmark_transactions": 4_000,
+    "file_dirty_mib": 1.0,
+}
+FULL: dict[str, Value] = {**SMALL, "write_cache_mib": 2.0, "disks": 4, "raid_level": 0}
 
 
 def total_s(result: SimulationResult) -> float:
@@ -30,7 +43,7 @@ def test_each_operation_takes_the_processor_once() -> None:
 
 
 def test_a_client_whose_cache_holds_all_is_as_fast_on_either_device() -> None:
-    ample = {**SMALL, "file_dirty_mib": 512.0}
+    ample: dict[str, Value] = {**SMALL, "file_dirty_mib": 512.0}
     ngs = total_s(simulate(POSTMARK_NGS(**ample), seed=1))
     eva = total_s(simulate(POSTMARK_EVA4400(**ample), seed=1))
     assert ngs == eva
@@ -45,8 +58,8 @@ def test_a_full_write_cache_makes_the_client_wait_for_disks() -> None:
 
 
 def test_what_an_earlier_run_left_makes_runs_differ() -> None:
-    fresh = {**FULL, "write_cache_mib": 6.0, "earlier_load_share": 0.0}
-    used = {**fresh, "earlier_load_share": 1.0}
+    fresh: dict[str, Value] = {**FULL, "write_cache_mib": 6.0, "earlier_load_share": 0.0}
+    used: dict[str, Value] = {**fresh, "earlier_load_share": 1.0}
     seeds = range(1, 9)
     spread = {
         name: Row.of(np.array([total_s(simulate(POSTMARK_EVA4400(**config), seed=seed))
@@ -73,6 +86,25 @@ def test_table_1_of_the_paper_has_the_ratios_that_its_text_claims() -> None:
     assert eva.absolute_deviation > 16 * ngs.absolute_deviation
 
 
+def test_the_models_meet_table_1_in_means_and_dispersion() -> None:
+    ngs = Row.of(times_ms("NGS", range(1, 4)))
+    eva = Row.of(times_ms("EVA4400", range(1, 7)))
+    assert ngs.mean == pytest.approx(PUBLISHED["NGS"].mean, rel=0.05)
+    assert eva.mean == pytest.approx(PUBLISHED["EVA4400"].mean, rel=0.05)
+    assert eva.absolute_deviation > 16 * ngs.absolute_deviation
+
+
+def test_a_run_on_the_array_warms_up_and_the_rule_cuts_it() -> None:
+    run = simulate(POSTMARK_EVA4400(), seed=2)
+    # The first batch has the making of the files.
+    times_s = run.series[0].values[1:]
+    cut = mser(times_s)
+    assert cut.is_steady
+    assert 0.1 * times_s.size < cut.dropped < 0.5 * times_s.size
+    warming, steady = times_s[: cut.dropped].mean(), times_s[cut.dropped :].mean()
+    assert warming > 1.3 * steady
+
+
 def test_what_is_printed_has_both_tables() -> None:
     lines = list(told(PUBLISHED))
     assert len(lines) == 1 + 4 + 2
@@ -80,7 +112,7 @@ def test_what_is_printed_has_both_tables() -> None:
 
 
 @pytest.mark.parametrize("one", FITTED, ids=lambda one: one.name)
-def test_a_number_is_found_again_from_the_mean_that_it_gave(one) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_a_number_is_found_again_from_the_mean_that_it_gave(one: Fitted) -> None:
     truth = one.low + 0.3 * (one.high - one.low)
     sign = 1 if one.rises else -1
     found = bisected(lambda value: sign * value, sign * truth, one, steps=30)
