@@ -4,10 +4,12 @@ Invariant: a job that cannot be run becomes an error with a cure; a signal that 
 engine ran is raised here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from headroom import _core
 from headroom.errors import EnvironmentUnfitError
@@ -31,6 +33,22 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     if found["interrupt"] is not None:
         raise found["interrupt"]
     return found
+
+
+def run_postmark(
+    job: Mapping[str, Any], *, progress: Callable[[float], object] | None = None
+) -> dict[str, Any]:
+    """Run PostMark and return what the engine found; see `postmark.carry_out`."""
+    return _core.storage_postmark(job=msgspec.json.encode(job), progress=progress)
+
+
+def postmark_operations(
+    job: Mapping[str, Any], *, count: int, thread: int
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the first operations of a thread of PostMark; see `postmark.operations`."""
+    return _core.storage_postmark_operations(
+        job=msgspec.json.encode(job), count=count, thread=thread
+    )
 
 
 def nothing_job(*, interface: str, read_share: float, requests: int, depth: int) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from headroom import _core
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.systems.storage import measure
 
 Reason: TypeAlias = Literal["no_space", "failed", "unwanted", "time", "out_of_files"]
 KINDS = ("create", "read", "append", "delete", "nothing")
@@ -121,7 +121,7 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
     read_call_bytes, write_call_bytes
         Most bytes (B) that one system call moved.
     tables
-        The dictionary of `_core.storage_postmark`: ``histograms``, ``series``, ``snapshots``.
+        What the engine found: ``histograms``, ``series``, ``snapshots``.
     """
 
     counters: Counters
@@ -183,7 +183,7 @@ def carry_out(
     (100, True)
     """
     with _reported():
-        found = _core.storage_postmark(job=msgspec.json.encode(job), progress=progress)
+        found = measure.run_postmark(job, progress=progress)
     if found["interrupt"] is not None:
         raise found["interrupt"]
     facts = msgspec.json.decode(found["facts"], type=PostmarkResult)
@@ -226,9 +226,7 @@ def operations(
     (['create', 'create', 'delete', 'delete'], [9, 9, 9, 9])
     """
     with _reported():
-        return _core.storage_postmark_operations(
-            job=msgspec.json.encode(job), count=count, thread=thread
-        )
+        return measure.postmark_operations(job, count=count, thread=thread)
 
 
 def report(result: PostmarkResult, *, workload: Mapping[str, Any]) -> str:
