@@ -7,7 +7,9 @@ use headroom::systems::storage::requests::{WorkloadError as Wrong, mechanism};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
+
+use crate::_core::{floats, integers};
 
 create_exception!(
     headroom._core,
@@ -109,28 +111,4 @@ fn counters_dict<'py>(
         dict.set_item(name, count)?;
     }
     Ok(dict)
-}
-
-fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
-    array(py, values.iter().map(|value| value.to_ne_bytes()), "f8")
-}
-
-/// Addresses and counts are below 2^63, so they read the same as signed numbers.
-fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
-    array(py, values.iter().map(|value| value.to_ne_bytes()), "i8")
-}
-
-fn array<'py>(
-    py: Python<'py>,
-    values: impl ExactSizeIterator<Item = [u8; 8]>,
-    kind: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
-        for (to, value) in bytes.chunks_exact_mut(8).zip(values) {
-            to.copy_from_slice(&value);
-        }
-        Ok(())
-    })?;
-    py.import("numpy")?
-        .call_method1("frombuffer", (bytes, kind))
 }
