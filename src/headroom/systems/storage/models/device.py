@@ -1,5 +1,6 @@
 """Model functions of devices: what a study names to simulate one, and what it may vary of it."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,10 @@ class DeviceModel:
         request = Request.of(model)
         carry = KINDS[self.kind].build(model, numbers, request)
         add_load(model, load, carry, request, numbers.target_bytes)
+        model.counted_by_hand(
+            highest_throughput=math.inf,
+            why="what a request takes hangs on the requests before it, which formulas do not know",
+        )
         return model
 
 
