@@ -53,7 +53,7 @@ def postmark_metrics() -> Iterator[Metric]:
     yield Metric(name="achieved_read_share", unit="1", description="Reads among reads and appends")
     yield Metric(name="cpu_s_per_request", unit="s", better="low",
                  description="Processor time of the process per transaction")  # fmt: skip
-    yield Metric(name="tool_share", unit="1", better="low",
+    yield Metric(name="tool_share", unit="1",
                  description="Share of the tool in the time of a transaction")  # fmt: skip
     yield WARM_UP_RATIO
     yield Metric(name="left_count", unit="1", better="low",
