@@ -3,13 +3,20 @@
 Invariant: nothing is computed here; each number of the run is a number of the simulation.
 """
 
+from collections.abc import Mapping
+
 from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run, Series
 from headroom.simulation import SimulationResult, Table
 from headroom.systems.model.sampling import samples_of
 
 
-def run_of(result: SimulationResult, *, are_all_samples_kept: bool = False) -> Run:
-    """Return the run of one simulation.
+def run_of(
+    result: SimulationResult,
+    *,
+    are_all_samples_kept: bool = False,
+    own_values: Mapping[str, float] | None = None,
+) -> Run:
+    """Return the run of one simulation, with figures of the whole run that its model gives.
 
     With one class its response times are the metric ``response_s``; with several, each class
     has its own, ``class.NAME.response_s``.
@@ -27,6 +34,7 @@ def run_of(result: SimulationResult, *, are_all_samples_kept: bool = False) -> R
         _table("pool_visit", result.requests),
     )
     return Run(
+        values=dict(own_values or {}),
         series=tuple(
             Series(
                 metric=metric(one.name),

@@ -25,6 +25,7 @@ from headroom.systems.model.conversion import run_of
 from headroom.systems.model.forecast import forecast_of
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import metrics_of
+from headroom.systems.model.own_figures import own_metrics, own_values
 from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.ready_models import ReadyModels
 from headroom.systems.model.sampling import check_size
@@ -101,7 +102,7 @@ class ModelSystem:
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of the stations, pools and classes of the model of `config`."""
-        return metrics_of(self._model(config))
+        return (*own_metrics(self.function), *metrics_of(self._model(config)))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the model as data, how it runs, and the kernel's version."""
@@ -121,13 +122,16 @@ class ModelSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the model of `config` once."""
-        every_s = self.setup.sample_every_s
-        return run_of(self._simulated(self._ready(config), seed, every_s=every_s))
+        result = self._simulated(
+            self._ready(config), seed, every_s=self.setup.sample_every_s
+        )
+        return run_of(result, own_values=own_values(self.function, result))
 
     def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
         """Simulate the model of `config` once and keep how it went over time."""
         result = self._simulated(self._ready(config), seed, every_s=every_s)
-        return run_of(result, are_all_samples_kept=True)
+        own = own_values(self.function, result)
+        return run_of(result, are_all_samples_kept=True, own_values=own)
 
     def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
         """Raise `StudyError` where the model of `config` cannot be changed so."""
@@ -137,7 +141,8 @@ class ModelSystem:
         self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
     ) -> Run:
         """Simulate the model of `config` with changed stations and pools once."""
-        return run_of(self._simulated(self._ready(config, changes), seed))
+        result = self._simulated(self._ready(config, changes), seed)
+        return run_of(result, own_values=own_values(self.function, result))
 
     def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
         """Return what formulas say of the model of `config` with changed stations and pools."""

@@ -23,7 +23,7 @@ _OWN = (
            description="Processor time of the whole process, kernel included, per request"),
     Metric(name="tool_s_per_request", unit="s", better="low",
            description="Processor time of the tool itself per request, measured on nothing"),
-    Metric(name="tool_share", unit="1", better="low",
+    Metric(name="tool_share", unit="1",
            description="Share of the tool in throughput or service time, the larger one"),
     Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
 )  # fmt: skip

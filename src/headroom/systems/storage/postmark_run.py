@@ -17,6 +17,7 @@ from headroom.experiment.system import Metric, Value
 from headroom.systems.storage.conversion import table_of
 from headroom.systems.storage.laying_out import check_space
 from headroom.systems.storage.postmark import PostmarkResult, carry_out
+from headroom.systems.storage.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
 from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE
@@ -35,8 +36,7 @@ _PHASES = ("creation_s", "transactions_s", "deletion_s")
 
 def postmark_metrics() -> Iterator[Metric]:
     """Yield the metrics of PostMark."""
-    yield Metric(name="run_s", unit="s", better="low",
-                 description="Time that a client waits for the whole run, all phases")  # fmt: skip
+    yield RUN_S
     yield Metric(name="transactions_per_s", unit="1/s", better="high",
                  description="Transactions per second of their phase")  # fmt: skip
     yield Metric(name="throughput", unit="1/s", better="high", description="The same")
@@ -53,8 +53,9 @@ def postmark_metrics() -> Iterator[Metric]:
     yield Metric(name="achieved_read_share", unit="1", description="Reads among reads and appends")
     yield Metric(name="cpu_s_per_request", unit="s", better="low",
                  description="Processor time of the process per transaction")  # fmt: skip
-    yield Metric(name="tool_share", unit="1", better="low",
+    yield Metric(name="tool_share", unit="1",
                  description="Share of the tool in the time of a transaction")  # fmt: skip
+    yield WARM_UP_RATIO
     yield Metric(name="left_count", unit="1", better="low",
                  description="Files that could not be deleted")  # fmt: skip
 
@@ -175,6 +176,10 @@ def _values(found: PostmarkResult, own_s: float) -> dict[str, float]:
         values |= {f"{kind}s_per_s": count / length_s for kind, count in counts.items()}
         values["cpu_s_per_request"] = times.transactions_processor_s / done
         values["tool_share"] = min(own_s * done / (length_s * found.threads), 1.0)
+    series = found.tables.get("series", {}).get(_WHOLE)
+    ratio = None if series is None else warm_up_ratio(series["values"])
+    if ratio is not None:
+        values[WARM_UP_RATIO.name] = ratio
     if found.achieved_read_share is not None:
         values["achieved_read_share"] = found.achieved_read_share
     return values

@@ -109,6 +109,8 @@ class Target:
         if self.table.kind in {"nothing", "soft"}:
             return ()
         said = []
+        if config["workload"] == "postmark":
+            said.append(f"target {self.name}: {_files_of_postmark(config, self.path)}")
         if self.is_made and config["workload"] != "postmark":
             size = format_quantity(self.made_bytes, "B")
             said.append(f"target {self.name}: writes files of {size} in {self.path}, removed after")
@@ -241,6 +243,13 @@ def _cache_remarks(wish: str, *, direct: bool, in_memory: bool) -> tuple[str, ..
     return (
         "the file system has no direct access: the page cache takes part, emptied before the run",
     )
+
+
+def _files_of_postmark(config: Mapping[str, Value], folder: Path) -> str:
+    """Return in words what PostMark makes: its pool, and what its transactions may add."""
+    count = int(config["postmark_files"])
+    most = format_quantity(2.0 * count * int(config["postmark_high_bytes"]), "B")
+    return f"makes {count:,} files and more in {folder}, {most} at most at once, removed after"
 
 
 def _written(config: Mapping[str, Value], size: int) -> str:

@@ -112,6 +112,18 @@ def test_a_dry_run_says_what_is_made_and_written_and_makes_nothing(
     assert list((tmp_path / "place").iterdir()) == []
 
 
+def test_a_dry_run_says_what_postmark_makes(study: Callable[..., Path], tmp_path: Path) -> None:
+    file = study() / "study.toml"
+    text = file.read_text().replace("seconds = 0.2, read_share = 1.0", 'workload = "postmark"')
+    file.write_text(text.replace('kind = "file"', 'kind = "folder"'))
+    answer = _headroom("run", file.parent, "--dry-run")
+    assert answer.returncode == 0, answer.stderr
+    # Twice the 500 files, each of at most 10,000 B.
+    place = tmp_path / "place"
+    assert f"makes 500 files and more in {place}, 10.0 MB at most at once" in answer.stdout
+    assert list(place.iterdir()) == []
+
+
 def test_a_setting_is_another_target_with_rows_of_its_own(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from headroom.errors import StudyError
 from headroom.experiment.parameter_file import opening_comment, read_parameters
-from headroom.experiment.system import Parameter, Value
-from headroom.simulation import Attribute, Expression, Model, Program
+from headroom.experiment.system import Metric, Parameter, Value
+from headroom.simulation import Attribute, Expression, Model, Program, SimulationResult
 from headroom.systems.storage.models.device import KINDS, PARAMETERS, checked, device_model
 from headroom.systems.storage.models.disks import DiskArray
 from headroom.systems.storage.models.load import Request
@@ -31,6 +31,7 @@ from headroom.systems.storage.models.numbers import (
     DeviceNumbers,
     types_of,
 )
+from headroom.systems.storage.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
 from headroom.systems.storage.workload_parameters import workload_parameters
 
 PAGE_BYTES = 4 * KIB
@@ -121,6 +122,18 @@ class PostmarkModel:
     def about(self) -> str:
         """What the parameter file of the device says of it."""
         return "PostMark on " + opening_comment(Path(self.place.rpartition(":")[0]))
+
+    @property
+    def own_metrics(self) -> tuple[Metric, ...]:
+        """Figures of a whole run, which has an end: how long it takes, and how it warms up."""
+        return (RUN_S, WARM_UP_RATIO)
+
+    def own_values(self, result: SimulationResult) -> dict[str, float]:
+        """Return `own_metrics` of a run."""
+        values = {RUN_S.name: float(result.snapshot_times_s[-1])}
+        # The first batch has the making of the files in it, which is no transaction.
+        ratio = warm_up_ratio(result.series[0].values[1:])
+        return values if ratio is None else values | {WARM_UP_RATIO.name: ratio}
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

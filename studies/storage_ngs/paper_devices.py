@@ -1,0 +1,57 @@
+"""PostMark on either device of the paper, so that claims can set one against the other.
+
+The models are the registered `postmark_ngs` and `postmark_eva4400`; here the device is a factor.
+"""
+
+from dataclasses import dataclass
+
+from headroom.experiment.system import Metric, Parameter, Value
+from headroom.simulation import Model, SimulationResult
+from headroom.systems.storage.models import POSTMARK_EVA4400, POSTMARK_NGS
+
+MODELS = {"NGS": POSTMARK_NGS, "EVA4400": POSTMARK_EVA4400}
+_OF_BOTH = {one.name for one in POSTMARK_NGS.parameters} & {
+    one.name for one in POSTMARK_EVA4400.parameters if one.name.startswith("postmark_")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PaperDevices:
+    """A model function: PostMark, and what it runs on."""
+
+    place: str = __file__
+
+    @property
+    def __name__(self) -> str:
+        """Name for messages."""
+        return "PostMark on a device of paper P2"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The device, and the parameters of the benchmark; the devices keep their own numbers."""
+        device = Parameter(
+            name="device",
+            type="str",
+            unit="",
+            default="NGS",
+            choices=tuple(MODELS),
+            source="paper P2, table 1",
+            description="What PostMark runs on",
+        )
+        return (device, *(one for one in POSTMARK_NGS.parameters if one.name in _OF_BOTH))
+
+    @property
+    def own_metrics(self) -> tuple[Metric, ...]:
+        """Figures of a whole run."""
+        return POSTMARK_NGS.own_metrics
+
+    def own_values(self, result: SimulationResult) -> dict[str, float]:
+        """Return `own_metrics` of a run."""
+        return POSTMARK_NGS.own_values(result)
+
+    def __call__(self, *, device: str, **benchmark: Value) -> Model:
+        """Return the model of one device under the benchmark."""
+        return MODELS[device](**benchmark)
+
+
+build = PaperDevices()
