@@ -18,6 +18,7 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 _SCALED_UNITS = {
     "s": (-12, 0),
+    "s/B": (-12, 0),
     "B": (0, 15),
     "B/s": (0, 15),
     "1/s": (0, 12),
@@ -101,6 +102,8 @@ def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Sca
     Scale(factor=1e-06, label='MB')
     >>> choose_scale([204], "1/s"), choose_scale([64], "KiB"), choose_scale([8], "1")
     (Scale(factor=1.0, label='/s'), Scale(factor=1.0, label='KiB'), Scale(factor=1.0, label=''))
+    >>> choose_scale([2.5e-10], "s/B")
+    Scale(factor=1000000000000.0, label='ps/B')
     >>> choose_scale([0.97], "1", metric="station.cpu.utilization")
     Scale(factor=100.0, label='%')
     """

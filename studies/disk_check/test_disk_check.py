@@ -33,7 +33,9 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("results", "pictures"))
     before = left()
     command = [sys.executable, "-m", "headroom", "run", str(copy), "--quick", "--check"]
-    done = subprocess.run(command, timeout=QUICK_LIMIT_S, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        command, timeout=QUICK_LIMIT_S, check=False, capture_output=True, text=True
+    )
     assert left() <= before
     results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
     return done.returncode, results, done.stdout

@@ -1,4 +1,4 @@
-"""The study runs to its claims on this machine, and its models say of table 1 what README.md says."""
+"""The study runs to its claims here, and its models say of table 1 what README.md says."""
 
 import json
 import shutil
@@ -18,8 +18,11 @@ from headroom.systems.storage.places import memory_folder
 FOLDER = Path(__file__).resolve().parent
 QUICK_LIMIT_S = 900
 OF_THE_TABLE = {
-    "mean": "mean", "stdev": "deviation", "median": "median", "mean-deviation": "absolute_deviation",
-}  # fmt: skip
+    "mean": "mean",
+    "stdev": "deviation",
+    "median": "median",
+    "mean-deviation": "absolute_deviation",
+}
 DEVICES = {"ngs": "NGS", "eva": "EVA4400"}
 
 
@@ -38,7 +41,9 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("results", "pictures"))
     before = left()
     command = [sys.executable, "-m", "headroom", "run", str(copy), "--quick", "--check"]
-    done = subprocess.run(command, timeout=QUICK_LIMIT_S, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        command, timeout=QUICK_LIMIT_S, check=False, capture_output=True, text=True
+    )
     assert left() <= before
     results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
     return done.returncode, results, done.stdout

@@ -149,7 +149,10 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = msgspec.field(name="from")
     method: Annotated[
         str,
-        Meta(description="Registered method: `least-squares`, `storage.device` or a plug-in's."),
+        Meta(
+            description="Registered method: `least-squares`, `share-of-maximum`, "
+            "`storage.device` or a plug-in's."
+        ),
     ]
     where: Annotated[
         dict[str, Value],

@@ -122,9 +122,7 @@ class ModelSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the model of `config` once."""
-        result = self._simulated(
-            self._ready(config), seed, every_s=self.setup.sample_every_s
-        )
+        result = self._simulated(self._ready(config), seed, every_s=self.setup.sample_every_s)
         return run_of(result, own_values=own_values(self.function, result))
 
     def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:

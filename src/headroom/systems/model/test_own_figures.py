@@ -7,7 +7,7 @@ import pytest
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.system import ModelSetup
 
-MODEL = '''
+MODEL = """
 from headroom.experiment.system import Metric
 from headroom.simulation import Model, constant
 
@@ -24,7 +24,7 @@ def build() -> Model:
 
 build.own_metrics = (Metric(name="run_s", unit="s", better="low", description="Whole run"),)
 build.own_values = lambda result: {"run_s": float(result.snapshot_times_s[-1])}
-'''
+"""
 
 
 @pytest.fixture
@@ -47,6 +47,6 @@ def test_own_figures_are_declared_first_and_given_by_every_kind_of_run(
 
 def test_a_model_without_figures_of_its_own_has_none() -> None:
     plain = ModelSystem.load(ModelSetup(model="mm1", completions=100), base=Path())
-    config = {one.name: one.default for one in plain.parameters()} | {"utilization": 0.5}
+    config = {one.name: one.default or 0 for one in plain.parameters()} | {"utilization": 0.5}
     assert plain.metrics(config)[0].name == "throughput"
     assert plain.run(config, seed=1).values == {}

@@ -124,9 +124,11 @@ def test_a_run_tells_its_time_and_its_warm_up_as_a_measured_one_does() -> None:
     model = POSTMARK_EVA4400
     run = simulate(model(**FULL), seed=1)
     own = model.own_values(run)
-    assert set(own) == {one.name for one in model.own_metrics} <= {
-        one.name for one in postmark_metrics()
-    }
+    assert (
+        set(own)
+        == {one.name for one in model.own_metrics}
+        <= {one.name for one in postmark_metrics()}
+    )
     assert own["run_s"] == total_s(run)
     # All that a client waits for is transactions, but for the making of files before them.
     assert own["run_s"] == pytest.approx(4_000 * run.series[0].values.mean(), rel=0.02)
