@@ -1,6 +1,6 @@
 //! The soft device as a file system, for a process of its own.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use headroom::systems::storage::soft::device::SoftDevice;
 use headroom::systems::storage::soft::fuse;
@@ -19,7 +19,7 @@ use crate::storage_engine::StorageError;
 #[pyo3(signature = (*, at, script, size_bytes, is_ready))]
 pub fn storage_soft_mount(
     py: Python<'_>,
-    at: PathBuf,
+    at: &str,
     script: &[u8],
     size_bytes: u64,
     is_ready: &Bound<'_, PyAny>,
@@ -37,14 +37,11 @@ pub fn storage_soft_mount(
             signal = Python::attach(|py| py.check_signals()).err();
             signal.is_none()
         };
-        fuse::serve(device, &at, &mut tell, &mut is_wanted)
+        fuse::serve(device, Path::new(at), &mut tell, &mut is_wanted)
     });
     let served = served.map_err(|error| {
         let cure = "run as root where /dev/fuse is there, or install fuse3 for fusermount3";
-        let what = format!(
-            "the soft device cannot be mounted at {}: {error}",
-            at.display()
-        );
+        let what = format!("the soft device cannot be mounted at {at}: {error}");
         StorageError::new_err((what, cure))
     });
     served.and(told).and(signal.map_or(Ok(()), Err))
