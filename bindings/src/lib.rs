@@ -7,6 +7,8 @@
 mod storage_engine;
 mod storage_postmark;
 mod storage_requests;
+#[cfg(target_os = "linux")]
+mod storage_soft;
 
 use pyo3::prelude::*;
 
@@ -34,6 +36,10 @@ mod _core {
     use crate::storage_requests::{
         storage_requests, storage_source_seed, storage_trace_description,
     };
+
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::storage_soft::storage_soft_mount;
 
     create_exception!(
         headroom._core,

@@ -97,8 +97,11 @@ pub fn storage_check<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, Py
     }
     let checked = checked.map_err(|error| raise(&error))?;
     let dict = findings_dict(py, &checked.findings)?;
+    dict.set_item("demanded_count", checked.demanded_count)?;
     dict.set_item("unreadable_count", checked.unreadable_count)?;
-    dict.set_item("entry_count", checked.entry_count)?;
+    dict.set_item("newer_count", checked.newer_count)?;
+    dict.set_item("written_count", checked.written_count)?;
+    dict.set_item("flushed_count", checked.flushed_count)?;
     Ok(dict)
 }
 

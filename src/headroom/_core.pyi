@@ -23,6 +23,7 @@ __all__ = [
     "storage_postmark_operations",
     "storage_requests",
     "storage_run",
+    "storage_soft_mount",
     "storage_source_seed",
     "storage_trace_description",
 ]
@@ -117,3 +118,8 @@ def storage_postmark_operations(
 
 def storage_check(*, job: bytes) -> dict[str, Any]:
     """Compare a target with what it had promised before a crash."""
+
+def storage_soft_mount(
+    *, at: str, script: bytes, size_bytes: int, is_ready: Callable[[], object]
+) -> None:
+    """Serve a soft device; see `headroom.systems.storage.soft_mount`. On Linux only."""

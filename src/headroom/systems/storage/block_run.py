@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
 
-from headroom.errors import EnvironmentUnfitError
+from headroom.errors import StudyError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Value
-from headroom.systems.storage.conversion import run_of
+from headroom.systems.storage.conversion import faults_of, run_of
 from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
 from headroom.systems.storage.measure import run_job
@@ -17,6 +16,7 @@ from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.setup_table import StorageSetup
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.trace_files import format_of, trace_path
+from headroom.systems.storage.verification import check_log_place, new_run, open_log
 
 
 def run_blocks(
@@ -51,22 +51,27 @@ def run_blocks(
             trace = stack.enter_context(path.open("rb"))
             table = {"format": format_of(path, str(config["trace_format"])), "fd": trace.fileno()}
             job["workload"] |= table
+        log: Path | None = None
         if setup.verify is not None and setup.verify.log_folder:
-            folder = resolve(setup.verify.log_folder, study=target.study)
-            job["verify"]["log_fd"] = stack.enter_context(_new_log(folder, seed)).fileno()
+            job["verify"]["run"] = new_run()
+            log = _log_path(setup.verify.log_folder, target, job["verify"]["run"])
+            job["verify"]["log_fd"] = stack.enter_context(open_log(log)).fileno()
         found = run_job(job)
+        if log is not None and not faults_of(found):
+            log.unlink()
     remarks = (*opened.remarks, *interfaces.in_words(wish, cost, opened))
     return run_of(found, cost=cost, remarks=remarks)
 
 
-def _new_log(folder: Path, seed: int) -> BinaryIO:
-    """Open a new log of what a run had acknowledged; it stays, for a check after a crash."""
-    check_may_create(folder)
-    path = folder / f"acknowledged-{seed}.log"
-    try:
-        return path.open("xb", buffering=0)
-    except FileExistsError as error:
-        raise EnvironmentUnfitError(
-            f"there is a log of an earlier run with this seed already: {path}",
-            cure="check the target against it, then remove it",
-        ) from error
+def _log_path(folder: str, target: Target, run: int) -> Path:
+    """Return where the log of a run is kept, on another device than what it tells of."""
+    if target.table.kind in {"nothing", "soft"}:
+        raise StudyError(
+            f"target {target.name!r} of kind {target.table.kind!r} is gone after a crash: there is "
+            "nothing to check with a log",
+            cure="remove `log_folder`, or load a file or a device",
+        )
+    path = resolve(folder, study=target.study) / f"acknowledged-{run:016x}.log"
+    check_may_create(path.parent)
+    check_log_place(path, target.path)
+    return path

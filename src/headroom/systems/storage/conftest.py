@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from headroom.systems.storage.soft_mount import SoftMount, mounted, why_not
+from headroom.systems.storage.soft_script import SoftScript
+
 NEEDS_ROOT = "needs root for loop devices and mounts: run the tests as root (sudo make test)"
 
 
@@ -24,6 +27,27 @@ def need_root() -> None:
     """Skip a test that cannot attach devices."""
     if os.geteuid() != 0 or shutil.which("losetup") is None:
         pytest.skip(NEEDS_ROOT)
+
+
+def need_fuse() -> None:
+    """Skip a test that cannot mount a soft device."""
+    why = why_not()
+    if why is not None:
+        pytest.skip(f"no FUSE here: {why}")
+
+
+@pytest.fixture
+def soft_device(tmp_path: Path) -> Iterator[Callable[..., SoftMount]]:
+    """Mount soft devices of 1 MiB, and unmount them after the test."""
+    need_fuse()
+    with ExitStack() as stack:
+
+        def mounted_device(script: SoftScript, size_bytes: int = 1 << 20) -> SoftMount:
+            folder = tmp_path / f"soft-{len(list(tmp_path.iterdir()))}"
+            folder.mkdir()
+            return stack.enter_context(mounted(script, size_bytes=size_bytes, at=folder))
+
+        yield mounted_device
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ import numpy as np
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run, Series, TimeSamples
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
+from headroom.systems.storage.verification import findings_in_words, verified_values
 
 QUANTITIES = ("response_s", "service_s", "submit_error_s")
 
@@ -38,7 +39,7 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
     if not done:
         raise EnvironmentUnfitError(_why_nothing(found), cure="check the target with `dmesg`")
     values = values_of(found, cost)
-    said = [*remarks, *failures_in_words(found), *corruption_in_words(found)]
+    said = [*remarks, *failures_in_words(found)]
     if values.get("tool_share", 0.0) > MOST_SHARE:
         said.append(OVER_SHARE)
     return Run(
@@ -52,8 +53,8 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
         ),
         snapshot_times_s=found["snapshots"]["times_s"],
         resources=_tables(found["snapshots"]),
-        counters={name: float(value) for name, value in found["counters"].items()},
-        faults=(found["problem"],) if found["problem"] else (),
+        counters=_counters(found),
+        faults=faults_of(found),
         remarks=tuple(said),
         samples=None if found["samples"] is None else _samples(found["samples"]),
     )
@@ -72,7 +73,7 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
         "run_s": found["end_s"],
         "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
         **_extremes(classes),
-        **_verified(found),
+        **(verified_values(found["findings"]) if found.get("findings") else {}),
         **cost.share_in(found),
     }
     if reads + writes:
@@ -89,29 +90,17 @@ def failures_in_words(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _verified(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return how many cells were judged, and how many of them were wrong, in each way."""
-    findings = found.get("findings")
-    if findings is None:
-        return {}
-    wrong = {f"verify_{name}_count": float(count) for name, count in findings["counts"].items()}
-    return {
-        "verified_count": float(findings["cell_count"]),
-        "corrupt_count": sum(wrong.values()),
-        **wrong,
-    }
+def faults_of(found: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return why a run is not sound: what went wrong, and data that were wrong."""
+    problem = (found["problem"],) if found["problem"] else ()
+    return (*problem, *findings_in_words(found.get("findings")))
 
 
-def corruption_in_words(found: Mapping[str, Any]) -> list[str]:
-    """Return one sentence for each way in which data were not what they had to be."""
-    findings = found.get("findings")
-    if findings is None:
-        return []
-    return [
-        f"the target lied: {count} cells of data are {name.replace('_', ' ')}"
-        for name, count in findings["counts"].items()
-        if count
-    ]
+def _counters(found: Mapping[str, Any]) -> dict[str, float]:
+    """Return what was counted; of a soft device also what it did on purpose."""
+    truth = found.get("truth") or {}
+    counted = {**found["counters"], **{f"truth_{name}": one for name, one in truth.items()}}
+    return {name: float(value) for name, value in counted.items()}
 
 
 def _error(number: int) -> str:

@@ -51,12 +51,13 @@ def alignment_of(path: Path, *, is_device: bool, root: Path = ROOT) -> int:
     else:
         mount = mount_of(path, root)
         number = "" if mount is None else mount.device
-    folder = _disk(number, root)
+    folder = disk_of(number, root)
     found = None if folder is None else read_int(folder / "queue/logical_block_size")
     return found or SECTOR_BYTES
 
 
-def _disk(number: str, root: Path) -> Path | None:
+def disk_of(number: str, root: Path = ROOT) -> Path | None:
+    """Return what the kernel says of the disk with a device number or with such a partition."""
     link = root / "sys/dev/block" / number
     if not number or not link.exists():
         return None
@@ -65,7 +66,7 @@ def _disk(number: str, root: Path) -> Path | None:
 
 
 def _device(number: str, root: Path) -> Iterator[str]:
-    folder = _disk(number, root)
+    folder = disk_of(number, root)
     if folder is None:
         return
     model = read_text(folder / "device/model")

@@ -53,7 +53,6 @@ def job_of(
         job["sync"] = {"every": config["sync_every"], "kind": config["sync"]}
     if setup.verify is not None:
         job["verify"] = {
-            "run": seed,
             "cell_bytes": setup.verify.cell_bytes,
             "reads_back": setup.verify.reads_back,
         }

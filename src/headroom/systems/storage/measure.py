@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from headroom import _core
 from headroom.errors import EnvironmentUnfitError
+from headroom.systems.storage.verification import new_run
 
 
 def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,11 +26,7 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     KeyboardInterrupt
         The user or the system asked to stop.
     """
-    try:
-        found = _core.storage_run(job=msgspec.json.encode(job))
-    except _core.StorageError as error:
-        message, cure = error.args
-        raise EnvironmentUnfitError(message, cure=cure) from error
+    found = run_until_stopped(job)
     if found["interrupt"] is not None:
         raise found["interrupt"]
     return found
@@ -49,6 +46,35 @@ def postmark_operations(
     return _core.storage_postmark_operations(
         job=msgspec.json.encode(job), count=count, thread=thread
     )
+
+
+def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Carry out one job as `run_job`, but return what was found where a signal ended it.
+
+    A run that verifies gets a number of its own where the job gives none.
+    """
+    if job.get("verify") is not None:
+        job = {**job, "verify": {"run": new_run(), **job["verify"]}}
+    return _told(lambda: _core.storage_run(job=msgspec.json.encode(job)))
+
+
+def check_job(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Compare a target with what its log says that it has promised; see `flush_check`.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        The log is none, or the target cannot be read.
+    """
+    return _told(lambda: _core.storage_check(job=msgspec.json.encode(job)))
+
+
+def _told(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return call()
+    except _core.StorageError as error:
+        message, cure = error.args
+        raise EnvironmentUnfitError(message, cure=cure) from error
 
 
 def nothing_job(*, interface: str, read_share: float, requests: int, depth: int) -> dict[str, Any]:

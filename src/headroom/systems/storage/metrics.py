@@ -6,6 +6,7 @@ from headroom.experiment.observed_metrics import observed_metrics
 from headroom.experiment.system import Metric, Value
 from headroom.systems.storage.conversion import QUANTITIES
 from headroom.systems.storage.job import classes_of
+from headroom.systems.storage.verification import FAULTS
 from headroom.systems.storage.workload_table import writes
 
 _FLOW = (
@@ -28,9 +29,13 @@ _OWN = (
     Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
 )  # fmt: skip
 _VERIFIED = (
-    Metric(name="verified_count", unit="1", description="Cells of data that were judged"),
-    Metric(name="corrupt_count", unit="1", better="low",
+    Metric(name="verified_cell_count", unit="1", description="Cells of data that were judged"),
+    Metric(name="wrong_cell_count", unit="1", better="low",
            description="Cells of data that are not what was acknowledged"),
+    *(
+        Metric(name=f"{name}_cell_count", unit="1", better="low", description=f"Cells that {what}")
+        for name, what in FAULTS.items()
+    ),
 )  # fmt: skip
 _SNIA = (
     Metric(name="round_count", unit="1", description="Rounds until the state was steady"),

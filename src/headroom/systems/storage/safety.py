@@ -149,7 +149,7 @@ def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
     return descriptor
 
 
-def check_allowed(found: Existing, typed: Iterable[str]) -> None:
+def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "headroom run") -> None:
     """Refuse to write to a target that is in use, or that the user has not named.
 
     Parameters
@@ -158,6 +158,8 @@ def check_allowed(found: Existing, typed: Iterable[str]) -> None:
         The target.
     typed
         What the user typed behind `OVERWRITE`, at this very call of the command.
+    command
+        That command.
 
     Raises
     ------
@@ -174,15 +176,15 @@ def check_allowed(found: Existing, typed: Iterable[str]) -> None:
             f"{found.path} is read-only", cure="take a workload that only reads, or another target"
         )
     if not any(" ".join(words.split()) == found.words for words in typed):
-        raise unconfirmed(found)
+        raise unconfirmed(found, command)
 
 
-def unconfirmed(found: Existing) -> HeadroomError:
+def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError:
     """Return the refusal to write to what was not named, with the words to type."""
     holds = f" It holds {in_words(found.contents)}." if found.contents else ""
     return EnvironmentUnfitError(
         f"the workload writes to {found.path} and destroys what is there.{holds}",
-        cure=f'if that is what you want, add {OVERWRITE} "{found.words}" to `headroom run`',
+        cure=f'if that is what you want, add {OVERWRITE} "{found.words}" to `{command}`',
     )
 
 

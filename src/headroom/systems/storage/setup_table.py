@@ -1,11 +1,12 @@
 """What `[experiment.system]` may say for `name = "storage"`: types only."""
 
 import re
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.systems.storage.soft_script import SoftScript
 
 TargetKind: TypeAlias = Literal["file", "folder", "block_device", "nothing", "soft"]
 Bytes: TypeAlias = int | str
@@ -40,7 +41,7 @@ class TargetTable(_Table, frozen=True):
     and as a whole without it."""
     files: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
     """Files that make up a `folder` as target of requests."""
-    script: dict[str, Any] = {}
+    script: SoftScript = SoftScript()
     """What a `soft` device does."""
 
 
@@ -52,7 +53,8 @@ class VerifyTable(_Table, frozen=True):
     reads_back: bool = True
     """Read everything that was written at the end of each run."""
     log_folder: str = ""
-    """Folder on another device for a log of what was acknowledged, for a check after a crash."""
+    """Folder on another device for a log of what was acknowledged, for a check after a crash; the
+    log of a run that ended without a fault is removed."""
 
 
 class StorageSetup(_Table, frozen=True):

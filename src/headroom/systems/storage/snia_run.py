@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from headroom.errors import StudyError
 from headroom.experiment.run import Histogram, Run, Series
 from headroom.experiment.system import Value
-from headroom.systems.storage.conversion import QUANTITIES, failures_in_words, values_of
+from headroom.systems.storage.conversion import QUANTITIES, failures_in_words, faults_of, values_of
 from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
 from headroom.systems.storage.measure import run_job
@@ -45,6 +46,11 @@ def run_rounds(
     HeadroomError
         The target cannot be opened or is not confirmed, or a round could not be run.
     """
+    if setup.verify is not None and setup.verify.log_folder:
+        raise StudyError(
+            "a test in rounds keeps no log of what was acknowledged",
+            cure="remove `log_folder`, or take another workload",
+        )
     with target.opened(config, typed) as opened:
         cost = interfaces.choose(str(config["interface"]), opened)
         job = job_of(config, seed=seed, target=opened, interface=cost.interface, setup=setup)
@@ -67,9 +73,9 @@ def _fill(
     while done < total:
         first = done % whole
         length = min(part, whole - first, total - done)
-        found = run_job({**job, **_fill_part(block, first, length)})
-        if found["problem"]:
-            return str(found["problem"])
+        faults = faults_of(run_job({**job, **_fill_part(block, first, length)}))
+        if faults:
+            return "; ".join(faults)
         done += length
         say(f"writing the target before the rounds: {done / total:.0%}")
     return None
@@ -112,7 +118,7 @@ def _run(
     window = last_window(tracked)
     kept = rounds[-WINDOW:]
     faults = [f"before the rounds: {problem}"] if problem else []
-    faults += [one["problem"] for one in rounds if one["problem"]]
+    faults += [fault for one in rounds for fault in faults_of(one)]
     values = {"round_count": float(len(rounds))}
     if window is not None:
         values |= {"round_range_share": window.range_share, "round_slope_share": window.slope_share}
@@ -150,7 +156,9 @@ def _values(kept: Sequence[Mapping[str, Any]], cost: ToolCost) -> dict[str, floa
     length_s = sum(one["load_s"] for one in kept)
     done = sum(_count(one, "completion_count") for one in kept)
     moved = sum(_count(one, "bytes") for one in kept)
-    summed = {name: sum(one[name] for one in each) for name in ("error_count", "unfinished_count")}
+    counted = [name for name in shared if name.endswith(("error_count", "unfinished_count"))]
+    counted += [name for name in shared if name.endswith("_cell_count")]
+    summed = {name: sum(one[name] for one in each) for name in counted}
     return {
         **means,
         **summed,

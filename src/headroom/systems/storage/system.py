@@ -22,6 +22,7 @@ from headroom.systems.storage.postmark_run import postmark_metrics, run_postmark
 from headroom.systems.storage.session import SESSION
 from headroom.systems.storage.setup_table import StorageSetup, parse_bytes
 from headroom.systems.storage.snia_run import run_rounds
+from headroom.systems.storage.soft_script import SoftScript
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.trace_files import trace_path
 from headroom.systems.storage.workload_parameters import (
@@ -181,7 +182,9 @@ def _check_table(target: Target) -> None:
         raise StudyError(
             f"target {target.name!r} has no path", cure='add path = "/dev/..." (see lsblk --paths)'
         )
-    if table.script and table.kind != "soft":
+    if table.kind == "soft":
+        table.script.check(target.made_bytes)
+    elif table.script != SoftScript():
         raise StudyError(
             f"target {target.name!r} of kind {table.kind!r} has a script",
             cure='remove it, or write kind = "soft"',

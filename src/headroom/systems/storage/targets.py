@@ -157,7 +157,7 @@ class Target:
             return
         if self.table.kind == "soft":
             size = self.made_bytes
-            plan = {"kind": "soft", "bytes": size, "script": self.table.script}
+            plan = {"kind": "soft", "bytes": size, "script": self.table.script.job()}
             yield Opened(plan=plan, size_bytes=size, alignment=1, is_direct=False, is_memory=False)
             return
         with ExitStack() as stack:

@@ -62,6 +62,9 @@ class ToolCost:
             return {}
         written = counts.get("write", 0)
         own_s = (self.read_s * (whole - written) + self.write_s * written) / whole
+        if found["facts"].get("interface") == "soft":
+            # Its time stands still while the tool works.
+            return {"tool_s_per_request": own_s, "tool_share": 0.0}
         threads = int(found["facts"].get("threads", 1))
         columns = found["snapshots"]["stations"]["columns"]
         service_s = columns["busy_s"][-1][0] / max(columns["completion_count"][-1][0], 1.0)

@@ -87,7 +87,7 @@ pub enum TargetPlan {
         bytes: u64,
         /// What it does.
         #[serde(default)]
-        script: Script,
+        script: Box<Script>,
     },
 }
 
@@ -135,7 +135,7 @@ impl TargetPlan {
             return Ok(None);
         };
         let cure = "correct the script of the soft device";
-        SoftDevice::new(script.clone(), *bytes)
+        SoftDevice::new(Script::clone(script), *bytes)
             .map(Some)
             .map_err(|what| EngineError::refused(what, cure))
     }

@@ -8,7 +8,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::script::{FailingKind, Script, ScriptedError};
+use crate::simulation::stream::mix;
 use crate::systems::storage::request::Kind;
 
 /// Bytes of a page of the device's memory.
@@ -38,7 +41,7 @@ pub struct Answer {
 }
 
 /// How many requests of each kind have come, and what was done to them on purpose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Truth {
     /// Reads.
     pub read_count: u64,
@@ -66,8 +69,9 @@ pub struct SoftDevice {
     /// When (ns) each server is free.
     free_ns: Vec<u64>,
     kept: Pages,
-    /// What a loss of power would leave, where the device is volatile.
-    durable: Option<Pages>,
+    /// What a loss of power would bring back, where the device is volatile: the pages that were
+    /// written since the last flush, as they were then; None where there was none.
+    undone: Option<BTreeMap<u64, Option<Box<[u8]>>>>,
     truth: Truth,
     /// How often each scripted error has come.
     error_counts: Vec<u64>,
@@ -85,7 +89,7 @@ impl SoftDevice {
         script.check(bytes)?;
         Ok(Self {
             free_ns: vec![0; script.servers as usize],
-            durable: script.is_volatile.then(Pages::new),
+            undone: script.is_volatile.then(BTreeMap::new),
             error_counts: vec![0; script.errors.len()],
             kept: Pages::new(),
             truth: Truth::default(),
@@ -104,11 +108,29 @@ impl SoftDevice {
         self.truth
     }
 
-    /// Lose power: what is volatile is gone.
+    /// Lose power: what is volatile is gone, but for the share that the script lets survive.
     pub fn lose_power(&mut self) {
-        if let Some(durable) = &self.durable {
-            self.kept = durable.clone();
+        let Some(undone) = &mut self.undone else {
+            return;
+        };
+        for (page, before) in std::mem::take(undone) {
+            // The upper bits of a mixed number are as good as drawn, and the same in every run.
+            let draw = (mix(page + 1) >> 11) as f64 / (1_u64 << 53) as f64;
+            if draw < self.script.survivor_share {
+                continue;
+            }
+            match before {
+                Some(content) => self.kept.insert(page, content),
+                None => self.kept.remove(&page),
+            };
         }
+    }
+
+    /// Answer a request that comes while there is no power.
+    pub fn refuse(&mut self, kind: Kind) -> i32 {
+        self.count(kind);
+        self.truth.error_count += 1;
+        -libc::EIO
     }
 
     /// Carry out the request that comes at `now_ns`.
@@ -204,8 +226,10 @@ impl SoftDevice {
             }
             Data::Nothing => {
                 let is_flush = matches!(kind, Kind::Sync | Kind::DataSync);
-                if is_flush && !self.script.flush_lies && self.durable.is_some() {
-                    self.durable = Some(self.kept.clone());
+                if let Some(undone) = self.undone.as_mut().filter(|_| is_flush)
+                    && !self.script.flush_lies
+                {
+                    undone.clear();
                 }
                 0
             }
@@ -221,12 +245,29 @@ impl SoftDevice {
                 .unwrap_or(usize::MAX)
                 .min(buffer.len());
             self.truth.torn_count += 1;
-            store(&mut self.kept, offset, &buffer[..length]);
+            self.store(offset, &buffer[..length]);
         } else if let Some(elsewhere) = script.misdirected.iter().find(|one| one.write == write) {
+            let to = elsewhere.to;
             self.truth.misdirected_count += 1;
-            store(&mut self.kept, elsewhere.to, buffer);
+            self.store(to, buffer);
         } else {
-            store(&mut self.kept, offset, buffer);
+            self.store(offset, buffer);
+        }
+    }
+
+    fn store(&mut self, offset: u64, buffer: &[u8]) {
+        for (page, at, range) in pieces(offset, buffer.len()) {
+            let part = &buffer[range];
+            if let Some(undone) = &mut self.undone {
+                undone
+                    .entry(page)
+                    .or_insert_with(|| self.kept.get(&page).cloned());
+            }
+            let kept = self
+                .kept
+                .entry(page)
+                .or_insert_with(|| vec![0; PAGE_BYTES].into());
+            kept[at..at + part.len()].copy_from_slice(part);
         }
     }
 }
@@ -270,16 +311,6 @@ fn is_met(error: &ScriptedError, kind: Kind, offset: u64, length: u64) -> bool {
 )]
 fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9 + 0.5) as u64
-}
-
-fn store(pages: &mut Pages, offset: u64, buffer: &[u8]) {
-    for (page, at, range) in pieces(offset, buffer.len()) {
-        let part = &buffer[range];
-        let kept = pages
-            .entry(page)
-            .or_insert_with(|| vec![0; PAGE_BYTES].into());
-        kept[at..at + part.len()].copy_from_slice(part);
-    }
 }
 
 fn load(pages: &Pages, offset: u64, buffer: &mut [u8]) {
@@ -422,6 +453,35 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn a_loss_of_power_leaves_each_page_as_it_was_flushed_or_as_it_was_written(
+            before in proptest::collection::vec(0_u64..64, 0..40),
+            after in proptest::collection::vec(0_u64..64, 0..40),
+            survivor_share in 0.0_f64..1.0,
+        ) {
+            let script = format!(r#"{{"is_volatile": true, "survivor_share": {survivor_share}}}"#);
+            let mut device = device(&script);
+            let (mut flushed, mut written) = ([0_u8; 64], [0_u8; 64]);
+            for page in before {
+                write(&mut device, page * 4096, &[1; 4096]);
+                flushed[usize::try_from(page).expect("small")] = 1;
+            }
+            device.carry(0, Kind::Sync, 0, Data::Nothing);
+            written.copy_from_slice(&flushed);
+            for page in after {
+                write(&mut device, page * 4096, &[2; 4096]);
+                written[usize::try_from(page).expect("small")] = 2;
+            }
+            device.lose_power();
+            for page in 0..64 {
+                let found = read(&mut device, page as u64 * 4096, 4096);
+                prop_assert!(found == [flushed[page]; 4096] || found == [written[page]; 4096]);
+                prop_assert!(survivor_share > 0.0 || found == [flushed[page]; 4096]);
+            }
+        }
+    }
+
     #[test]
     fn a_device_that_vanishes_stays_away() {
         let mut device = device(r#"{"vanishes_at_s": 1e-6}"#);
@@ -438,6 +498,7 @@ mod tests {
             r#"{"read_s": [-1]}"#,
             r#"{"stalls": [{"at_s": 1, "for_s": 1e9}]}"#,
             r#"{"errors": [{"errno": 0}]}"#,
+            r#"{"survivor_share": 1.5}"#,
             r#"{"misdirected": [{"write": 1, "to": 1048576}]}"#,
         ] {
             let parsed = serde_json::from_str(script).expect("a script");

@@ -5,4 +5,8 @@
 
 pub mod backend;
 pub mod device;
+#[cfg(target_os = "linux")]
+pub mod fuse;
 pub mod script;
+#[cfg(target_os = "linux")]
+pub mod serving;

@@ -26,6 +26,9 @@ pub struct Script {
     pub misdirected: Vec<Misdirected>,
     /// Whether what was written since the last flush is gone after a loss of power.
     pub is_volatile: bool,
+    /// Share of the pages (of 4 KiB) written since the last flush that a loss of power leaves as
+    /// they are, 0 to 1: which ones is the same in every run.
+    pub survivor_share: f64,
     /// Whether flushes are acknowledged without keeping anything.
     pub flush_lies: bool,
     /// From then on every request fails with ENODEV.
@@ -128,6 +131,12 @@ impl Script {
             return Err(format!(
                 "errno {} is no error number: give a positive one",
                 one.errno
+            ));
+        }
+        if !(0.0..=1.0).contains(&self.survivor_share) {
+            return Err(format!(
+                "survivor_share is {}: a share is 0 to 1",
+                self.survivor_share
             ));
         }
         if let Some(one) = self.misdirected.iter().find(|one| one.to >= bytes) {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::findings::Findings;
 use super::history::{History, Promise};
-use super::log;
-use super::stamp;
+use super::log::{self, Entry};
+use super::stamp::{self, Stamp};
 use crate::systems::storage::engine::EngineError;
 use crate::systems::storage::engine::job::TargetPlan;
 use crate::systems::storage::engine::target::Layout;
@@ -37,10 +37,16 @@ enum PromiseName {
 pub struct Checked {
     /// What was compared and what was wrong.
     pub findings: Findings,
-    /// Cells that could not be read.
+    /// Cells of which something was demanded.
+    pub demanded_count: u64,
+    /// Cells that could not be read and of which something was demanded.
     pub unreadable_count: u64,
-    /// Entries of the log.
-    pub entry_count: u64,
+    /// Cells with a write that came after the last entry of the log: its end was lost.
+    pub newer_count: u64,
+    /// Writes that were acknowledged.
+    pub written_count: u64,
+    /// Flushes that were acknowledged.
+    pub flushed_count: u64,
 }
 
 /// Check the target of the job in `json`; `is_wanted` is asked now and then whether to go on.
@@ -62,8 +68,10 @@ pub fn check(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Checked
         PromiseName::Acknowledged => Promise::Acknowledged,
         PromiseName::Flushed => Promise::Flushed,
     };
+    let count = |is_one: fn(&Entry) -> bool| entries.iter().filter(|one| is_one(one)).count();
     let mut checked = Checked {
-        entry_count: entries.len() as u64,
+        written_count: count(|one| matches!(one, Entry::Written(_))) as u64,
+        flushed_count: count(|one| matches!(one, Entry::Flushed(_))) as u64,
         ..Checked::default()
     };
     let history = History::new(head, &entries, promise);
@@ -76,9 +84,16 @@ pub fn check(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Checked
                 "check again",
             ));
         }
+        let is_demanded = demand.generation > 0;
+        checked.demanded_count += u64::from(is_demanded);
         match reader.read(demand.offset, &mut cell) {
-            Ok(()) => checked.findings.compare(stamp::read(&cell), demand),
-            Err(_) => checked.unreadable_count += 1,
+            Ok(()) => match stamp::read(&cell) {
+                Stamp::Whole(origin) if history.is_newer(origin, demand.offset) => {
+                    checked.newer_count += 1;
+                }
+                found => checked.findings.compare(found, demand),
+            },
+            Err(_) => checked.unreadable_count += u64::from(is_demanded),
         }
     }
     Ok(checked)

@@ -131,6 +131,8 @@ pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
                 (false, _) => Some(Fault::Misdirected),
                 (true, true) => None,
                 (true, false) if origin.generation < demand.generation => Some(Fault::Lost),
+                // Of such a cell everything was forgotten once: an older write may still be there.
+                (true, false) if is_open && !is_beyond(origin.generation, demand.possible) => None,
                 (true, false) => Some(Fault::Unknown),
             }
         }
@@ -139,6 +141,11 @@ pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
         Stamp::Torn => (!is_open && demand.possible.is_empty()).then_some(Fault::Torn),
         Stamp::Foreign => (!is_open && demand.possible.is_empty()).then_some(Fault::Foreign),
     }
+}
+
+/// Return whether `generation` is later than all that were begun, where any was.
+fn is_beyond(generation: u64, begun: &[u64]) -> bool {
+    begun.iter().max().is_some_and(|&last| generation > last)
 }
 
 #[cfg(test)]
@@ -161,7 +168,7 @@ mod tests {
             generation,
             possible,
         };
-        let table: [(Stamp, Demand<'_>, Option<Fault>); 15] = [
+        let table: [(Stamp, Demand<'_>, Option<Fault>); 17] = [
             (origin(1, 512, 5), demand(5, &[]), None),
             (origin(1, 512, 4), demand(5, &[]), Some(Fault::Lost)),
             (origin(1, 512, 6), demand(5, &[]), Some(Fault::Unknown)),
@@ -177,6 +184,8 @@ mod tests {
             (Stamp::Foreign, demand(5, &[]), Some(Fault::Foreign)),
             (Stamp::Foreign, demand(0, &[]), None),
             (origin(1, 512, 2), demand(0, &[1]), Some(Fault::Unknown)),
+            (origin(1, 512, 2), demand(0, &[3]), None),
+            (origin(1, 512, 2), demand(0, &[]), None),
         ];
         for (found, demand, expected) in table {
             assert_eq!(judge(found, demand), expected, "{found:?} for {demand:?}");

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::findings::Demand;
 use super::log::{Entry, Extent, Head};
+use super::stamp::Origin;
 
 /// What is demanded of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub enum Promise {
 pub struct History {
     head: Head,
     cells: BTreeMap<u64, Cell>,
+    last_generation: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -42,6 +44,7 @@ impl History {
         let mut history = Self {
             head,
             cells: BTreeMap::new(),
+            last_generation: 0,
         };
         for (place, entry) in entries.iter().enumerate() {
             match entry {
@@ -69,7 +72,17 @@ impl History {
         })
     }
 
+    /// Return whether a whole cell at `offset` was written after the last entry of the log.
+    ///
+    /// Where the log was on its way to another machine when the power went, its end is missing.
+    pub const fn is_newer(&self, found: Origin, offset: u64) -> bool {
+        found.run == self.head.run
+            && found.offset == offset
+            && found.generation > self.last_generation
+    }
+
     fn begin(&mut self, extent: Extent) {
+        self.last_generation = self.last_generation.max(extent.generation);
         for number in self.numbers(extent) {
             let cell = self.cells.entry(number).or_default();
             cell.possible.push(extent.generation);
@@ -154,6 +167,21 @@ mod tests {
         assert_eq!(demanded(&entries, Promise::Flushed), (1, vec![2, 3]));
         assert_eq!(demanded(&entries, Promise::Acknowledged), (2, vec![3]));
         assert_eq!(demanded(&entries[..5], Promise::Flushed), (0, vec![1, 2]));
+    }
+
+    #[test]
+    fn a_write_after_the_end_of_the_log_is_known_as_newer() {
+        let entries = [Entry::Write(extent(1)), Entry::Write(extent(2))];
+        let history = History::new(HEAD, &entries, Promise::Acknowledged);
+        let found = |run, generation| Origin {
+            run,
+            offset: 512,
+            generation,
+        };
+        assert!(history.is_newer(found(1, 3), 512));
+        assert!(!history.is_newer(found(1, 2), 512), "the log has it");
+        assert!(!history.is_newer(found(2, 3), 512), "another run");
+        assert!(!history.is_newer(found(1, 3), 1024), "another place");
     }
 
     #[test]
