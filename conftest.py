@@ -22,6 +22,8 @@ MAY_SKIP: dict[str, str] = {
     "against known answers and simulations",
     "the original PostMark has no package here": "an optional oracle, which Debian and its kin "
     "alone have; the laws of chance that it follows are checked without it",
+    "fio is not installed": "a peer of the benchmarks alone; what Headroom does "
+    "with the same load is tested without it",
     "no file system can be mounted here": "it takes the rights of root; a full device is tried at "
     "every operation of a run by a scripted folder too",
 }

@@ -66,14 +66,30 @@ impl SegmentedHistogram {
     /// Count the observation `ticks`, made at `now`.
     #[inline]
     pub fn record(&mut self, ticks: u64, now: SimTime) {
+        self.record_many(ticks, now, 1);
+    }
+
+    /// Count the observation `ticks`, made `count` >= 1 times at `now`: what [`Self::record`] counts
+    /// when it is called so often.
+    #[inline]
+    pub fn record_many(&mut self, ticks: u64, now: SimTime, count: u64) {
         let bin = bin_of(ticks);
-        if bin >= self.counts.len() {
-            self.grow(bin);
-        }
-        self.counts[bin] += 1;
-        self.count += 1;
-        if self.count == self.width {
+        let mut left = count;
+        loop {
+            if bin >= self.counts.len() {
+                self.grow(bin);
+            }
+            let fitting = left.min(self.width - self.count);
+            self.counts[bin] += fitting;
+            self.count += fitting;
+            left -= fitting;
+            if self.count < self.width {
+                return;
+            }
             self.close_segment(now);
+            if left == 0 {
+                return;
+            }
         }
     }
 
@@ -185,6 +201,23 @@ mod tests {
             let bin = bin_of(ticks);
             prop_assert!(low_of(bin) <= ticks && ticks - low_of(bin) < width_of(bin));
             prop_assert!(width_of(bin) == 1 || width_of(bin) <= low_of(bin) / 128);
+        }
+
+        /// Oracle: one by one.
+        #[test]
+        fn many_at_once_are_counted_as_one_by_one(
+            groups in prop::collection::vec((0_u64..1000, 1_u64..300), 1..60)
+        ) {
+            let (mut at_once, mut one_by_one) = (SegmentedHistogram::new(), SegmentedHistogram::new());
+            for (time, &(value, count)) in (1_u64..).zip(&groups) {
+                let now = SimTime::from_ticks(time);
+                at_once.record_many(value, now, count);
+                for _ in 0..count {
+                    one_by_one.record(value, now);
+                }
+            }
+            let end = SimTime::from_ticks(100);
+            prop_assert_eq!(at_once.finish(end), one_by_one.finish(end));
         }
 
         /// No observation is lost, in whichever segment it was counted.

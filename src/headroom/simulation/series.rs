@@ -76,6 +76,22 @@ impl Series {
         }
     }
 
+    /// Append the observation `ticks`, made `count` >= 1 times at `now`: what [`Self::record`]
+    /// appends when it is called so often.
+    #[inline]
+    pub fn record_many(&mut self, ticks: u64, now: SimTime, count: u64) {
+        let mut left = count;
+        while left > 0 {
+            let fitting = left.min(self.batch_size - self.open_count);
+            self.open_sum += u128::from(ticks) * u128::from(fitting);
+            self.open_count += fitting;
+            left -= fitting;
+            if self.open_count == self.batch_size {
+                self.close_batch(now);
+            }
+        }
+    }
+
     fn close_batch(&mut self, now: SimTime) {
         self.sums.push(self.open_sum);
         self.ends.push(now);
@@ -111,6 +127,22 @@ mod tests {
     use super::*;
 
     proptest! {
+        /// Oracle: one by one.
+        #[test]
+        fn many_at_once_are_appended_as_one_by_one(
+            groups in prop::collection::vec((0_u64..1000, 1_u64..300), 1..60)
+        ) {
+            let (mut at_once, mut one_by_one) = (Series::new(), Series::new());
+            for (time, &(value, count)) in (1_u64..).zip(&groups) {
+                let now = SimTime::from_ticks(time);
+                at_once.record_many(value, now, count);
+                for _ in 0..count {
+                    one_by_one.record(value, now);
+                }
+            }
+            prop_assert_eq!(at_once.finish(), one_by_one.finish());
+        }
+
         /// Against a reference: the batches are the sums of consecutive observations.
         #[test]
         fn batches_are_sums_of_consecutive_observations(count in 0_u64..20_000) {

@@ -59,6 +59,20 @@ pub trait Source: Send {
     /// Return the next request of `stream`, None where it has ended.
     fn next(&mut self, stream: usize) -> Option<Request>;
 
+    /// Append the next `count` >= 1 requests of `stream` to `requests`: fewer where the stream has
+    /// ended, or behind one with a due time, which nobody looks behind before it is due.
+    fn fill(&mut self, stream: usize, count: usize, requests: &mut Vec<Request>) {
+        for _ in 0..count {
+            let Some(request) = self.next(stream) else {
+                return;
+            };
+            requests.push(request);
+            if request.due_ns.is_some() {
+                return;
+            }
+        }
+    }
+
     /// Return how long after its due time (ns) a request of `stream` must be complete; one that
     /// is not is a defect. None: there is no such limit.
     fn allowance_ns(&self, _stream: usize) -> Option<u64> {

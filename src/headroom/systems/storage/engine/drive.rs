@@ -53,37 +53,51 @@ impl Drive<'_> {
             }
             let begun_ns = backend.now_ns();
             self.record.observe(begun_ns, &mut self.load);
-            for place in batch.drain(..) {
-                self.load.begin(place, begun_ns);
-            }
+            self.load.begin(&batch, begun_ns);
+            batch.clear();
             let until_ns = self
                 .load
                 .next_event_ns()
                 .map_or(ask_ns, |next| next.min(ask_ns));
             backend.turn(Some(until_ns), &mut completions)?;
             now_ns = backend.now_ns();
+            let mut done_ns = u64::MAX;
             for completion in completions.drain(..) {
-                now_ns = now_ns.max(completion.done_ns);
+                if completion.done_ns != done_ns {
+                    self.load.replenish(done_ns);
+                    done_ns = completion.done_ns;
+                    now_ns = now_ns.max(done_ns);
+                    self.record.observe(done_ns, &mut self.load);
+                }
                 self.settle(backend, completion);
             }
+            self.load.replenish(done_ns);
         }
     }
 
     #[inline]
     fn hand_over<B: Backend>(&mut self, backend: &mut B, batch: &mut Vec<u32>) {
-        while let Some(place) = self.load.take(self.content) {
-            let request = self.load.request(place);
-            if self.load.is_careful() || request.kind == Kind::Write {
-                self.content.begin(place, request, backend.buffer(place));
-            }
-            backend.push(place, self.load.operation(place));
+        self.load.take_ready(batch);
+        for &place in &*batch {
+            self.push(backend, place);
+        }
+        while let Some(place) = self.load.take_waiting(self.content) {
+            self.push(backend, place);
             batch.push(place);
         }
     }
 
     #[inline]
+    fn push<B: Backend>(&mut self, backend: &mut B, place: u32) {
+        let request = self.load.request(place);
+        if self.load.is_careful() || request.kind == Kind::Write {
+            self.content.begin(place, request, backend.buffer(place));
+        }
+        backend.push(place, self.load.operation(place));
+    }
+
+    #[inline]
     fn settle<B: Backend>(&mut self, backend: &mut B, completion: Completion) {
-        self.record.observe(completion.done_ns, &mut self.load);
         let Completion {
             place,
             result,

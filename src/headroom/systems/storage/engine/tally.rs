@@ -23,9 +23,9 @@ pub struct Moments {
 
 impl Moments {
     #[inline]
-    fn add(&mut self, at_ns: u64) {
-        self.count += 1;
-        self.sum_ns += i128::from(at_ns);
+    fn add(&mut self, at_ns: u64, count: u64) {
+        self.count += count;
+        self.sum_ns += i128::from(at_ns) * i128::from(count);
     }
 
     /// Return the time (ns) since each of the moments, at `now_ns`, all together.
@@ -73,15 +73,15 @@ pub struct Spans {
 
 impl Spans {
     #[inline]
-    fn add(&mut self, ns: u64, now: SimTime) {
-        self.sum_ns += u128::from(ns);
+    fn add(&mut self, ns: u64, now: SimTime, count: u64) {
+        self.sum_ns += u128::from(ns) * u128::from(count);
         self.extremes.add(ns);
-        self.histogram.record(ns, now);
+        self.histogram.record_many(ns, now, count);
     }
 }
 
 /// The moments of a request that ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// When it arrived (ns).
     pub arrived_ns: u64,
@@ -121,39 +121,40 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Count an arrival.
+    /// Count `count` arrivals at one moment.
     #[inline]
-    pub fn arrive(&mut self, at_ns: u64) {
-        self.arrived.add(at_ns);
+    pub fn arrive(&mut self, at_ns: u64, count: u64) {
+        self.arrived.add(at_ns, count);
     }
 
-    /// Count a begin; `is_timed` says that the arrival was a due time.
+    /// Count `count` begins with the same moments; `is_timed` says that the arrival was a due time.
     #[inline]
-    pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
+    pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool, count: u64) {
         let wait_ns = elapsed(arrived_ns, begun_ns);
-        self.begun.add(begun_ns);
-        self.wait_ns += u128::from(wait_ns);
+        self.begun.add(begun_ns, count);
+        self.wait_ns += u128::from(wait_ns) * u128::from(count);
         if is_timed {
-            self.lateness.add(wait_ns, SimTime::from_ticks(begun_ns));
+            let now = SimTime::from_ticks(begun_ns);
+            self.lateness.add(wait_ns, now, count);
         }
     }
 
-    /// Count a good end.
+    /// Count `count` good ends with the same moments, of `bytes` (B) all together.
     #[inline]
-    pub fn complete(&mut self, times: Times, bytes: u32) {
+    pub fn complete(&mut self, times: Times, bytes: u64, count: u64) {
         let now = SimTime::from_ticks(times.done_ns);
         let response_ns = elapsed(times.arrived_ns, times.done_ns);
-        self.ended.add(times.done_ns);
+        let service_ns = elapsed(times.begun_ns, times.done_ns);
+        self.ended.add(times.done_ns, count);
         self.bytes += u128::from(bytes);
-        self.response.add(response_ns, now);
-        self.service
-            .add(elapsed(times.begun_ns, times.done_ns), now);
-        self.series.record(response_ns, now);
+        self.response.add(response_ns, now, count);
+        self.service.add(service_ns, now, count);
+        self.series.record_many(response_ns, now, count);
     }
 
     /// Count a bad end.
     pub fn fail(&mut self, times: Times) {
-        self.ended.add(times.done_ns);
+        self.ended.add(times.done_ns, 1);
         self.failed_count += 1;
         self.lost_ns += u128::from(elapsed(times.arrived_ns, times.done_ns));
     }

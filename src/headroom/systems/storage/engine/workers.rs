@@ -136,7 +136,7 @@ impl<'a> Workers<'a> {
         let mut operation = load.operation(place);
         let begun_ns = clock.now_ns();
         record.observe(begun_ns, load);
-        load.begin(place, begun_ns);
+        load.begin(&[place], begun_ns);
         if shared.idle_count > 0 && shared.load.is_runnable() {
             self.changed.notify_one();
         }
@@ -148,6 +148,7 @@ impl<'a> Workers<'a> {
             let Shared { load, record, .. } = &mut *shared;
             record.observe(done_ns, load);
             let next = load.complete(place, result, done_ns);
+            load.replenish(done_ns);
             shared.call_count += 1;
             shared.end_ns = shared.end_ns.max(done_ns);
             match next {

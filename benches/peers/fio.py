@@ -1,0 +1,145 @@
+"""fio, tuned, as the peer of the measuring engine of storage.
+
+What makes fio cheap is turned on: registered files and buffers, plain calls instead of vectors, a
+batch of submissions and of completions at a time, one thread instead of a process, no map of what
+was touched, the cheapest generator of addresses, its own clock from the processor's counter. It
+keeps the histogram of its completion latency and nothing else: no slat, no total latency, no
+bandwidth over time.
+
+Processor time is that of its whole process tree, less that of a run of one request with the same
+options, which is start and end of the program.
+"""
+
+import json
+import resource
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headroom.errors import EnvironmentUnfitError
+
+PROGRAM = "fio"
+_LEAN = (
+    "--name=peer", "--thread", "--time_based", "--norandommap", "--randrepeat=0",
+    "--random_generator=tausworthe64", "--invalidate=0", "--allow_file_create=0", "--gtod_reduce=0",
+    "--disable_slat=1", "--disable_lat=1", "--disable_bw_measurement=1", "--clocksource=cpu",
+    "--eta=never", "--output-format=json",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A load on one file: closed, random, blocks of 4 KiB.
+
+    Parameters
+    ----------
+    path, size_bytes
+        The file and how much of it is used, from its beginning (B).
+    interface
+        ``"io_uring"`` or ``"psync"``.
+    kind
+        ``"randread"`` or ``"randwrite"``.
+    depth
+        Requests outstanding at once, >= 1.
+    is_direct
+        Whether the cache of the system is passed by (O_DIRECT).
+    """
+
+    path: Path
+    size_bytes: int
+    interface: str
+    kind: str
+    depth: int
+    is_direct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run came to: requests, requests per second, processor seconds."""
+
+    count: float
+    per_s: float
+    processor_s: float
+
+    @property
+    def per_million_s(self) -> float:
+        """Processor seconds per million requests.
+
+        Examples
+        --------
+        >>> Cost(count=2e6, per_s=1e6, processor_s=3.0).per_million_s
+        1.5
+        """
+        return self.processor_s / self.count * 1e6
+
+
+def name() -> str:
+    """Return fio with its version, ``"fio"`` alone where it is missing."""
+    if missing():
+        return PROGRAM
+    return subprocess.run(
+        [PROGRAM, "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def missing() -> str:
+    """Return why fio cannot be used, an empty text where it can."""
+    return "" if shutil.which(PROGRAM) else "fio is not installed (Debian: apt install fio)"
+
+
+def options(load: Load, seconds: float) -> list[str]:
+    """Return the command line of `load` for `seconds`.
+
+    Examples
+    --------
+    >>> load = Load(path=Path("f"), size_bytes=4096, interface="io_uring", kind="randread", depth=8,
+    ...             is_direct=True)
+    >>> [one for one in options(load, 2.0) if "batch" in one]
+    ['--iodepth_batch_submit=8', '--iodepth_batch_complete_min=1', '--iodepth_batch_complete_max=8']
+    """
+    ring = [
+        "--fixedbufs=1",
+        "--registerfiles=1",
+        "--nonvectored=1",
+        f"--iodepth_batch_submit={load.depth}",
+        "--iodepth_batch_complete_min=1",
+        f"--iodepth_batch_complete_max={load.depth}",
+    ]
+    return [
+        PROGRAM,
+        *_LEAN,
+        f"--filename={load.path}",
+        f"--size={load.size_bytes}",
+        f"--ioengine={load.interface}",
+        f"--rw={load.kind}",
+        "--bs=4096",
+        f"--iodepth={load.depth}",
+        f"--direct={int(load.is_direct)}",
+        f"--runtime={round(seconds * 1000)}ms",
+        *(ring if load.interface == "io_uring" else []),
+    ]
+
+
+def run(load: Load, seconds: float) -> Cost:
+    """Run `load` for `seconds`; its processor time is without start and end of the program."""
+    report, all_s = _reported(options(load, seconds))
+    # A run that is bounded by time begins again after its last request, until the time is over.
+    once = [one for one in options(load, seconds) if one != "--time_based"]
+    _, start_s = _reported([*once, "--number_ios=1"])
+    found = report["jobs"][0]["read" if load.kind == "randread" else "write"]
+    return Cost(found["total_ios"], found["iops"], max(all_s - start_s, 0.0))
+
+
+def _reported(command: list[str]) -> tuple[dict[str, Any], float]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0 or "{" not in done.stdout:
+        said = (done.stderr or done.stdout).strip()
+        raise EnvironmentUnfitError(
+            f"fio ended with {done.returncode}: {said}", cure="run its command line by hand"
+        )
+    processor_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return json.loads(done.stdout[done.stdout.index("{") :]), processor_s

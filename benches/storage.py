@@ -1,0 +1,409 @@
+"""The engines of the storage layer: their own cost, and their cost beside fio and PostMark.
+
+Four questions:
+
+- what a request costs the engine itself: a ring that does nothing, at depth 128, all histograms
+  kept, against the bound that was asked for and beside threads at depth 1;
+- what an I/O costs on a disk (O_DIRECT) and on tmpfs beside tuned fio (`benches/peers/fio.py`), and
+  whether as many are done: cost and rate are those of the same runs;
+- what a transaction costs beside the original PostMark of Debian, on tmpfs, its start included;
+- what a request costs its source.
+
+Own processor time of a load is that of the process from the start to the end of the load; fio's is
+that of its process tree less that of a run of one request. The disk is that of the folder
+``HEADROOM_BENCH_FOLDER``, ``/var/tmp`` where that is not set.
+`python -m benches.storage --table` prints the table of `docs/reference/speed-storage.md` from the
+stored results, without measuring anything.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benches.harness import Case, Row, Work, aligned, figure, read_rows
+from benches.peers import fio
+from headroom import _core
+from headroom.systems.storage import measure
+from headroom.systems.storage.postmark import carry_out
+
+RESULTS = Path(__file__).resolve().parent / "results" / "storage.json"
+COST = "processor time per million requests"
+RATE = "requests per second"
+TRANSACTIONS = "transactions per processor second"
+DRAWN = "requests drawn per processor second"
+NOTHING = "nothing, io_uring, depth 128"
+ASKED = "asked: at most"
+THREADS = "threads, depth 1"
+POSTMARK = "postmark (Debian)"
+FIO_COST, FIO_RATE = 1.3, 0.97
+"""What is asked for beside fio: cheaper by this, and this share of its rate, at least."""
+NOTHING_BOUND_S = 0.08
+"""What is asked for of the ring that does nothing (s per million requests)."""
+
+SECONDS = 2.0
+"""How long a load lasts. What fio takes to start is subtracted, so longer changes little."""
+FILE_BYTES = 256 << 20
+RING_REQUESTS, THREAD_REQUESTS, DRAWN_REQUESTS = 8_000_000, 1_000_000, 1_000_000
+FILES, TRANSACTION_COUNT = 5_000, 100_000
+SOURCES: dict[str, dict[str, Any]] = {
+    "random": {"kind": "micro", "block_bytes": 4096, "depth": 32},
+    "70 % reads": {"kind": "micro", "block_bytes": 4096, "depth": 32, "read_share": 0.7},
+    "Zipf": {"kind": "micro", "block_bytes": 4096, "depth": 32, "pattern": "zipf"},
+    "SPC-1-like": {"kind": "spc1_like", "bsus": 20},
+}
+
+
+@dataclass(slots=True)
+class Contender:
+    """Somebody who carries a load out, run after run; cost and rate are those of one run."""
+
+    carry_out: Callable[[], fio.Cost]
+    rates: list[float] = field(default_factory=list)
+
+    def work(self) -> float:
+        """Carry the load out once more and return what a million requests cost (s)."""
+        cost = self.carry_out()
+        self.rates.append(cost.per_s)
+        return cost.per_million_s
+
+    def rate(self) -> float:
+        """Return the requests per second of the first run that has not been asked for."""
+        return self.rates.pop(0)
+
+
+def cases() -> list[Case]:
+    """Return all cases: the tool alone, beside fio, beside PostMark, the sources."""
+    return [
+        nothing(),
+        *beside_fio("disk, read, depth 1", _disk, "randread", 1),
+        *beside_fio("disk, read, depth 32", _disk, "randread", 32),
+        *beside_fio("disk, write, depth 32", _disk, "randwrite", 32),
+        *beside_fio("tmpfs, read, depth 1", _memory, "randread", 1),
+        postmark("buffered", "true"),
+        postmark("raw", "false"),
+        sources(),
+    ]
+
+
+def nothing() -> Case:
+    """Return the case of the engine alone, against the bound and beside threads."""
+    return Case(
+        name=NOTHING,
+        metric=COST,
+        unit="s",
+        measure="returned",
+        better="low",
+        headroom=lambda: _alone("io_uring", 128, RING_REQUESTS),
+        peers={
+            ASKED: lambda: NOTHING_BOUND_S,
+            THREADS: lambda: _alone("threads", 1, THREAD_REQUESTS),
+        },
+    )
+
+
+def _alone(interface: str, depth: int, requests: int) -> float:
+    job = measure.nothing_job(interface=interface, read_share=1.0, requests=requests, depth=depth)
+    found = measure.run_job(job)
+    return float(found["counters"]["cpu_s"]) / requests * 1e6
+
+
+def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) -> list[Case]:
+    """Return the cases of one load beside fio: cost, then rate."""
+    is_direct = folder is _disk
+    interfaces = ("io_uring", "psync") if is_direct and depth == 1 else ("io_uring",)
+    interfaces = interfaces if is_direct else ("psync",)
+
+    def load(interface: str) -> fio.Load:
+        return fio.Load(
+            path=_file(folder()),
+            size_bytes=FILE_BYTES,
+            interface=interface,
+            kind=kind,
+            depth=depth,
+            is_direct=is_direct,
+        )
+
+    def peer(interface: str) -> Contender:
+        return Contender(lambda: fio.run(load(interface), SECONDS))
+
+    ours = Contender(lambda: own(load("io_uring" if is_direct else "threads"), SECONDS))
+    why = fio.missing() or _unfit(folder)
+    names = {f"{fio.name()} {one}": one for one in interfaces}
+    theirs = {} if why else {name: peer(one) for name, one in names.items()}
+    cannot = dict.fromkeys(names, why) if why else {}
+    if _unfit(folder):
+        return []
+    return [
+        Case(
+            name=title,
+            metric=COST,
+            unit="s",
+            measure="returned",
+            better="low",
+            headroom=ours.work,
+            peers={name: one.work for name, one in theirs.items()},
+            cannot=cannot,
+        ),
+        Case(
+            name=title,
+            metric=RATE,
+            unit="1/s",
+            measure="returned",
+            headroom=ours.rate,
+            peers={name: one.rate for name, one in theirs.items()},
+            cannot=cannot,
+        ),
+    ]
+
+
+def own(load: fio.Load, seconds: float) -> fio.Cost:
+    """Carry `load` out with Headroom for `seconds`; its interface is one of Headroom's."""
+    flags = os.O_RDWR | (os.O_DIRECT if load.is_direct else 0)
+    descriptor = os.open(load.path, flags)
+    try:
+        found = measure.run_job(
+            {
+                "seed": 1,
+                "target": {
+                    "kind": "files",
+                    "files": [{"fd": descriptor, "bytes": load.size_bytes}],
+                    "alignment": 4096,
+                },
+                "interface": load.interface,
+                "workload": {
+                    "kind": "micro",
+                    "block_bytes": 4096,
+                    "depth": load.depth,
+                    "read_share": 1.0 if load.kind == "randread" else 0.0,
+                },
+                "stop": {"seconds": seconds},
+            }
+        )
+    finally:
+        os.close(descriptor)
+    count = sum(float(one["completion_count"]) for one in found["classes"].values())
+    return fio.Cost(count, count / found["end_s"], float(found["counters"]["cpu_s"]))
+
+
+@cache
+def _folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that is removed when the program ends, whatever ends it but a kill."""
+    return tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=parent)
+
+
+@cache
+def _file(parent: Path) -> Path:
+    """Return a file of random bytes in a folder of its own."""
+    path = Path(_folder(parent).name) / "target"
+    piece = os.urandom(1 << 20)
+    with path.open("wb") as file:
+        for _ in range(FILE_BYTES // len(piece)):
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return path
+
+
+def _disk() -> Path:
+    return Path(os.environ.get("HEADROOM_BENCH_FOLDER", "/var/tmp"))  # noqa: S108
+
+
+def _memory() -> Path:
+    return Path("/dev/shm")  # noqa: S108
+
+
+def _unfit(folder: Callable[[], Path]) -> str:
+    return "" if folder().is_dir() else f"there is no folder {folder()}"
+
+
+def postmark(access: str, buffering: str) -> Case:
+    """Return the case of PostMark beside the original, with one way of access."""
+    missing = "" if shutil.which("postmark") else "postmark is not installed (apt install postmark)"
+    return Case(
+        name=f"PostMark, {access}, {FILES:,} files, tmpfs",
+        metric=TRANSACTIONS,
+        unit="1/s",
+        headroom=lambda: _own_postmark(access),
+        peers={} if missing else {POSTMARK: lambda: _original(buffering)},
+        cannot={POSTMARK: missing} if missing else {},
+    )
+
+
+def _own_postmark(access: str) -> float:
+    with tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=_memory()) as folder:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        workload = {
+            "files": FILES,
+            "transactions": TRANSACTION_COUNT,
+            "read_block_bytes": 1024,
+            "write_block_bytes": 1024,
+            "read_bias": 3,
+        }
+        target = {"kind": "folder", "fd": descriptor}
+        try:
+            carry_out({"seed": 1, "target": target, "workload": workload, "access": access})
+        finally:
+            os.close(descriptor)
+    return float(TRANSACTION_COUNT)
+
+
+def _original(buffering: str) -> float:
+    with tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=_memory()) as folder:
+        lines = [
+            f"set location {folder}",
+            f"set number {FILES}",
+            f"set transactions {TRANSACTION_COUNT}",
+            "set read 1024",
+            "set write 1024",
+            "set bias read 3",
+            f"set buffering {buffering}",
+            "run",
+            "quit",
+        ]
+        told = "\n".join(lines) + "\n"
+        subprocess.run(["postmark"], input=told, text=True, stdout=subprocess.DEVNULL, check=True)
+    return float(TRANSACTION_COUNT)
+
+
+def sources() -> Case:
+    """Return the case of the sources of requests, the plainest against the others."""
+    plain, *others = SOURCES
+    return Case(
+        name=f"source: {plain}",
+        metric=DRAWN,
+        unit="1/s",
+        headroom=_drawn(SOURCES[plain]),
+        peers={name: _drawn(SOURCES[name]) for name in others},
+    )
+
+
+def _drawn(workload: dict[str, Any]) -> Work:
+    encoded = msgspec.json.encode(workload)
+
+    def work() -> float:
+        found = _core.storage_requests(
+            workload=encoded, seed=1, target_bytes=100 << 30, count=DRAWN_REQUESTS
+        )
+        return float(len(found["kind"]))
+
+    return work
+
+
+def shown(rows: list[Row]) -> str:
+    """Return all rows in words and columns, under a description of the machine."""
+    tables = [_nothing_table(rows), _fio_table(rows), _postmark_table(rows), _source_table(rows)]
+    return "\n\n".join([rows[0].machine, *(aligned(lines) for lines in tables if len(lines) > 1)])
+
+
+def _nothing_table(rows: list[Row]) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = [
+        ("CPU-s per million requests, no target", "Headroom", "beside", "", "ratio", "")
+    ]
+    for row in _found(rows, COST, NOTHING):
+        is_bound = row.peer == ASKED
+        verdict = _verdict(row, 1.0) if is_bound else ""
+        lines.append((f"  {row.case}", _own(row), row.peer, _peer(row), _ratio(row), verdict))
+    return lines
+
+
+def _fio_table(rows: list[Row]) -> list[tuple[str, ...]]:
+    cost = f"cheaper by (asked: {FIO_COST})"
+    rate = f"share of its rate (asked: {FIO_RATE})"
+    lines: list[tuple[str, ...]] = [
+        ("4 KiB random, CPU-s per million", "Headroom", "beside", "", cost, "", rate, "")
+    ]
+    for title in ("disk", "tmpfs"):
+        costs, rates = _found(rows, COST, f"{title}, "), _found(rows, RATE, f"{title}, ")
+        for one, many in zip(costs, rates, strict=True):
+            marks = (_verdict(one, FIO_COST), _ratio(many), _verdict(many, FIO_RATE))
+            cells = (f"  {one.case}", _own(one), one.peer, _peer(one), _ratio(one), *marks)
+            lines.append(cells)
+    return lines
+
+
+def _postmark_table(rows: list[Row]) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = [
+        ("us of processor per transaction", "Headroom", "beside", "", "cheaper by")
+    ]
+    for row in _found(rows, TRANSACTIONS, ""):
+        ours, theirs = figure(1e6 / row.headroom), ""
+        if row.peer_value is not None:
+            theirs = figure(1e6 / row.peer_value)
+        lines.append((f"  {row.case}", ours, row.peer, theirs, _ratio(row)))
+    return lines
+
+
+def _source_table(rows: list[Row]) -> list[tuple[str, ...]]:
+    found = _found(rows, DRAWN, "")
+    lines: list[tuple[str, ...]] = [
+        ("ns of processor to draw a request", "", "times as long as random")
+    ]
+    lines += [("  random", figure(1e9 / row.headroom), "") for row in found[:1]]
+    lines += [
+        (f"  {row.peer}", figure(1e9 / (row.peer_value or 1.0)), _ratio(row)) for row in found
+    ]
+    return lines
+
+
+def _found(rows: list[Row], metric: str, case: str) -> list[Row]:
+    return [row for row in rows if row.metric == metric and row.case.startswith(case)]
+
+
+def _own(row: Row) -> str:
+    return figure(row.headroom)
+
+
+def _peer(row: Row) -> str:
+    return "" if row.peer_value is None else figure(row.peer_value)
+
+
+def _ratio(row: Row) -> str:
+    """Return the ratio of a row with its range, or why there is none."""
+    if row.ratio is None or row.ratio_range is None:
+        return f"cannot: {row.reason}"
+    low, high = row.ratio_range
+    return f"{figure(row.ratio)} ({figure(low)} to {figure(high)})"
+
+
+def _verdict(row: Row, asked: float) -> str:
+    """Return whether a ratio is what was asked for, undecided where its range says both.
+
+    Examples
+    --------
+    >>> row = Row(
+    ...     case="c", metric="m", unit="1", headroom=1.0, peer="p", peer_value=1.0, ratio=1.4,
+    ...     ratio_range=(1.2, 1.5), headroom_range=(1.0, 1.0), peer_range=(1.0, 1.0), repeats=6,
+    ...     machine="",
+    ... )
+    >>> [_verdict(row, asked) for asked in (1.1, 1.3, 1.6)]
+    ['met', 'undecided', 'missed']
+    """
+    if row.ratio_range is None:
+        return ""
+    low, high = row.ratio_range
+    if low >= asked:
+        return "met"
+    return "missed" if high < asked else "undecided"
+
+
+def main(arguments: list[str]) -> int:
+    """Print the stored table; measuring is the business of `benches.run`."""
+    if arguments != ["--table"]:
+        print("python -m benches.storage --table prints the stored results;")
+        print("make bench PART=storage measures anew")
+        return 2
+    print(shown(read_rows(RESULTS)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,221 @@
+//! How requests begin and end.
+//!
+//! Requests that a backend hands over together, or sees end together, have the same moments.
+//! Those that follow each other with the same moments are counted at once: what is counted is the
+//! same, to the nanosecond and to the segment of a histogram.
+
+use super::place::{Arrival, Next};
+use super::{Load, StopReason};
+use crate::systems::storage::engine::tally::Times;
+use crate::systems::storage::request::{Kind, Request};
+
+/// Good ends with the same moments, one after the other, that have not been counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EndRun {
+    class: u32,
+    times: Times,
+    count: u64,
+    bytes: u64,
+}
+
+impl EndRun {
+    /// Return whether there is none.
+    pub const fn is_counted(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Begins with the same moments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct BeginRun {
+    class: u32,
+    arrived_ns: u64,
+    is_timed: bool,
+}
+
+impl Load {
+    /// Note that the requests in `places` began at `begun_ns`.
+    #[inline]
+    pub fn begin(&mut self, places: &[u32], begun_ns: u64) {
+        let mut run = BeginRun::default();
+        let mut count = 0;
+        for &place in places {
+            let place = &mut self.places[place as usize];
+            place.begun_ns = begun_ns;
+            let one = BeginRun {
+                class: place.class,
+                arrived_ns: place.arrived_ns,
+                is_timed: place.request.due_ns.is_some(),
+            };
+            if one != run {
+                self.count_begins(run, begun_ns, count);
+                (run, count) = (one, 0);
+            }
+            count += 1;
+        }
+        self.count_begins(run, begun_ns, count);
+    }
+
+    #[inline]
+    fn count_begins(&mut self, run: BeginRun, begun_ns: u64, count: u64) {
+        if count > 0 {
+            let tally = &mut self.tallies[run.class as usize];
+            tally.begin(run.arrived_ns, begun_ns, run.is_timed, count);
+        }
+    }
+
+    /// Note the end of the operation in `place`, with `result` as of a system call. After all
+    /// that ended at the same moment, [`Load::replenish`] has to follow.
+    #[inline]
+    pub fn complete(&mut self, place: u32, result: i32, done_ns: u64) -> Next {
+        let index = place;
+        let place = &mut self.places[index as usize];
+        let is_whole = match place.request.kind {
+            Kind::Read | Kind::Write => {
+                result > 0 && {
+                    place.done += result.unsigned_abs();
+                    place.done >= place.request.length
+                }
+            }
+            Kind::Trim => {
+                result >= 0 && {
+                    place.done += self.layout.operation(&place.request, place.done).length;
+                    place.done >= place.request.length
+                }
+            }
+            Kind::Sync | Kind::DataSync => {
+                result >= 0 && {
+                    place.done += 1;
+                    place.done as usize >= self.layout.file_count()
+                }
+            }
+        };
+        if is_whole {
+            self.succeed(index, done_ns);
+            return Next::Done;
+        }
+        let moves_data = matches!(place.request.kind, Kind::Read | Kind::Write);
+        if result < 0 || (result == 0 && moves_data) {
+            self.fail(index, -result, done_ns);
+            return Next::Failed(-result);
+        }
+        self.continued_count += 1;
+        Next::Rest
+    }
+
+    /// Count what has ended at `now_ns`, and let arrive what there is room for since.
+    #[inline]
+    pub fn replenish(&mut self, now_ns: u64) {
+        if self.with_room.is_empty() {
+            return;
+        }
+        self.count_ends();
+        if self.is_careful {
+            self.runnable.extend(self.held_back.drain(..));
+        }
+        for number in 0..self.with_room.len() {
+            let index = self.with_room[number];
+            self.streams[index].has_room = false;
+            self.refill(index, now_ns);
+            self.list(index);
+        }
+        self.with_room.clear();
+    }
+
+    /// Give `place` back; return its stream and the moments of its request.
+    #[inline]
+    fn leave(&mut self, place: u32, done_ns: u64) -> (usize, Times) {
+        let ended = &mut self.places[place as usize];
+        ended.is_taken = false;
+        let index = ended.stream as usize;
+        let times = Times {
+            arrived_ns: ended.arrived_ns,
+            begun_ns: ended.begun_ns,
+            done_ns,
+        };
+        self.free.push(place);
+        let stream = &mut self.streams[index];
+        stream.outstanding -= 1;
+        if !stream.has_room {
+            stream.has_room = true;
+            self.with_room.push(index);
+        }
+        (index, times)
+    }
+
+    #[inline]
+    fn succeed(&mut self, place: u32, done_ns: u64) {
+        let (index, times) = self.leave(place, done_ns);
+        let ended = &self.places[place as usize];
+        let (class, kind, length) = (ended.class, ended.request.kind, ended.request.length);
+        if let Some(allowance_ns) = self.streams[index].allowance_ns {
+            let is_late = times.done_ns - times.arrived_ns > allowance_ns;
+            let is_timed = ended.request.due_ns.is_some();
+            self.tallies[class as usize].defect_count += u64::from(is_late && is_timed);
+        }
+        if class != self.ends.class || times != self.ends.times {
+            self.count_ends();
+            (self.ends.class, self.ends.times) = (class, times);
+        }
+        self.ends.count += 1;
+        self.ends.bytes += u64::from(length);
+        self.failures.forget_row();
+        if kind == Kind::Write && self.sync.is_some() {
+            self.sync_after_write(index, done_ns);
+        }
+    }
+
+    /// Count the ends that wait for that.
+    #[inline]
+    fn count_ends(&mut self) {
+        let EndRun {
+            class,
+            times,
+            count,
+            bytes,
+        } = self.ends;
+        if count > 0 {
+            self.tallies[class as usize].complete(times, bytes, count);
+            (self.ends.count, self.ends.bytes) = (0, 0);
+        }
+    }
+
+    fn fail(&mut self, place: u32, errno: i32, done_ns: u64) {
+        let (_, times) = self.leave(place, done_ns);
+        let ended = &self.places[place as usize];
+        self.tallies[ended.class as usize].fail(times);
+        let is_gone = self
+            .failures
+            .add(ended.class, errno, &ended.request, done_ns);
+        if is_gone {
+            self.stop(StopReason::TargetFailed, done_ns);
+            self.give_up_waiting();
+        }
+    }
+
+    fn sync_after_write(&mut self, index: usize, now_ns: u64) {
+        let Some((every, kind)) = self.sync else {
+            return;
+        };
+        let stream = &mut self.streams[index];
+        stream.unsynced_count += 1;
+        if stream.unsynced_count < every {
+            return;
+        }
+        stream.unsynced_count = 0;
+        let request = Request {
+            kind,
+            offset: 0,
+            length: 0,
+            due_ns: None,
+        };
+        let class = self.classes.of(index, kind);
+        self.tallies[class as usize].arrive(now_ns, 1);
+        let stream = &mut self.streams[index];
+        stream.waiting.push_front(Arrival {
+            at_ns: now_ns,
+            request,
+        });
+        self.waiting_count += 1;
+    }
+}

@@ -1,0 +1,120 @@
+"""The benchmark of the storage layer compares like with like; what it cannot compare it names."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benches import storage as part
+from benches.harness import Case, Row, measure_case, read_rows
+from benches.peers import fio
+from headroom.systems.storage import measure
+
+SMALL_BYTES = 1 << 20
+
+
+def load(path: Path, **changes: object) -> fio.Load:
+    """Return a small load on a new file at `path`."""
+    path.write_bytes(b"x" * SMALL_BYTES)
+    plain = fio.Load(
+        path=path,
+        size_bytes=SMALL_BYTES,
+        interface="threads",
+        kind="randread",
+        depth=1,
+        is_direct=False,
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def test_rates_and_costs_come_from_the_same_runs() -> None:
+    runs = iter([fio.Cost(1e6, 10.0, 3.0), fio.Cost(2e6, 20.0, 8.0)])
+    contender = part.Contender(lambda: next(runs))
+    assert [contender.work(), contender.work()] == [3.0, 4.0]
+    assert [contender.rate(), contender.rate()] == [10.0, 20.0]
+
+
+def test_a_cost_case_is_followed_by_its_rates() -> None:
+    """The second case of a pair asks for what the first has run, so it must come right after it."""
+    cases = part.cases()
+    for number, case in enumerate(cases):
+        if case.metric == part.RATE:
+            before = cases[number - 1]
+            assert (before.name, before.metric) == (case.name, part.COST)
+            assert (before.repeats, before.unmeasured) == (case.repeats, case.unmeasured)
+            assert (before.peers.keys(), before.cannot) == (case.peers.keys(), case.cannot)
+
+
+def test_without_the_peers_the_rows_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    cases = part.cases()
+    beside = [case for case in cases if case.metric in {part.COST, part.TRANSACTIONS}]
+    silent = [case for case in beside if case.name != part.NOTHING]
+    assert silent
+    assert all(
+        not case.peers and "apt install" in " ".join(case.cannot.values()) for case in silent
+    )
+
+
+@pytest.mark.parametrize("kind", ["randread", "randwrite"])
+def test_a_load_is_carried_out_and_costs_what_the_engine_says(tmp_path: Path, kind: str) -> None:
+    one = load(tmp_path / "f", kind=kind, interface="threads")
+    cost = part.own(one, 0.05)
+    assert cost.count > 0
+    assert cost.per_s == pytest.approx(cost.count / 0.05, rel=0.5)
+    is_changed = (tmp_path / "f").read_bytes() != b"x" * SMALL_BYTES
+    assert is_changed == (kind == "randwrite")
+
+
+@pytest.mark.skipif(bool(fio.missing()), reason="fio is not installed")
+def test_fio_and_headroom_do_the_same_with_the_same_file(tmp_path: Path) -> None:
+    one = load(tmp_path / "f", interface="psync", kind="randwrite")
+    theirs = fio.run(one, 1.0)
+    assert theirs.count > 0
+    assert theirs.processor_s > 0
+    assert (tmp_path / "f").stat().st_size == SMALL_BYTES
+    assert (tmp_path / "f").read_bytes() != b"x" * SMALL_BYTES
+
+
+def test_the_case_of_nothing_asks_for_what_the_engine_does() -> None:
+    """Every request is in the histogram of its class: the cost holds the statistics."""
+    job = measure.nothing_job(interface="io_uring", read_share=1.0, requests=10_000, depth=128)
+    found = measure.run_job(job)
+    assert found["classes"]["read"]["completion_count"] == 10_000
+
+
+def test_verdicts_follow_from_the_ranges() -> None:
+    rows = measure_case(
+        Case(
+            name=part.NOTHING,
+            metric=part.COST,
+            unit="s",
+            measure="returned",
+            better="low",
+            headroom=lambda: 0.07,
+            peers={part.ASKED: lambda: 0.08, part.THREADS: lambda: 0.2},
+            repeats=2,
+        )
+    )
+    said = part.shown(rows)
+    assert "1.14 (1.14 to 1.14)" in said
+    assert "met" in said
+    assert "missed" not in said
+
+
+def test_the_stored_rows_hold_every_question() -> None:
+    rows: list[Row] = read_rows(part.RESULTS)
+    assert {row.metric for row in rows} == {
+        part.COST,
+        part.RATE,
+        part.TRANSACTIONS,
+        part.DRAWN,
+    }
+
+
+def test_the_stored_table_is_printed_without_measuring(capsys: pytest.CaptureFixture[str]) -> None:
+    assert part.main(["--table"]) == 0
+    said = capsys.readouterr().out
+    assert all(row.case.removeprefix("source: ") in said for row in read_rows(part.RESULTS))
+    assert part.main([]) == 2
