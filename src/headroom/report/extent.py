@@ -37,6 +37,8 @@ class Extent:
         Points in the table, of which each also gives its seeds and messages.
     resource_rows
         Rows of the table of stations and pools.
+    statistic_rows
+        Rows of the tables that have one for each point and response.
     marks
         Marks per figure.
     details
@@ -47,6 +49,7 @@ class Extent:
 
     rows: int
     resource_rows: int
+    statistic_rows: int
     marks: int
     details: int
     series: int
@@ -63,7 +66,14 @@ def whole_extent(experiment: ExperimentResult) -> Extent:
     """Return the extent that leaves nothing out, up to `WHOLE_UP_TO` points."""
     count = len(experiment.points)
     rows = sum(len(point.resources) for point in experiment.points)
-    return Extent(rows=count, resource_rows=rows, marks=MARKS_AT_MOST, details=count, series=count)
+    return Extent(
+        rows=count,
+        resource_rows=rows,
+        statistic_rows=count * max(1, len(experiment.responses)),
+        marks=MARKS_AT_MOST,
+        details=count,
+        series=count,
+    )
 
 
 def extents_of(result: StudyResult) -> list[Extent]:
@@ -77,6 +87,7 @@ def extents_of(result: StudyResult) -> list[Extent]:
         Extent(
             rows=rows,
             resource_rows=resource_rows,
+            statistic_rows=resource_rows,
             marks=-(-share // n),
             details=details,
             series=series,

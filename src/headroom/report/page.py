@@ -194,7 +194,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         theory=theory_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
         comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
-        replications=replication_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
+        replications=replication_table(experiment, at_most=extent.statistic_rows),
         limits=limits_table(experiment),
         fitted=fitted_table(experiment),
         residuals=residual_table(experiment, at_most=extent.rows),

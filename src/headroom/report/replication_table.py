@@ -1,7 +1,8 @@
 """How the replications of each point scatter: the statistics that device tests print.
 
 Mean, standard deviation, median, smallest, largest and mean deviation over replications, for each
-response: the form of table 1 of Seo and others on networked storage.
+response: the form of table 1 of Kang and Cheong, *Performance Testing Environment for Distributed
+Storage Systems*.
 
 Invariant: restates `Estimate`; nothing is computed here.
 """

@@ -13,6 +13,10 @@ pub(super) struct Arrival {
 
 /// A stream of the workload.
 #[derive(Debug, Default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each asked for by itself"
+)]
 pub(super) struct StreamState {
     pub depth: u32,
     pub outstanding: u32,
