@@ -5,7 +5,8 @@ engine ran is raised here.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,6 +15,11 @@ import numpy.typing as npt
 from headroom import _core
 from headroom.errors import EnvironmentUnfitError
 from headroom.systems.storage.verification import new_run
+
+T = TypeVar("T")
+
+HAS_SOFT_MOUNT = hasattr(_core, "storage_soft_mount")
+"""Whether this system has FUSE at all."""
 
 
 def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +75,25 @@ def check_job(job: Mapping[str, Any]) -> dict[str, Any]:
     return _told(lambda: _core.storage_check(job=msgspec.json.encode(job)))
 
 
-def _told(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def serve_soft_device(
+    at: Path, script: object, *, size_bytes: int, is_ready: Callable[[], object]
+) -> None:
+    """Serve a soft device in the folder `at` until a signal comes; see `soft_mount`.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Nothing can be mounted there.
+    """
+    text = msgspec.json.encode(script)
+    _told(
+        lambda: _core.storage_soft_mount(
+            at=str(at), script=text, size_bytes=size_bytes, is_ready=is_ready
+        )
+    )
+
+
+def _told(call: Callable[[], T]) -> T:
     try:
         return call()
     except _core.StorageError as error:

@@ -25,9 +25,9 @@ from typing import NoReturn, TextIO, cast
 
 import msgspec
 
-from headroom import _core
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.machine_facts import ROOT, read_text
+from headroom.systems.storage import measure
 from headroom.systems.storage.setup_table import parse_bytes
 from headroom.systems.storage.soft_script import SoftScript
 
@@ -60,7 +60,7 @@ class SoftMount:
 
 def why_not() -> str | None:
     """Return why no soft device can be mounted here, with the cure; None where it can."""
-    if not hasattr(_core, "storage_soft_mount"):
+    if not measure.HAS_SOFT_MOUNT:
         return "FUSE is a part of Linux"
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
         return "/dev/fuse is missing: load the module (modprobe fuse), or allow it in the container"
@@ -161,16 +161,12 @@ def serve(at: Path, script: SoftScript, size_bytes: int) -> None:
     clear_stale(at)
     if not at.is_dir() or any(at.iterdir()):
         raise StudyError(f"{at} is no empty folder", cure="make one, or name another")
-    try:
-        _core.storage_soft_mount(
-            at=str(at),
-            script=msgspec.json.encode(script.job()),
-            size_bytes=size_bytes,
-            is_ready=lambda: print(READY, flush=True),  # noqa: T201 - whoever waits reads it
-        )
-    except _core.StorageError as error:
-        message, cure = error.args
-        raise EnvironmentUnfitError(message, cure=cure) from error
+    measure.serve_soft_device(
+        at,
+        script.job(),
+        size_bytes=size_bytes,
+        is_ready=lambda: print(READY, flush=True),  # noqa: T201 - whoever waits reads it
+    )
 
 
 def _stop(_signal: int, _frame: object) -> NoReturn:
