@@ -22,7 +22,7 @@
 //! | `seed` | of the requests and of the data |
 //! | `target` | `files`: open files or block devices, one after the other, `bytes` of each, and the `alignment` (B) that they ask for; or `nothing`, which answers at once, so that the engine measures itself (`bytes`: size that the workload sees); or `soft`, a device of `bytes` in memory that does what its [`script`](super::soft::script::Script) says, in time of its own |
 //! | `interface` | `io_uring` (default) or `threads` |
-//! | `workload` | a table of [`requests`](super::requests) |
+//! | `workload` | a table of [`requests`] |
 //! | `stop` | requests stop arriving at the first of `seconds`, `requests`, `bytes`; without any at the end of the workload |
 //! | `sync` | after `every` writes of a stream that succeeded, `fsync` or `fdatasync` is a request of the class `sync`; null: never |
 //! | `data` | `compressible_share`, 0 to 1, of each 4 KiB |

@@ -6,7 +6,7 @@
 //!
 //! The trace is an open file (`fd`: whoever makes the workload opens it; nothing is opened by
 //! name here) or stands in the workload itself (`text`). It is read twice: once to the end before
-//! the first request is given ([`describe`]), so that what is malformed is found before a run and
+//! the first request is given ([`mod@describe`]), so that what is malformed is found before a run and
 //! where each device of the trace begins is known; then again, request by request, in constant
 //! memory.
 //!
