@@ -191,8 +191,10 @@ def test_writes_that_a_device_treats_wrongly_are_found_in_the_cells_that_they_le
     first = found["first"]
     places = {one["offset"] for one in first if one["demanded"] in {40, 90}}
     if fault == "torn":
-        # The first cell was kept, the second in part, the others not at all.
-        assert places < wrong
+        # The first cell was kept, the second in part, the others not at all; which of them later
+        # writes have covered is chance.
+        assert places
+        assert places <= wrong
     else:
         assert places == wrong
     assert fault in {one["fault"] for one in first}
