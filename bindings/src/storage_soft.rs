@@ -1,6 +1,7 @@
 //! The soft device as a file system, for a process of its own.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use headroom::systems::storage::soft::device::SoftDevice;
 use headroom::systems::storage::soft::fuse;
@@ -30,12 +31,17 @@ pub fn storage_soft_mount(
     let device = SoftDevice::new(script, size_bytes).map_err(wrong)?;
     let mut signal: Option<PyErr> = None;
     let mut told: PyResult<()> = Ok(());
+    // A signal that comes while Python is told raises there, and nobody sees it again.
+    let was_stopped = AtomicBool::new(false);
     let is_ready = is_ready.clone().unbind();
     let served = py.detach(|| {
-        let mut tell = || told = Python::attach(|py| is_ready.call0(py).map(|_| ()));
+        let mut tell = || {
+            told = Python::attach(|py| is_ready.call0(py).map(|_| ()));
+            was_stopped.store(told.is_err(), Ordering::Relaxed);
+        };
         let mut is_wanted = || {
             signal = Python::attach(|py| py.check_signals()).err();
-            signal.is_none()
+            signal.is_none() && !was_stopped.load(Ordering::Relaxed)
         };
         fuse::serve(device, Path::new(at), &mut tell, &mut is_wanted)
     });

@@ -100,9 +100,19 @@ def mounted(script: SoftScript, *, size_bytes: int, at: Path) -> Iterator[SoftMo
                 )
             yield SoftMount(at, server.pid)
         finally:
-            server.terminate()
-            server.communicate()
+            _end(server)
             clear_stale(at)
+
+
+def _end(server: subprocess.Popen[str]) -> None:
+    """End the server, again where it was just saying that it is ready and missed the signal."""
+    while True:
+        server.terminate()
+        try:
+            server.communicate(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            continue
+        return
 
 
 def clear_stale(at: Path) -> bool:
