@@ -39,6 +39,8 @@ pub struct Record {
     snapshots: Snapshots,
     samples: Samples,
     next_ns: u64,
+    /// The moment (ns) of the latest row.
+    last_ns: u64,
 }
 
 /// Rows by moment.
@@ -51,6 +53,7 @@ impl Record {
             snapshots: Snapshots::new(FIRST_INTERVAL_NS),
             samples: Samples::new(sample_ns),
             next_ns: 0,
+            last_ns: 0,
         };
         record.next_ns = record.next_moment();
         record
@@ -78,7 +81,15 @@ impl Record {
             fill(&mut row, load, at_ns);
             self.samples.take(row);
         }
+        self.last_ns = at_ns;
         self.next_ns = self.next_moment();
+    }
+
+    /// Return `at_ns` or, where a row was taken at a later moment already, the moment of that row:
+    /// it told that this had not happened yet.
+    #[inline]
+    pub fn not_before_a_row(&self, at_ns: u64) -> u64 {
+        at_ns.max(self.last_ns)
     }
 
     fn next_moment(&self) -> u64 {

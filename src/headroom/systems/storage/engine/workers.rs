@@ -146,6 +146,8 @@ impl<'a> Workers<'a> {
             let done_ns = clock.now_ns();
             shared = self.lock();
             let Shared { load, record, .. } = &mut *shared;
+            // While this thread waited for the lock, others may have gone on to later moments.
+            let done_ns = record.not_before_a_row(done_ns);
             record.observe(done_ns, load);
             let next = load.complete(place, result, done_ns);
             load.replenish(done_ns);
