@@ -66,7 +66,15 @@ impl SegmentedHistogram {
     /// Count the observation `ticks`, made at `now`.
     #[inline]
     pub fn record(&mut self, ticks: u64, now: SimTime) {
-        self.record_many(ticks, now, 1);
+        let bin = bin_of(ticks);
+        if bin >= self.counts.len() {
+            self.grow(bin);
+        }
+        self.counts[bin] += 1;
+        self.count += 1;
+        if self.count == self.width {
+            self.close_segment(now);
+        }
     }
 
     /// Count the observation `ticks`, made `count` >= 1 times at `now`: what [`Self::record`] counts

@@ -6,6 +6,9 @@
 //! requests present, integrated up to t, is t times those present less the sum of their arrivals,
 //! plus what those that left have spent, found from moments alone.
 //!
+//! Requests that are handed over together, or seen to end together, have the same moments: runs of
+//! those are counted at once, with what they would come to one by one.
+//!
 //! Invariant: a request that failed is in no histogram, and its time is counted as lost.
 
 use crate::simulation::histogram::SegmentedHistogram;
@@ -73,7 +76,14 @@ pub struct Spans {
 
 impl Spans {
     #[inline]
-    fn add(&mut self, ns: u64, now: SimTime, count: u64) {
+    fn add(&mut self, ns: u64, now: SimTime) {
+        self.sum_ns += u128::from(ns);
+        self.extremes.add(ns);
+        self.histogram.record(ns, now);
+    }
+
+    #[inline]
+    fn add_many(&mut self, ns: u64, now: SimTime, count: u64) {
         self.sum_ns += u128::from(ns) * u128::from(count);
         self.extremes.add(ns);
         self.histogram.record_many(ns, now, count);
@@ -89,6 +99,23 @@ pub struct Times {
     pub begun_ns: u64,
     /// When it ended (ns).
     pub done_ns: u64,
+}
+
+/// Begins with the same moments, one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+struct BeginRun {
+    arrived_ns: u64,
+    begun_ns: u64,
+    is_timed: bool,
+    count: u64,
+}
+
+/// Good ends with the same moments, one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+struct EndRun {
+    times: Times,
+    count: u64,
+    bytes: u64,
 }
 
 /// All that is counted of a class.
@@ -122,39 +149,122 @@ pub struct Tally {
     /// lock, which may differ from that of the ends by the time of waiting for it: series and
     /// segments go by this moment, so their ends never go back.
     latest_ns: u64,
+    begins: BeginRun,
+    ends: EndRun,
 }
 
 impl Tally {
-    /// Count `count` arrivals at one moment.
+    /// Count an arrival.
     #[inline]
-    pub fn arrive(&mut self, at_ns: u64, count: u64) {
-        self.arrived.add(at_ns, count);
+    pub fn arrive(&mut self, at_ns: u64) {
+        self.arrived.add(at_ns, 1);
     }
 
-    /// Count `count` begins with the same moments; `is_timed` says that the arrival was a due time.
+    /// Count a begin; `is_timed` says that the arrival was a due time.
     #[inline]
-    pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool, count: u64) {
+    pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
         let wait_ns = elapsed(arrived_ns, begun_ns);
-        self.begun.add(begun_ns, count);
-        self.wait_ns += u128::from(wait_ns) * u128::from(count);
+        self.begun.add(begun_ns, 1);
+        self.wait_ns += u128::from(wait_ns);
         if is_timed {
-            let now = SimTime::from_ticks(begun_ns);
-            self.lateness.add(wait_ns, now, count);
+            self.lateness.add(wait_ns, SimTime::from_ticks(begun_ns));
         }
     }
 
-    /// Count `count` good ends with the same moments, of `bytes` (B) all together.
+    /// Count a good end.
     #[inline]
-    pub fn complete(&mut self, times: Times, bytes: u64, count: u64) {
-        self.latest_ns = self.latest_ns.max(times.done_ns);
-        let now = SimTime::from_ticks(self.latest_ns);
+    pub fn complete(&mut self, times: Times, bytes: u32) {
+        let now = self.latest(times.done_ns);
+        let response_ns = elapsed(times.arrived_ns, times.done_ns);
+        self.ended.add(times.done_ns, 1);
+        self.bytes += u128::from(bytes);
+        self.response.add(response_ns, now);
+        self.service
+            .add(elapsed(times.begun_ns, times.done_ns), now);
+        self.series.record(response_ns, now);
+    }
+
+    /// Count a begin as [`Self::begin`], with the next [`Self::settle`].
+    #[inline]
+    pub fn begin_in_run(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
+        let run = &mut self.begins;
+        if arrived_ns != run.arrived_ns || begun_ns != run.begun_ns || is_timed != run.is_timed {
+            self.settle_begins();
+            self.begins = BeginRun {
+                arrived_ns,
+                begun_ns,
+                is_timed,
+                count: 0,
+            };
+        }
+        self.begins.count += 1;
+    }
+
+    /// Count a good end as [`Self::complete`], with the next [`Self::settle`].
+    #[inline]
+    pub fn complete_in_run(&mut self, times: Times, bytes: u32) {
+        if times != self.ends.times {
+            self.settle_ends();
+            self.ends.times = times;
+        }
+        self.ends.count += 1;
+        self.ends.bytes += u64::from(bytes);
+    }
+
+    /// Count the runs of begins and ends: before anybody looks.
+    #[inline]
+    pub fn settle(&mut self) {
+        self.settle_begins();
+        self.settle_ends();
+    }
+
+    /// Return whether everything is counted.
+    pub const fn is_settled(&self) -> bool {
+        self.begins.count == 0 && self.ends.count == 0
+    }
+
+    #[inline]
+    fn settle_begins(&mut self) {
+        let run = self.begins;
+        if run.count == 0 {
+            return;
+        }
+        self.begins.count = 0;
+        let wait_ns = elapsed(run.arrived_ns, run.begun_ns);
+        self.begun.add(run.begun_ns, run.count);
+        self.wait_ns += u128::from(wait_ns) * u128::from(run.count);
+        if run.is_timed {
+            let now = SimTime::from_ticks(run.begun_ns);
+            self.lateness.add_many(wait_ns, now, run.count);
+        }
+    }
+
+    #[inline]
+    fn settle_ends(&mut self) {
+        let EndRun {
+            times,
+            count,
+            bytes,
+        } = self.ends;
+        if count == 0 {
+            return;
+        }
+        (self.ends.count, self.ends.bytes) = (0, 0);
+        let now = self.latest(times.done_ns);
         let response_ns = elapsed(times.arrived_ns, times.done_ns);
         let service_ns = elapsed(times.begun_ns, times.done_ns);
         self.ended.add(times.done_ns, count);
         self.bytes += u128::from(bytes);
-        self.response.add(response_ns, now, count);
-        self.service.add(service_ns, now, count);
+        self.response.add_many(response_ns, now, count);
+        self.service.add_many(service_ns, now, count);
         self.series.record_many(response_ns, now, count);
+    }
+
+    /// Return the latest good end so far, of which `done_ns` is the next to be noted.
+    #[inline]
+    fn latest(&mut self, done_ns: u64) -> SimTime {
+        self.latest_ns = self.latest_ns.max(done_ns);
+        SimTime::from_ticks(self.latest_ns)
     }
 
     /// Count a bad end.
@@ -194,7 +304,7 @@ mod tests {
                 begun_ns: 0,
                 done_ns,
             };
-            tally.complete(times, 1, 1);
+            tally.complete(times, 1);
         }
         let ends: Vec<u64> = tally
             .series

@@ -82,19 +82,13 @@ impl Load {
         }
         let direct = self.direct_count(index).min(requests.len());
         let (direct, waiting) = requests.split_at(direct);
-        let mut run = (0, 0);
         for &request in direct {
             let class = self.classes.of(index, request.kind);
-            if class != run.0 {
-                self.tallies[run.0 as usize].arrive(at_ns, run.1);
-                run = (class, 0);
-            }
-            run.1 += 1;
+            self.tallies[class as usize].arrive(at_ns);
             let place = self.occupy(index, class, request, at_ns);
             self.ready.push(place);
             self.count_bytes(request.length);
         }
-        self.tallies[run.0 as usize].arrive(at_ns, run.1);
         for &request in waiting {
             self.wait(index, request, at_ns);
         }
@@ -123,7 +117,7 @@ impl Load {
 
     fn wait(&mut self, index: usize, request: Request, at_ns: u64) {
         let class = self.classes.of(index, request.kind);
-        self.tallies[class as usize].arrive(at_ns, 1);
+        self.tallies[class as usize].arrive(at_ns);
         self.streams[index]
             .waiting
             .push_back(Arrival { at_ns, request });

@@ -1,66 +1,37 @@
 //! How requests begin and end.
 //!
-//! Requests that a backend hands over together, or sees end together, have the same moments.
-//! Those that follow each other with the same moments are counted at once: what is counted is the
-//! same, to the nanosecond and to the segment of a histogram.
+//! Streams are asked for more when all that ended at a moment is known, as many as there is room for.
 
 use super::place::{Arrival, Next};
-use super::{Load, StopReason};
+use super::{Counting, Load, StopReason};
 use crate::systems::storage::engine::tally::Times;
 use crate::systems::storage::request::{Kind, Request};
-
-/// Good ends with the same moments, one after the other, that have not been counted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EndRun {
-    class: u32,
-    times: Times,
-    count: u64,
-    bytes: u64,
-}
-
-impl EndRun {
-    /// Return whether there is none.
-    pub const fn is_counted(&self) -> bool {
-        self.count == 0
-    }
-}
-
-/// Begins with the same moments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct BeginRun {
-    class: u32,
-    arrived_ns: u64,
-    is_timed: bool,
-}
 
 impl Load {
     /// Note that the requests in `places` began at `begun_ns`.
     #[inline]
     pub fn begin(&mut self, places: &[u32], begun_ns: u64) {
-        let mut run = BeginRun::default();
-        let mut count = 0;
         for &place in places {
             let place = &mut self.places[place as usize];
             place.begun_ns = begun_ns;
-            let one = BeginRun {
-                class: place.class,
-                arrived_ns: place.arrived_ns,
-                is_timed: place.request.due_ns.is_some(),
-            };
-            if one != run {
-                self.count_begins(run, begun_ns, count);
-                (run, count) = (one, 0);
+            let is_timed = place.request.due_ns.is_some();
+            let tally = &mut self.tallies[place.class as usize];
+            if self.counting == Counting::InRuns {
+                tally.begin_in_run(place.arrived_ns, begun_ns, is_timed);
+            } else {
+                tally.begin(place.arrived_ns, begun_ns, is_timed);
             }
-            count += 1;
         }
-        self.count_begins(run, begun_ns, count);
+        self.settle();
     }
 
     #[inline]
-    fn count_begins(&mut self, run: BeginRun, begun_ns: u64, count: u64) {
-        if count > 0 {
-            let tally = &mut self.tallies[run.class as usize];
-            tally.begin(run.arrived_ns, begun_ns, run.is_timed, count);
+    fn settle(&mut self) {
+        if self.counting == Counting::OneByOne {
+            return;
+        }
+        for tally in &mut self.tallies {
+            tally.settle();
         }
     }
 
@@ -109,7 +80,7 @@ impl Load {
         if self.with_room.is_empty() {
             return;
         }
-        self.count_ends();
+        self.settle();
         if self.is_careful {
             self.runnable.extend(self.held_back.drain(..));
         }
@@ -153,30 +124,15 @@ impl Load {
             let is_timed = ended.request.due_ns.is_some();
             self.tallies[class as usize].defect_count += u64::from(is_late && is_timed);
         }
-        if class != self.ends.class || times != self.ends.times {
-            self.count_ends();
-            (self.ends.class, self.ends.times) = (class, times);
+        let tally = &mut self.tallies[class as usize];
+        if self.counting == Counting::InRuns {
+            tally.complete_in_run(times, length);
+        } else {
+            tally.complete(times, length);
         }
-        self.ends.count += 1;
-        self.ends.bytes += u64::from(length);
         self.failures.forget_row();
         if kind == Kind::Write && self.sync.is_some() {
             self.sync_after_write(index, done_ns);
-        }
-    }
-
-    /// Count the ends that wait for that.
-    #[inline]
-    fn count_ends(&mut self) {
-        let EndRun {
-            class,
-            times,
-            count,
-            bytes,
-        } = self.ends;
-        if count > 0 {
-            self.tallies[class as usize].complete(times, bytes, count);
-            (self.ends.count, self.ends.bytes) = (0, 0);
         }
     }
 
@@ -210,7 +166,7 @@ impl Load {
             due_ns: None,
         };
         let class = self.classes.of(index, kind);
-        self.tallies[class as usize].arrive(now_ns, 1);
+        self.tallies[class as usize].arrive(now_ns);
         let stream = &mut self.streams[index];
         stream.waiting.push_front(Arrival {
             at_ns: now_ns,

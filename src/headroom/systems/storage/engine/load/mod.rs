@@ -18,17 +18,28 @@ use std::collections::BinaryHeap;
 pub use self::place::Next;
 pub use self::stop::StopReason;
 
-use self::ends::EndRun;
 use self::place::{Arrival, Place, StreamState};
 use super::backend::Operation;
 use super::classes::Classes;
 use super::content::Content;
 use super::failures::Failures;
-use super::job::{Job, SyncKind};
+use super::job::{Interface, Job, SyncKind};
 use super::tally::Tally;
 use super::target::Layout;
 use crate::systems::storage::request::{Kind, Request, Source};
 use crate::systems::storage::requests::WorkloadError;
+
+/// Places with which a look for requests of the same moments costs more than it saves.
+const FEW: u32 = 4;
+
+/// How begins and ends are counted; what is counted is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counting {
+    /// Each for itself.
+    OneByOne,
+    /// Those with the same moments together: many may have them, so it pays to look for them.
+    InRuns,
+}
 
 /// Streams, places and counts of a run.
 pub struct Load {
@@ -43,8 +54,6 @@ pub struct Load {
     with_room: Vec<usize>,
     /// What a stream gave when it was last asked.
     asked: Vec<Request>,
-    /// Ends that are not counted yet.
-    ends: EndRun,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     runnable: BinaryHeap<Reverse<(u64, usize)>>,
     /// Streams whose next request the content holds back.
@@ -52,6 +61,7 @@ pub struct Load {
     is_careful: bool,
     classes: Classes,
     tallies: Vec<Tally>,
+    counting: Counting,
     failures: Failures,
     sync: Option<(u64, Kind)>,
     stop_ns: u64,
@@ -88,13 +98,17 @@ impl Load {
             ready: Vec::with_capacity(place_count as usize),
             with_room: Vec::new(),
             asked: Vec::with_capacity(place_count as usize),
-            ends: EndRun::default(),
             due: BinaryHeap::new(),
             runnable: BinaryHeap::new(),
             held_back: Vec::new(),
             is_careful: false,
             tallies: vec![Tally::default(); classes.names().len()],
             classes,
+            counting: if job.interface == Interface::IoUring && place_count > FEW {
+                Counting::InRuns
+            } else {
+                Counting::OneByOne
+            },
             failures: Failures::new(job.failure_limit),
             sync: job
                 .sync
@@ -297,7 +311,7 @@ impl Load {
 
     /// Return what was counted, class by class.
     pub fn tallies(&self) -> &[Tally] {
-        debug_assert!(self.ends.is_counted(), "ends of one moment are replenished");
+        debug_assert!(self.tallies.iter().all(Tally::is_settled));
         &self.tallies
     }
 

@@ -89,6 +89,15 @@ impl Source for Micro {
     fn next(&mut self, stream: usize) -> Option<Request> {
         Some(self.generators[stream].next())
     }
+
+    fn fill(&mut self, stream: usize, count: usize, requests: &mut Vec<Request>) {
+        let generator = &mut self.generators[stream];
+        let count = match generator.clock {
+            Clock::Closed => count,
+            _ => 1,
+        };
+        requests.extend((0..count).map(|_| generator.next()));
+    }
 }
 
 /// The requests of one stream.
