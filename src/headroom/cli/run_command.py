@@ -31,7 +31,7 @@ from headroom.experiment.journal_salvage import salvage
 from headroom.experiment.plan import Plan
 from headroom.experiment.progress import Progress
 from headroom.experiment.runner import Outcome, run_plan
-from headroom.experiment.system import Value
+from headroom.experiment.system import Column, Value
 from headroom.quantities import format_level
 from headroom.report.terminal import render_study
 from headroom.report.words import count_noun
@@ -177,7 +177,8 @@ def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome
         stop_on_failure=how.stop_on_failure,
     )
     _say_notes(outcome, about=about, quiet=how.quiet)
-    if outcome.event_count:
+    is_simulated = all(one.system.column is Column.MODEL for one in plan.experiments)
+    if outcome.event_count and is_simulated:
         speed = pace_in_words(outcome.event_count, perf_counter() - start)
         session.note(f"{about}{speed}", quiet=how.quiet)
     return outcome
