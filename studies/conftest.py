@@ -14,7 +14,10 @@ import pytest
 
 from headroom.systems.storage.leftovers import PREFIX
 from headroom.systems.storage.places import memory_folder
-from studies.quick_form import QuickRun
+
+pytest.register_assert_rewrite("studies.quick_form")
+
+from studies.quick_form import QuickRun  # noqa: E402 - pytest has to know of it before
 
 LIMIT_S = 900
 
