@@ -70,8 +70,9 @@ def test_a_load_is_carried_out_and_costs_what_the_engine_says(tmp_path: Path, ki
     one = load(tmp_path / "f", kind=kind, interface="threads")
     cost = part.own(one, 0.05)
     assert cost.count > 0
-    assert 0.0 < cost.program_s <= cost.processor_s
-    assert cost.per_s == pytest.approx(cost.count / 0.05, rel=0.5)
+    assert 0.0 <= cost.program_s <= cost.processor_s
+    # The load lasts for as long as it was asked to, or until its last request has ended.
+    assert 0.0 < cost.per_s <= 1.01 * cost.count / 0.05
     is_changed = (tmp_path / "f").read_bytes() != b"x" * SMALL_BYTES
     assert is_changed == (kind == "randwrite")
 
