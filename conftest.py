@@ -58,9 +58,13 @@ def pytest_configure() -> None:
 
     Several run beside each other, and tests look at what was left in that folder.
     """
-    if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK):
-        _made.append(tempfile.mkdtemp(prefix="headroom-tests-", dir=_MEMORY))
-        os.environ["HEADROOM_MEMORY"] = _made[-1]
+    if not _MEMORY.is_dir() or not os.access(_MEMORY, os.W_OK):
+        return
+    for left in _MEMORY.glob("headroom-tests-*"):
+        if not Path("/proc", left.name.split("-")[2]).exists():  # its run was killed
+            shutil.rmtree(left, ignore_errors=True)
+    _made.append(tempfile.mkdtemp(prefix=f"headroom-tests-{os.getpid()}-", dir=_MEMORY))
+    os.environ["HEADROOM_MEMORY"] = _made[-1]
 
 
 def pytest_unconfigure() -> None:
