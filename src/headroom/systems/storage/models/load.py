@@ -18,7 +18,7 @@ from headroom.systems.storage.workload_table import workload_table
 
 MODELLED = ("micro", "spc1_like")
 """Workloads that models of devices take."""
-_LEFT_OUT = frozenset({"seconds", "bytes", "classes", "sync", "sync_every"})
+_LEFT_OUT = frozenset({"seconds", "bytes", "classes", "sync", "sync_every", "trim_share"})
 """Parameters of a measured run that mean nothing here."""
 DEFAULT_REQUESTS = 20_000
 SPC1_STREAMS = {
