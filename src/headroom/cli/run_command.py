@@ -16,7 +16,13 @@ from headroom.analysis.stopping import IntervalRule
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
-from headroom.cli.overwrite import confirm, foresight, say_foresight, words_for
+from headroom.cli.overwrite import (
+    confirm,
+    foresight,
+    foresight_lines,
+    say_foresight,
+    words_for,
+)
 from headroom.errors import ExitCode
 from headroom.experiment.fit_plan import stages
 from headroom.experiment.interrupt import Interrupt
@@ -28,6 +34,7 @@ from headroom.experiment.runner import Outcome, run_plan
 from headroom.experiment.system import Value
 from headroom.quantities import format_level
 from headroom.report.terminal import render_study
+from headroom.report.words import count_noun
 
 
 def run(
@@ -88,7 +95,7 @@ def run(
     """Run a study, or carry on with one that was cut off; then analyse it and write its report."""
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if dry_run:
-        _print_plan(plan, as_json=as_json)
+        _print_plan(plan.only(only) if only else plan, as_json=as_json)
         return
     if is_salvaged:
         _salvage(session.journal_of(plan))
@@ -278,9 +285,9 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     for point in points:
         levels = ", ".join(f"{name}={format_level(level)}" for name, level in point.levels.items())
         waits = f"  ({point.waits})" if point.waits else ""
-        typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}")
-    for sentence in dict.fromkeys(sentence for point in points for sentence in point.uses):
+        typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}".rstrip())
+    for sentence in foresight_lines(plan):
         typer.echo(sentence)
     for words in dict.fromkeys(words for point in points for words in point.confirm):
         typer.echo(f'needs --overwrite "{words}"')
-    typer.echo(f"{len(points)} points")
+    typer.echo(count_noun(len(points), "point"))
