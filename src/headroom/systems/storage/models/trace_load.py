@@ -4,11 +4,12 @@ Invariant: a file is opened for reading only, once, and stays open as long as th
 name it by its descriptor, as jobs of the measuring engine do.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -46,14 +47,14 @@ def opened(config: Mapping[str, Value]) -> dict[str, Any]:
     path = trace_path(str(config["trace_file"]), Path()).resolve()
     changed_ns = path.stat().st_mtime_ns
     return {
-        "fd": _open(path, changed_ns).fileno(),
+        "fd": _open(path, changed_ns),
         "format": format_of(path, str(config["trace_format"])),
     }
 
 
 @cache
-def _open(path: Path, changed_ns: int) -> BinaryIO:  # noqa: ARG001 - a changed file is another one
-    return path.open("rb")
+def _open(path: Path, changed_ns: int) -> int:  # noqa: ARG001 - a changed file is another one
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def described(table: Mapping[str, Any], target_bytes: int) -> TraceFacts:
