@@ -18,10 +18,10 @@ from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.cli.overwrite import (
     confirm,
+    confirmations,
     foresight,
     foresight_lines,
     say_foresight,
-    words_for,
 )
 from headroom.errors import ExitCode
 from headroom.experiment.fit_plan import stages
@@ -275,7 +275,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
             levels=dict(point.levels),
             waits="" if experiment.fit is None else experiment.fit.reason,
             uses=list(uses.get(point.key, ())),
-            confirm=list(words_for(experiment, point)),
+            confirm=[one.words for one in confirmations(experiment, point)],
         )
         for experiment in plan.experiments
         for point in experiment.points

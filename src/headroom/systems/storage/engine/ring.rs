@@ -313,6 +313,23 @@ impl<'a> RingBackend<'a> {
     }
 }
 
+/// The thread keeps a ring that is registered with it, and a ring what is registered with that:
+/// files that stay open keep a device that was opened exclusively busy.
+impl Drop for RingBackend<'_> {
+    fn drop(&mut self) {
+        // The only failure is that nothing is registered.
+        if self.facts.has_registered_files {
+            let _ = self.submitter.unregister_files();
+        }
+        if self.facts.has_registered_buffers {
+            let _ = self.submitter.unregister_buffers();
+        }
+        if self.facts.has_registered_ring {
+            let _ = self.submitter.unregister_ring_fd();
+        }
+    }
+}
+
 impl Backend for RingBackend<'_> {
     fn start(&mut self) {
         self.clock = Clock::start();
