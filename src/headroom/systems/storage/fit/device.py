@@ -22,13 +22,13 @@ from headroom.simulation import (
     Model,
     Program,
     computed_arrivals,
+    constant,
     draw,
     exponential,
     lognormal,
     maximum,
     minimum,
 )
-from headroom.simulation.distribution import Distribution
 from headroom.simulation.mechanisms import Mechanism
 from headroom.systems.storage.fit.laws import Quantiles
 from headroom.systems.storage.fit.parameters import DEVICE, LOAD
@@ -231,7 +231,7 @@ class _Builder:
             },
         )
         cv = float(self._values[f"{kind}_wake_cv"])
-        law: Distribution | float = lognormal(1.0, cv**2) if cv > 0.0 else 1.0
+        law = lognormal(1.0, cv**2) if cv > 0.0 else constant(1.0)
         idle = minimum(self._at["idle"], most_us)
         carry.delay(curve.call("at", idle, mean=wake_us) * law)
 
@@ -253,4 +253,3 @@ def wake_points(wake_us: float, exponent: float, most_us: float) -> list[list[fl
 
 fitted_device = FittedDevice()
 """The registered model function."""
-

@@ -227,7 +227,7 @@ class _Builder:
                 pass
 
     def _delete_durable(self, one: Program, station: Station) -> None:
-        """Let a file that is durable take longer: each n-th is, where each n-th write was synced."""
+        """Let a durable file take longer: each n-th is one, where each n-th write was synced."""
         if self._values["postmark_sync"] == "never":
             return
         share = 1.0 / int(self._values["postmark_sync_every"])

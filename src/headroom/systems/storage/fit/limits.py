@@ -1,4 +1,4 @@
-"""Units, shared parts and times of bytes: what the closed loops of a sweep say of a device's limits.
+"""Units, shared parts and times of bytes: what closed loops say of a device's limits.
 
 The throughput at depths and sizes is fitted by least squares of logarithms, each point weighed by
 its own error. The closed network with exponential times answers at once; how far the simulated
@@ -21,11 +21,11 @@ from typing import TypeAlias
 import numpy as np
 
 from headroom.systems.storage.fit.laws import Quantiles
-from headroom.systems.storage.fit.network import Floats, closed_throughput
+from headroom.systems.storage.fit.network import Floats, closed_throughputs
 from headroom.systems.storage.fit.observations import Closed
 
 SHAPE = ("s_per_byte", "shared_s", "shared_s_per_byte")
-"""What is searched for each kind: time of a byte at a unit, and of a request and its byte beyond."""
+"""What is searched for each kind: a byte at a unit, a request and its byte at what all share."""
 UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Numbers of units that are tried first; then those between the neighbours of the best."""
 _BETWEEN = {2: (3,), 4: (3, 5, 6), 8: (6, 10, 12), 16: (12, 20, 24), 32: (24, 48), 64: (48, 96)}
@@ -95,30 +95,23 @@ class Loops:
             self, closed=[self.closed[place] for place in places], ratios=self.ratios[places]
         )
 
-    def throughput(self, one: Closed, units: int, shape: Sequence[float]) -> float:
-        """Return the throughput (1/s) of the network at a point."""
-        per_byte, shared_s, shared_per_byte = shape
-        at_shared_s = shared_s + one.size * shared_per_byte
-        elsewhere_s = self.host_s + shared_s + self.base_bytes * shared_per_byte
-        at_unit_s = self.alone[one.kind].mean + (one.size - self.base_bytes) * per_byte
-        return closed_throughput(
-            [
-                (self.host_s, 1),
-                (max(at_unit_s - elsewhere_s, 1e-9), units),
-                (at_shared_s, 1),
-            ],
-            one.population,
-        )
-
-    def network(self, units: int, shapes: Mapping[str, Shape]) -> Floats:
+    def network(self, units: int, shapes: Mapping[str, Sequence[float]]) -> Floats:
         """Return the throughput (1/s) of the network at all points."""
-        return np.array([self.throughput(one, units, shapes[one.kind]) for one in self.closed])
+        per_byte, shared_s, shared_per_byte = np.array([shapes[one.kind] for one in self.closed]).T
+        sizes = np.array([float(one.size) for one in self.closed])
+        alone_s = np.array([self.alone[one.kind].mean for one in self.closed])
+        elsewhere_s = self.host_s + shared_s + self.base_bytes * shared_per_byte
+        at_unit_s = alone_s + (sizes - self.base_bytes) * per_byte - elsewhere_s
+        single_s = np.stack([np.full(sizes.size, self.host_s), shared_s + sizes * shared_per_byte])
+        populations = [one.population for one in self.closed]
+        return closed_throughputs(single_s, np.maximum(at_unit_s, 1e-9), units, populations)
 
     def errors(self, units: int, shape: Sequence[float]) -> Floats:
-        """Return the errors of the logarithms of the throughput, in standard errors."""
-        found = [self.throughput(one, units, shape) for one in self.closed]
+        """Return the errors of the logarithms of the throughput, in standard errors; one kind."""
+        found = self.network(units, dict.fromkeys(self.kinds, shape))
         seen = np.log([one.throughput for one in self.closed]) - np.log(self.ratios)
-        return (np.log(found) - seen) / np.array([one.error for one in self.closed])
+        errors: Floats = (np.log(found) - seen) / np.array([one.error for one in self.closed])
+        return errors
 
     def misfit(self, units: int, shape: Sequence[float]) -> float:
         """Return the sum of squared errors, large ones counted linearly (Huber)."""
@@ -147,13 +140,15 @@ def limits_of(loops: Loops, known: Limits | None = None) -> Limits:
         Which values are determined is taken from here, and the number of units.
     """
     if known is not None:
-        return _with_units(loops, known.units, _determined(known))
+        return _with_units(loops, known.units, known, _determined(known))
     most = loops.most_outstanding
-    tried = {units: _with_units(loops, units) for units in (*(u for u in UNITS if u < most), most)}
-    best = min(tried.values(), key=lambda one: (one.misfit, one.units)).units
-    tried |= {
-        units: _with_units(loops, units) for units in _BETWEEN.get(best, ()) if units < most
-    }
+    tried: dict[int, Limits] = {}
+    last = None
+    for units in (*(u for u in UNITS if u < most), most):
+        last = tried[units] = _with_units(loops, units, last)
+    best = min(tried.values(), key=lambda one: (one.misfit, one.units))
+    for units in (u for u in _BETWEEN.get(best.units, ()) if u < most):
+        tried[units] = _with_units(loops, units, best)
     found = min(tried.values(), key=lambda one: (one.misfit, one.units))
     bounds: dict[str, tuple[float, float]] = {}
     if tried[most].misfit <= found.misfit + SURE:
@@ -168,12 +163,17 @@ def _determined(known: Limits) -> dict[str, tuple[bool, ...]]:
 
 
 def _with_units(
-    loops: Loops, units: int, free: Mapping[str, tuple[bool, ...]] | None = None
+    loops: Loops,
+    units: int,
+    start: Limits | None,
+    free: Mapping[str, tuple[bool, ...]] | None = None,
 ) -> Limits:
+    """Return what fits best with a number of units; the search starts at what is likely near."""
     shapes, misfit = {}, 0.0
     for kind in loops.kinds:
         own = loops.of(kind)
-        shapes[kind] = _searched(own, units, (free or {}).get(kind, (True, True, True)))
+        near = None if start is None else start.shapes[kind]
+        shapes[kind] = _searched(own, units, (free or {}).get(kind, (True, True, True)), near)
         misfit += own.misfit(units, shapes[kind])
     return Limits(units=units, shapes=shapes, bounds={}, misfit=misfit)
 
@@ -190,7 +190,7 @@ def _pruned(loops: Loops, found: Limits) -> tuple[Limits, dict[str, tuple[float,
             trials = []
             for place in (place for place in range(len(SHAPE)) if free[place]):
                 fewer = tuple(is_free and one != place for one, is_free in enumerate(free))
-                shape = _searched(own, found.units, fewer)
+                shape = _searched(own, found.units, fewer, shapes[kind])
                 trials.append((own.misfit(found.units, shape), place, shape))
             least, place, shape = min(trials)
             if least > misfit + SURE:
@@ -218,7 +218,7 @@ def _bound(loops: Loops, units: int, shape: Shape, place: int) -> float:
     return math.exp(high)
 
 
-def _searched(loops: Loops, units: int, free: Sequence[bool]) -> Shape:
+def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None) -> Shape:
     """Return the values that answer best, those that are not free being 0."""
     from scipy import optimize  # noqa: PLC0415 - slow to import, few commands need it
 
@@ -226,6 +226,10 @@ def _searched(loops: Loops, units: int, free: Sequence[bool]) -> Shape:
     if not places:
         return (0.0, 0.0, 0.0)
     guess = np.log(_first_guess(loops))
+    if near is not None:
+        guess = np.array(
+            [math.log(one) if one > 0.0 else at for one, at in zip(near, guess, strict=True)]
+        )
     lowest, highest = _LOWEST[places], _HIGHEST[places]
 
     def shape(logarithms: Floats) -> list[float]:

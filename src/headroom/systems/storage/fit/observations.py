@@ -221,7 +221,8 @@ def usual_of(bins: Counted) -> Counted:
 
     Examples
     --------
-    >>> times = Counted(low=np.array([1.0, 9.0]), high=np.array([1.0, 9.0]), counts=np.array([9, 1]))
+    >>> values = np.array([1.0, 9.0])
+    >>> times = Counted(low=values, high=values, counts=np.array([9, 1]))
     >>> usual_of(times).counts.tolist()
     [9]
     """

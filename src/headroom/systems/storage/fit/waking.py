@@ -47,7 +47,7 @@ class Waking:
 
     def median_s(self, idle_s: float) -> float:
         """Return the median time of waking up after `idle_s`."""
-        return self.wake_s * (idle_s / _UNIT_S) ** self.exponent
+        return float(self.wake_s * (idle_s / _UNIT_S) ** self.exponent)
 
 
 NONE = Waking(wake_s=0.0, exponent=ASSUMED_EXPONENT, cv=0.0, is_exponent_known=False)
