@@ -44,9 +44,11 @@ FILES = (
 )
 """What `storage.files` fits always."""
 SYNC = (
-    _number("sync_s", "s", 1e-3, "Time to make a written file durable", high=100.0),
-    _number("sync_s_per_byte", "s/B", 1e-9, "Time of each byte of it", high=1.0),
-    _number("sync_cv", "1", 0.3, "Coefficient of variation of it", high=10.0),
+    _number("create_sync_s", "s", 1e-3, "Time to make a new file durable", high=100.0),
+    _number("create_sync_s_per_byte", "s/B", 1e-9, "Time of each byte of it", high=1.0),
+    _number("append_sync_s", "s", 1e-3, "Time to make what was appended durable", high=100.0),
+    _number("append_sync_s_per_byte", "s/B", 1e-9, "Time of each byte of it", high=1.0),
+    _number("sync_cv", "1", 0.3, "Coefficient of variation of both", high=10.0),
     _number("durable_delete_s", "s", 3e-5, "Time that deleting takes longer where a file has been "
             "made durable", high=100.0),
     _number("durable_delete_s_per_byte", "s/B", 1e-10, "Time of each byte of that", high=1.0),

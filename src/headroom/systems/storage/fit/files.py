@@ -182,9 +182,9 @@ class _Builder:
         with one.branch() as what:
             for number, kind in enumerate(KINDS):
                 with what.when(at["kind"] == number):
-                    one.use(station, self._cost(kind))
+                    one.use(station, self._cost(kind, kind))
                     if kind in {"create", "append"}:
-                        self._sync(one, station)
+                        self._sync(one, station, kind)
                     if kind == "delete":
                         self._delete_durable(one, station)
             with what.otherwise():
@@ -205,16 +205,16 @@ class _Builder:
                 with last.otherwise():
                     pass
 
-    def _cost(self, kind: str) -> Expression:
-        bytes_us = self._at["bytes"] * self._us(f"{kind}_s_per_byte")
-        return (self._us(f"{kind}_s") + bytes_us) * self._scatter(kind)
+    def _cost(self, name: str, scatter: str) -> Expression:
+        bytes_us = self._at["bytes"] * self._us(f"{name}_s_per_byte")
+        return (self._us(f"{name}_s") + bytes_us) * self._scatter(scatter)
 
     def _scatter(self, kind: str) -> Expression:
         cv = float(self._values[f"{kind}_cv"])
         return draw(lognormal(1.0, cv**2) if cv > 0.0 else constant(1.0))
 
-    def _sync(self, one: Program, station: Station) -> None:
-        """Make every n-th written file durable."""
+    def _sync(self, one: Program, station: Station, kind: str) -> None:
+        """Make every n-th written file durable: a new one needs its name and inode, too."""
         if self._values["postmark_sync"] == "never":
             return
         at = self._at
@@ -222,7 +222,7 @@ class _Builder:
         with one.branch() as due:
             with due.when(at["written"] >= int(self._values["postmark_sync_every"])):
                 one.set(at["written"], 0)
-                one.use(station, self._cost("sync"))
+                one.use(station, self._cost(f"{kind}_sync", "sync"))
             with due.otherwise():
                 pass
 

@@ -162,9 +162,9 @@ def stalls_of(lone: Sequence[Lone], closed: Sequence[Closed]) -> Stalls:
     if lone:
         stalled = sum(one.stalled_count for one in lone)
         mean_s = sum(one.excess_s for one in lone) / stalled if stalled else 0.0
-        # Of how many requests is as robust as what is printed: one replication in which all stood
-        # still for long does not count for the others.
-        lost_s = float(np.mean([one.typical_excess_s for one in lone]))
+        # How many requests meet one is the same at each point, and as robust as what is printed:
+        # neither one replication nor one point at which all stood still for long counts for others.
+        lost_s = float(np.median([one.typical_excess_s for one in lone]))
         share = min(lost_s / mean_s, _MOST_STALLED) if mean_s > 0.0 else 0.0
         # Stalls without memory leave an arrival their mean time yet, and take a share of the time.
         per_s = share / (1.0 - share) / mean_s if mean_s > 0.0 else 0.0

@@ -187,7 +187,6 @@ def test_replications_that_differ_by_ten_times_give_the_one_in_the_middle() -> N
         if point.levels.get("depth") == 1 and point.config["block_bytes"] == 4096
         and point.config["read_share"] == 1.0
     )  # fmt: skip
-    load: dict[str, Value] = {"read_share": 1.0, "depth": 1, "block_bytes": 4096}
     quick, slow = (
         swept(device, read_share=1.0, depth=1, block_bytes=4096).distributions["service_s"]
         for device in (fast, usual)
