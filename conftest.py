@@ -7,8 +7,11 @@ luck, decides whether it passes; everywhere else the examples are new in each ru
 """
 
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -44,6 +47,30 @@ hypothesis.settings.load_profile(
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts its background jobs with SIGINT ignored, and every program that a test starts
 would inherit that: a test of Ctrl-C would wait for ever."""
+
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - the place itself is meant, no file in it
+_made: list[str] = []
+
+
+def pytest_configure() -> None:
+    """Give each process that runs tests a folder in memory of its own.
+
+    Several run beside each other, and tests look at what was left in that folder.
+    """
+    if not _MEMORY.is_dir() or not os.access(_MEMORY, os.W_OK):
+        return
+    for left in _MEMORY.glob("headroom-tests-*"):
+        if not Path("/proc", left.name.split("-")[2]).exists():  # its run was killed
+            shutil.rmtree(left, ignore_errors=True)
+    _made.append(tempfile.mkdtemp(prefix=f"headroom-tests-{os.getpid()}-", dir=_MEMORY))
+    os.environ["HEADROOM_MEMORY"] = _made[-1]
+
+
+def pytest_unconfigure() -> None:
+    """Take the folder in memory away again."""
+    while _made:
+        shutil.rmtree(_made.pop(), ignore_errors=True)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

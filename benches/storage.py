@@ -20,15 +20,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 import msgspec
 
+from benches.folders import new_folder
 from benches.harness import Case, Row, Work, aligned, figure, read_rows
 from benches.peers import fio
 from headroom import _core
@@ -37,6 +38,7 @@ from headroom.systems.storage.postmark import carry_out
 
 RESULTS = Path(__file__).resolve().parent / "results" / "storage.json"
 COST = "processor time per million requests"
+PROGRAM = "processor time outside of the kernel per million requests"
 RATE = "requests per second"
 TRANSACTIONS = "transactions per processor second"
 DRAWN = "requests drawn per processor second"
@@ -68,12 +70,18 @@ class Contender:
 
     carry_out: Callable[[], fio.Cost]
     rates: list[float] = field(default_factory=list)
+    programs: list[float] = field(default_factory=list)
 
     def work(self) -> float:
         """Carry the load out once more and return what a million requests cost (s)."""
         cost = self.carry_out()
         self.rates.append(cost.per_s)
+        self.programs.append(cost.program_per_million_s)
         return cost.per_million_s
+
+    def program(self) -> float:
+        """Return what the program alone took of the first run that has not been asked for (s)."""
+        return self.programs.pop(0)
 
     def rate(self) -> float:
         """Return the requests per second of the first run that has not been asked for."""
@@ -117,7 +125,7 @@ def _alone(interface: str, depth: int, requests: int) -> float:
 
 
 def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) -> list[Case]:
-    """Return the cases of one load beside fio: cost, then rate."""
+    """Return the cases of one load beside fio: cost, the program's part of it, rate."""
     is_direct = folder is _disk
     interfaces = ("io_uring", "psync") if is_direct and depth == 1 else ("io_uring",)
     interfaces = interfaces if is_direct else ("psync",)
@@ -142,26 +150,25 @@ def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) ->
     cannot = dict.fromkeys(names, why) if why else {}
     if _unfit(folder):
         return []
+
+    def case(
+        metric: str, unit: str, better: Literal["high", "low"], ask: Callable[[Contender], float]
+    ) -> Case:
+        return Case(
+            name=title,
+            metric=metric,
+            unit=unit,
+            measure="returned",
+            better=better,
+            headroom=lambda: ask(ours),
+            peers={name: partial(ask, one) for name, one in theirs.items()},
+            cannot=cannot,
+        )
+
     return [
-        Case(
-            name=title,
-            metric=COST,
-            unit="s",
-            measure="returned",
-            better="low",
-            headroom=ours.work,
-            peers={name: one.work for name, one in theirs.items()},
-            cannot=cannot,
-        ),
-        Case(
-            name=title,
-            metric=RATE,
-            unit="1/s",
-            measure="returned",
-            headroom=ours.rate,
-            peers={name: one.rate for name, one in theirs.items()},
-            cannot=cannot,
-        ),
+        case(COST, "s", "low", Contender.work),
+        case(PROGRAM, "s", "low", Contender.program),
+        case(RATE, "1/s", "high", Contender.rate),
     ]
 
 
@@ -191,13 +198,18 @@ def own(load: fio.Load, seconds: float) -> fio.Cost:
     finally:
         os.close(descriptor)
     count = sum(float(one["completion_count"]) for one in found["classes"].values())
-    return fio.Cost(count, count / found["end_s"], float(found["counters"]["cpu_s"]))
+    return fio.Cost(
+        count=count,
+        per_s=count / found["end_s"],
+        processor_s=float(found["counters"]["cpu_s"]),
+        program_s=float(found["counters"]["cpu_user_s"]),
+    )
 
 
 @cache
-def _folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder that is removed when the program ends, whatever ends it but a kill."""
-    return tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=parent)
+def _folder(parent: Path) -> TemporaryDirectory[str]:
+    """Return a folder that is removed when the program ends; see `new_folder`."""
+    return new_folder(parent)
 
 
 @cache
@@ -239,7 +251,7 @@ def postmark(access: str, buffering: str) -> Case:
 
 
 def _own_postmark(access: str) -> float:
-    with tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=_memory()) as folder:
+    with new_folder(_memory()) as folder:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         workload = {
             "files": FILES,
@@ -257,7 +269,7 @@ def _own_postmark(access: str) -> float:
 
 
 def _original(buffering: str) -> float:
-    with tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=_memory()) as folder:
+    with new_folder(_memory()) as folder:
         lines = [
             f"set location {folder}",
             f"set number {FILES}",
@@ -300,7 +312,13 @@ def _drawn(workload: dict[str, Any]) -> Work:
 
 def shown(rows: list[Row]) -> str:
     """Return all rows in words and columns, under a description of the machine."""
-    tables = [_nothing_table(rows), _fio_table(rows), _postmark_table(rows), _source_table(rows)]
+    tables = [
+        _nothing_table(rows),
+        _fio_table(rows),
+        _program_table(rows),
+        _postmark_table(rows),
+        _source_table(rows),
+    ]
     return "\n\n".join([rows[0].machine, *(aligned(lines) for lines in tables if len(lines) > 1)])
 
 
@@ -328,6 +346,15 @@ def _fio_table(rows: list[Row]) -> list[tuple[str, ...]]:
             cells = (f"  {one.case}", _own(one), one.peer, _peer(one), _ratio(one), *marks)
             lines.append(cells)
     return lines
+
+
+def _program_table(rows: list[Row]) -> list[tuple[str, ...]]:
+    head = ("of it outside of the kernel", "Headroom", "beside", "", "cheaper by")
+    found = _found(rows, PROGRAM, "")
+    return [
+        head,
+        *((f"  {row.case}", _own(row), row.peer, _peer(row), _ratio(row)) for row in found),
+    ]
 
 
 def _postmark_table(rows: list[Row]) -> list[tuple[str, ...]]:

@@ -48,6 +48,13 @@ def cargo(*arguments: str) -> list[str]:
 CLIPPY = ["cargo", "clippy", "--version"]
 RUSTFMT = ["cargo", "fmt", "--version"]
 
+BESIDE = [
+    *("--numprocesses=auto", "--maxprocesses=4"),
+    *("--dist=loadfile", "--no-loadscope-reorder"),
+]
+"""Processes of pytest beside each other: a file stays in one, and the studies, which take longest,
+begin first."""
+
 STATIC = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),
     Step(
@@ -78,7 +85,7 @@ TESTS = [
     Step(name="Rust tests", argv=cargo("test", "--quiet")),
     Step(
         name="Python tests, documents and studies",
-        argv=[sys.executable, "-m", "pytest", "--color=no", "-q", f"--junitxml={JUNIT}"],
+        argv=[sys.executable, "-m", "pytest", "--color=no", "-q", f"--junitxml={JUNIT}", *BESIDE],
     ),
 ]
 

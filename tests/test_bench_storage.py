@@ -1,11 +1,15 @@
 """The benchmark of the storage layer compares like with like; what it cannot compare it names."""
 
 import shutil
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benches import folders
 from benches import storage as part
 from benches.harness import Case, Row, measure_case, read_rows
 from benches.peers import fio
@@ -29,18 +33,26 @@ def load(path: Path, **changes: object) -> fio.Load:
 
 
 def test_rates_and_costs_come_from_the_same_runs() -> None:
-    runs = iter([fio.Cost(1e6, 10.0, 3.0), fio.Cost(2e6, 20.0, 8.0)])
+    runs = iter(
+        [
+            fio.Cost(count=1e6, per_s=10.0, processor_s=3.0, program_s=1.0),
+            fio.Cost(count=2e6, per_s=20.0, processor_s=8.0, program_s=4.0),
+        ]
+    )
     contender = part.Contender(lambda: next(runs))
     assert [contender.work(), contender.work()] == [3.0, 4.0]
+    assert [contender.program(), contender.program()] == [1.0, 2.0]
     assert [contender.rate(), contender.rate()] == [10.0, 20.0]
 
 
-def test_a_cost_case_is_followed_by_its_rates() -> None:
-    """The second case of a pair asks for what the first has run, so it must come right after it."""
+@pytest.mark.parametrize(("metric", "distance"), [(part.PROGRAM, 1), (part.RATE, 2)])
+def test_a_cost_case_is_followed_by_what_it_ran_for(metric: str, distance: int) -> None:
+    """The other cases of a load ask for what the first has run, so they must come after it."""
     cases = part.cases()
+    assert any(case.metric == metric for case in cases)
     for number, case in enumerate(cases):
-        if case.metric == part.RATE:
-            before = cases[number - 1]
+        if case.metric == metric:
+            before = cases[number - distance]
             assert (before.name, before.metric) == (case.name, part.COST)
             assert (before.repeats, before.unmeasured) == (case.repeats, case.unmeasured)
             assert (before.peers.keys(), before.cannot) == (case.peers.keys(), case.cannot)
@@ -62,7 +74,9 @@ def test_a_load_is_carried_out_and_costs_what_the_engine_says(tmp_path: Path, ki
     one = load(tmp_path / "f", kind=kind, interface="threads")
     cost = part.own(one, 0.05)
     assert cost.count > 0
-    assert cost.per_s == pytest.approx(cost.count / 0.05, rel=0.5)
+    assert 0.0 <= cost.program_s <= cost.processor_s
+    # The load lasts for as long as it was asked to, or until its last request has ended.
+    assert 0.0 < cost.per_s <= 1.01 * cost.count / 0.05
     is_changed = (tmp_path / "f").read_bytes() != b"x" * SMALL_BYTES
     assert is_changed == (kind == "randwrite")
 
@@ -118,3 +132,36 @@ def test_the_stored_table_is_printed_without_measuring(capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert all(row.case.removeprefix("source: ") in said for row in read_rows(part.RESULTS))
     assert part.main([]) == 2
+
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from benches.folders import new_folder
+
+folder = new_folder(Path(sys.argv[1]))
+(Path(folder.name) / "target").write_bytes(b"x")
+print("there", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_a_signal_leaves_no_folder_and_a_kill_none_after_the_next(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    argv = [sys.executable, "-c", _HOLD, str(tmp_path)]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "there\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        with folders.new_folder(tmp_path):
+            # One whose process lives is left alone.
+            assert len(list(tmp_path.iterdir())) == 2
+        child.send_signal(number)
+        child.wait()
+    assert bool(list(tmp_path.iterdir())) is (number == signal.SIGKILL)
+    folders.new_folder(tmp_path).cleanup()
+    assert list(tmp_path.iterdir()) == []

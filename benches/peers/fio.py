@@ -57,22 +57,30 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run came to: requests, requests per second, processor seconds."""
+    """What a run came to: requests, requests per second, processor seconds.
+
+    Examples
+    --------
+    >>> cost = Cost(count=2e6, per_s=1e6, processor_s=3.0, program_s=1.0)
+    >>> cost.per_million_s, cost.program_per_million_s
+    (1.5, 0.5)
+    """
 
     count: float
     per_s: float
     processor_s: float
+    program_s: float
+    """Of it what the program itself took, outside of the kernel."""
 
     @property
     def per_million_s(self) -> float:
-        """Processor seconds per million requests.
-
-        Examples
-        --------
-        >>> Cost(count=2e6, per_s=1e6, processor_s=3.0).per_million_s
-        1.5
-        """
+        """Processor seconds per million requests."""
         return self.processor_s / self.count * 1e6
+
+    @property
+    def program_per_million_s(self) -> float:
+        """Processor seconds outside of the kernel per million requests."""
+        return self.program_s / self.count * 1e6
 
 
 def name() -> str:
@@ -124,15 +132,21 @@ def options(load: Load, seconds: float) -> list[str]:
 
 def run(load: Load, seconds: float) -> Cost:
     """Run `load` for `seconds`; its processor time is without start and end of the program."""
-    report, all_s = _reported(options(load, seconds))
+    report, all_s, all_program_s = _reported(options(load, seconds))
     # A run that is bounded by time begins again after its last request, until the time is over.
     once = [one for one in options(load, seconds) if one != "--time_based"]
-    _, start_s = _reported([*once, "--number_ios=1"])
+    _, start_s, start_program_s = _reported([*once, "--number_ios=1"])
     found = report["jobs"][0]["read" if load.kind == "randread" else "write"]
-    return Cost(found["total_ios"], found["iops"], max(all_s - start_s, 0.0))
+    return Cost(
+        count=found["total_ios"],
+        per_s=found["iops"],
+        processor_s=max(all_s - start_s, 0.0),
+        program_s=max(all_program_s - start_program_s, 0.0),
+    )
 
 
-def _reported(command: list[str]) -> tuple[dict[str, Any], float]:
+def _reported(command: list[str]) -> tuple[dict[str, Any], float, float]:
+    """Return the report, the processor time of the process tree, and that outside of the kernel."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -141,5 +155,7 @@ def _reported(command: list[str]) -> tuple[dict[str, Any], float]:
         raise EnvironmentUnfitError(
             f"fio ended with {done.returncode}: {said}", cure="run its command line by hand"
         )
-    processor_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return json.loads(done.stdout[done.stdout.index("{") :]), processor_s
+    program_s = after.ru_utime - before.ru_utime
+    kernel_s = after.ru_stime - before.ru_stime
+    report = json.loads(done.stdout[done.stdout.index("{") :])
+    return report, program_s + kernel_s, program_s

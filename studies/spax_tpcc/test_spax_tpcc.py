@@ -1,11 +1,7 @@
 """The study runs, its claims stand as the README says, and its formulas speak of its machine."""
 
 import importlib.util
-import json
-import shutil
-import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,9 +11,10 @@ import pytest
 from headroom.errors import ExitCode
 from headroom.simulation import simulate
 from headroom.systems.transactions import machine_model
+from studies.quick_form import QuickForm, QuickRun
 
 FOLDER = Path(__file__).resolve().parent
-QUICK_LIMIT_S = 900
+QUICK_OPTIONS = ("--quiet", "--no-what-if")
 DIFFERS = {"io-queue-linear", "buffers-queue-heavy"}
 """Of the claims that differ those whose levels the quick variant has; README.md says why."""
 MUST_HOLD = {
@@ -37,53 +34,31 @@ def module(name: str) -> ModuleType:
     return found
 
 
-def study() -> dict[str, Any]:
-    return tomllib.loads((FOLDER / "study.toml").read_text(encoding="utf-8"))
+class TestQuickForm(QuickForm):
+    """What every study has to do."""
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
-    """Exit code and results of the quick variant with `--check`, run in a copy."""
-    copy = tmp_path_factory.mktemp("study") / "spax_tpcc"
-    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("results", "pictures"))
-    command = [sys.executable, "-m", "headroom", "run", str(copy), "--quick", "--check", "--quiet"]
-    done = subprocess.run(
-        [*command, "--no-what-if"],
-        timeout=QUICK_LIMIT_S,
-        check=False,
-        stdout=subprocess.DEVNULL,
-    )
-    results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
-    return done.returncode, results
-
-
-def test_every_point_of_the_quick_variant_reaches_a_steady_state(
-    quick: tuple[int, dict[str, Any]],
-) -> None:
-    points = [one for item in quick[1]["experiments"] for one in item["points"]]
-    assert points
-    assert not [one["levels"] for one in points if not one["estimates"]]
+def test_every_point_of_the_quick_variant_reaches_a_steady_state(quick: QuickRun) -> None:
+    assert not [one["levels"] for one in quick.points() if not one["estimates"]]
 
 
 def test_the_quick_variant_settles_the_claims_as_the_readme_says(
-    quick: tuple[int, dict[str, Any]],
+    quick: QuickRun,
 ) -> None:
-    verdicts = {claim["name"]: claim["verdict"] for claim in quick[1]["claims"]}
-    assert len(verdicts) == len(study()["claim"])
+    verdicts = quick.verdicts()
     assert {name for name, verdict in verdicts.items() if verdict == "differs"} == DIFFERS
     assert {name for name in MUST_HOLD if verdicts[name] != "holds"} == set()
 
 
-def test_the_exit_code_tells_that_not_every_claim_holds(quick: tuple[int, dict[str, Any]]) -> None:
-    assert quick[0] == ExitCode.CLAIMS_DIFFER
+def test_the_exit_code_tells_that_not_every_claim_holds(quick: QuickRun) -> None:
+    assert quick.code == ExitCode.CLAIMS_DIFFER
 
 
-def test_the_claimed_theory_is_what_the_formulas_give() -> None:
+def test_the_claimed_theory_is_what_the_formulas_give(study: dict[str, Any]) -> None:
     """`python studies/spax_tpcc/formulas.py` prints the values after a new calibration."""
-    content = study()
-    claimed = {one["name"]: one["value"] for one in content["claim"]
+    claimed = {one["name"]: one["value"] for one in study["claim"]
                if "formulas.py" in one["source"]}  # fmt: skip
-    assert claimed == pytest.approx(module("formulas").theory_of(content), rel=1e-3)
+    assert claimed == pytest.approx(module("formulas").theory_of(study), rel=1e-3)
 
 
 def test_the_formulas_ask_of_the_processors_what_the_simulation_does() -> None:

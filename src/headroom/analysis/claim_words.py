@@ -24,6 +24,8 @@ STATISTIC_WORDS = {
     "median": "median",
     "stdev": "standard deviation",
     "mean_deviation": "mean deviation",
+    "minimum": "smallest",
+    "maximum": "largest",
 }
 
 

@@ -14,7 +14,7 @@ Sources: Bonferroni's inequality as in Law, *Simulation Modeling and Analysis* (
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from headroom.analysis.agreement import check_agreement
 from headroom.analysis.claim_evidence import (
@@ -31,12 +31,14 @@ from headroom.analysis.claim_evidence import (
 )
 from headroom.analysis.claim_words import INFINITY, STATISTIC_WORDS, Region, Words
 from headroom.analysis.dispersion import statistic_interval, statistic_ratio
+from headroom.analysis.extremes import extreme_interval
 from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast
 from headroom.analysis.knee import KneeFit, knee_over
 from headroom.analysis.results import ClaimResult, Verdict
 from headroom.experiment.study import (
     AgreementClaim,
     Claim,
+    Extreme,
     FlatClaim,
     KneeClaim,
     MonotoneClaim,
@@ -92,21 +94,28 @@ def _about_pairs(claim: Claim, evidence: Evidence, finding: Finding) -> dict[str
 
 def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
     sample = sample_at(claim.where, claim, evidence)
-    interval = statistic_interval(sample, claim.statistic)
+    if claim.statistic in {"minimum", "maximum"}:
+        of = claim.extreme_of or sample.values.size
+        interval = extreme_interval(sample.values, claim.statistic, of=of)
+    else:
+        interval = statistic_interval(sample, cast("Statistic", claim.statistic))
     margin = claim.tolerance_absolute
     if margin is None:
         margin = (claim.tolerance or 0.0) * abs(claim.value)
     region = Region(claim.value - margin, claim.value + margin)
     found = _of_interval(interval, region, _words(claim, evidence))
-    return _of_statistic(found, claim.statistic)
+    return _of_statistic(found, claim.statistic, of=claim.extreme_of)
 
 
-def _of_statistic(found: Finding, statistic: Statistic) -> Finding:
+def _of_statistic(
+    found: Finding, statistic: Statistic | Extreme, *, of: int | None = None
+) -> Finding:
     """Say what of the replications a figure is, where it is not their centre."""
     if statistic == "centre":
         return found
     words = STATISTIC_WORDS[statistic]
-    return replace(found, reason=f"{words} over the replications: {found.reason}")
+    over = "over the replications" if of is None else f"of {of} replications, at the median"
+    return replace(found, reason=f"{words} {over}: {found.reason}")
 
 
 def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:

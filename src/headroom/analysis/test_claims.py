@@ -62,6 +62,17 @@ def test_an_absolute_tolerance_is_in_the_unit_of_the_metric() -> None:
         assert row.verdict == verdict
 
 
+def test_an_extreme_is_that_of_as_many_replications_as_the_published_one() -> None:
+    evidence = curve({10: Sample(values=np.arange(1.0, 201.0))})
+    fields = {"where": {"users": 10}, "statistic": "minimum", "tolerance_absolute": 8.0}
+    row = check("value", evidence, **fields, value=7.0, extreme_of=20)
+    assert (row.verdict, row.value) == ("holds", 7.0)
+    assert row.reason.startswith("smallest of 20 replications, at the median")
+    assert check("value", evidence, **fields, value=60.0, extreme_of=20).verdict == "differs"
+    few = curve({10: Sample(values=np.arange(1.0, 21.0))})
+    assert check("value", few, **fields, value=1.0, extreme_of=20).verdict == "undecided"
+
+
 def test_a_tolerance_around_a_negative_value_has_two_sides() -> None:
     evidence = curve({10: spread(-100.0, 0.5)})
     row = check("value", evidence, where={"users": 10}, value=-100.0, tolerance=0.02)

@@ -39,6 +39,8 @@ from headroom.quantities import format_level, format_quantity
 ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
 """Metrics whose change is shown besides the responses of the study."""
 FEWEST_PAIRS = 2
+MOST_CUT = 0.5
+"""Share of the shortest run that a cut for both systems may take."""
 _Values: TypeAlias = Mapping[int, Mapping[str, float]]
 """Replication to its metrics."""
 
@@ -246,15 +248,28 @@ def _on_one_stretch(
 ) -> tuple[_Values, _Values]:
     """Return the values of both systems after the later of their two warm-up cuts.
 
-    Windows that start at different times see different chance, and the pairing would be lost.
+    Windows that start at different times see different chance, and the pairing would be lost. But
+    runs that end with their work end early in the faster system, which may be done before the
+    other one is warm: then each counts from its own cut, and the pairs cancel less.
     """
     if not summary.samples or not result.estimates:
         return {}, {}
     cuts_s = [cut.cut_s for cut in (result.warm_up, summary.cut) if cut is not None]
+    if cuts_s and max(cuts_s) > MOST_CUT * _shortest_s([*base, *changed]):
+        return (
+            _values_by_replication(experiment, base),
+            _values_by_replication(experiment, changed),
+        )
     warm_up = WarmUp(method="fixed", seconds=max(cuts_s)) if cuts_s else WarmUp(method="none")
     spec = msgspec.structs.replace(experiment.spec, warm_up=warm_up)
     cut = replace(experiment, spec=spec)
     return _values_by_replication(cut, base), _values_by_replication(cut, changed)
+
+
+def _shortest_s(rows: Sequence[ReplicationRow]) -> float:
+    """Return the length (s) of the shortest run that tells it; infinite without any."""
+    ends = (row.run.snapshot_times_s for row in _done(rows) if row.run is not None)
+    return min((float(times_s[-1]) for times_s in ends if times_s.size), default=math.inf)
 
 
 def _values_by_replication(

@@ -5,6 +5,7 @@ Whether a claim *holds* is for the analysis; here it only must be decidable.
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import get_args
 
 from headroom.errors import HeadroomError
 from headroom.experiment.agreement import matching
@@ -12,6 +13,7 @@ from headroom.experiment.plan import FactorSpec, PlannedExperiment, Point
 from headroom.experiment.study import (
     AgreementClaim,
     Claim,
+    Extreme,
     FlatClaim,
     KneeClaim,
     MonotoneClaim,
@@ -104,6 +106,7 @@ def _check_claim(
         case ValueClaim():
             _check_one_point(loaded, (*place, "where"), selected)
             _check_tolerance(loaded, place, claim)
+            _check_extreme(loaded, place, claim)
         case RatioClaim():
             _check_one_point(loaded, (*place, "where"), selected)
             to = _check_where(loaded, (*place, "to"), claim.to, experiment)
@@ -188,6 +191,23 @@ def _check_tolerance(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> 
             "a value needs one tolerance",
             cure="give tolerance (relative, 0.05 is 5 %) or tolerance_absolute",
         )
+
+
+def _check_extreme(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
+    """Raise unless a claim about an extreme says of how many, and no other claim does."""
+    if (claim.statistic in get_args(Extreme)) == (claim.extreme_of is not None):
+        return
+    if claim.extreme_of is None:
+        raise loaded.error(
+            (*place, "statistic"),
+            f"the {claim.statistic} of how many replications?",
+            cure="give extreme_of: from how many runs the published value was taken",
+        )
+    raise loaded.error(
+        (*place, "extreme_of"),
+        f"extreme_of means nothing with the statistic {claim.statistic!r}",
+        cure='remove it, or set statistic to "minimum" or "maximum"',
+    )
 
 
 def _check_agreement(

@@ -11,15 +11,14 @@ a fixed seed. A study that is opened twice must fit twice the same.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import ClassVar, Protocol
 
 import msgspec
 
-from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.errors import HeadroomError
+from headroom.experiment import plug_ins
 from headroom.experiment.run import FloatArray
-from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Column, Parameter, System, Value
 
 GROUP = "headroom.fits"
@@ -287,21 +286,10 @@ def find_method(name: str) -> FitMethod:
     EnvironmentUnfitError
         It is registered, but its package cannot be imported.
     """
-    entry = registered().get(name)
-    if entry is None:
-        raise StudyError(f"there is no fit method {name!r}", cure=suggestion(name, registered()))
-    try:
-        kind: Callable[[], FitMethod] = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise EnvironmentUnfitError(
-            f"the fit method {entry.name!r} is registered as {entry.value}, "
-            f"but cannot be imported: {error}",
-            cure="install the package that provides it again, with its dependencies",
-        ) from error
+    kind: Callable[[], FitMethod] = plug_ins.find(name, registered(), kind="fit method")
     return kind()
 
 
-@cache
 def registered() -> Mapping[str, EntryPoint]:
     """Return the entry point of each registered method."""
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    return plug_ins.plug_ins(GROUP)

@@ -5,14 +5,13 @@ A plug-in registers its class in its own project file under the entry point grou
 """
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
-from headroom.errors import EnvironmentUnfitError, StudyError
-from headroom.experiment.suggestions import suggestion
+from headroom.experiment import plug_ins
 from headroom.experiment.system import System
 
 GROUP = "headroom.systems"
+KIND = "system"
 
 
 def system_names() -> tuple[str, ...]:
@@ -30,10 +29,8 @@ def find_system(name: str) -> type[System]:
     EnvironmentUnfitError
         It is registered, but its package cannot be imported.
     """
-    entry = registered().get(name)
-    if entry is None:
-        raise StudyError(f"there is no system {name!r}", cure=suggestion(name, registered()))
-    return _loaded(entry)
+    found: type[System] = plug_ins.find(name, registered(), kind=KIND)
+    return found
 
 
 def class_path(system: type[System]) -> str:
@@ -43,22 +40,10 @@ def class_path(system: type[System]) -> str:
 
 def class_at(path: str) -> type[System]:
     """Return the class that `class_path` named; used by worker processes."""
-    return _loaded(EntryPoint(name=path, value=path, group=GROUP))
+    found: type[System] = plug_ins.load(EntryPoint(name=path, value=path, group=GROUP), kind=KIND)
+    return found
 
 
-def _loaded(entry: EntryPoint) -> type[System]:
-    try:
-        loaded: type[System] = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise EnvironmentUnfitError(
-            f"the system {entry.name!r} is registered as {entry.value}, "
-            f"but cannot be imported: {error}",
-            cure="install the package that provides it again, with its dependencies",
-        ) from error
-    return loaded
-
-
-@cache
 def registered() -> Mapping[str, EntryPoint]:
     """Return the entry point of each registered system."""
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    return plug_ins.plug_ins(GROUP)

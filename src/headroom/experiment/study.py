@@ -284,11 +284,18 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 Statistic: TypeAlias = Literal["centre", "mean", "median", "stdev", "mean_deviation"]
 """What of the replications of a point a claim is about."""
+Extreme: TypeAlias = Literal["minimum", "maximum"]
+"""What a claim about one point may be about besides."""
 
 _STATISTIC = Meta(
     description="What of the replications counts: their `centre` (as in all tables: the median of "
     "measured runs, the mean of simulated ones), `mean`, `median`, or how they scatter: `stdev`, "
     "`mean_deviation` (mean distance from the mean)."
+)
+
+_OF_A_POINT = Meta(
+    description="As elsewhere; besides `minimum` and `maximum`: the smallest and the largest of "
+    "`extreme_of` replications, as samples of that size have it at the median."
 )
 
 Where: TypeAlias = dict[str, Value]
@@ -324,7 +331,14 @@ class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tolerance_absolute: Annotated[
         Annotated[float, Meta(ge=0)] | None, Meta(description="In the unit of the metric.")
     ] = None
-    statistic: Annotated[Statistic, _STATISTIC] = "centre"
+    statistic: Annotated[Statistic | Extreme, _OF_A_POINT] = "centre"
+    extreme_of: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(
+            description="Replications that the published smallest or largest value was taken from, "
+            "with the statistics `minimum` and `maximum`: an extreme grows with their number."
+        ),
+    ] = None
 
 
 class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="ratio"):

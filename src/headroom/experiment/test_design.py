@@ -310,6 +310,8 @@ WRONG_CLAIMS = {
     "where nothing": ("where = { users = 1, rate = 2 }", "no point", "zipped"),
     "where many": ("where.users = 1", "2 points have these levels", "mode"),
     "two tolerances": ("tolerance_absolute = 1", "needs one tolerance", "tolerance"),
+    "extreme of what": ("statistic = 'minimum'", "of how many", "extreme_of"),
+    "extreme of none": ("extreme_of = 20", "means nothing", "statistic"),
     "no figure": ("kind = 'ratio'\nto = { users = 200, mode = 'plain' }", "a figure", "at_least"),
     "half a figure": (
         "kind = 'ratio'\nvalue = 2\nto = { users = 200, mode = 'plain' }",

@@ -44,6 +44,7 @@ from headroom.simulation.expression import Attribute, Expression, draw, floor, m
 from headroom.simulation.fitting import Fit, from_samples
 from headroom.simulation.law_data import law_from_data
 from headroom.simulation.mechanisms import Mechanism
+from headroom.simulation.mix_draws import ComputedDraw, computed_draw
 from headroom.simulation.model import Model
 from headroom.simulation.network import Network
 from headroom.simulation.program import Program
@@ -68,6 +69,7 @@ __all__ = [
     "ClassHistogram",
     "ClassSeries",
     "ComputedArrivals",
+    "ComputedDraw",
     "Distribution",
     "EventTrace",
     "Expression",
@@ -90,6 +92,7 @@ __all__ = [
     "bursty",
     "changing_rate",
     "computed_arrivals",
+    "computed_draw",
     "constant",
     "coxian",
     "discrete",

@@ -68,20 +68,20 @@ impl Engine<'_> {
             ..
         } = self;
         let now = state.now;
-        expression::evaluate(
+        let value = expression::evaluate(
             code,
             scratch,
             |op| match op {
                 Op::Jobs(station) => f64::from(others_at(state, station, leaving)),
                 other => look_up(state, sources, job, other),
             },
-            |call, arguments| {
-                calls.call(call, now, arguments).ok_or_else(|| {
-                    culprit.at = at;
-                    Failure::Call
-                })
-            },
-        )
+            |call, arguments| calls.call(call, now, arguments),
+        );
+        if calls.has_failed() {
+            culprit.at = at;
+            return Err(Failure::Call);
+        }
+        Ok(value)
     }
 
     /// Return the station that the walking job is about to leave.

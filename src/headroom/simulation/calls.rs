@@ -91,24 +91,41 @@ impl<'plan> Calls<'plan> {
         }
     }
 
-    /// Return what the function of the plan `call` returns, durations in time units; None where
-    /// it fails, which [`Self::explain`] tells.
-    pub(super) fn call(&mut self, call: u32, now: SimTime, arguments: &[f64]) -> Option<f64> {
+    /// Return what the function of the plan `call` returns, durations in time units.
+    ///
+    /// Not a number where it fails, which [`Self::has_failed`] says and [`Self::explain`] tells.
+    /// Nothing is called after that.
+    pub(super) fn call(&mut self, call: u32, now: SimTime, arguments: &[f64]) -> f64 {
+        if self.has_failed() {
+            return f64::NAN;
+        }
         let plan = &self.plans[call as usize];
         let now_s = self.unit.seconds(u128::from(now.ticks()));
         let answer = self.mechanisms[plan.mechanism as usize].call(plan.index, now_s, arguments);
-        let message = match (answer, plan.function.unit) {
-            (Ok(value), _) if value.is_nan() => "it returned no number".to_owned(),
-            (Ok(value), Unit::Seconds) => return Some(self.unit.from_seconds(value)),
-            (Ok(value), Unit::Number) => return Some(value),
-            (Err(message), _) => message,
-        };
+        match (answer, plan.function.unit) {
+            (Ok(value), _) if value.is_nan() => {
+                self.fail(call, arguments, "it returned no number".to_owned())
+            }
+            (Ok(value), Unit::Seconds) => self.unit.from_seconds(value),
+            (Ok(value), Unit::Number) => value,
+            (Err(message), _) => self.fail(call, arguments, message),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, call: u32, arguments: &[f64], message: String) -> f64 {
         self.failed = Some(Failed {
             call,
             arguments: arguments.to_vec(),
             message,
         });
-        None
+        f64::NAN
+    }
+
+    /// Return whether a call has failed: the run is over then.
+    #[inline]
+    pub(super) const fn has_failed(&self) -> bool {
+        self.failed.is_some()
     }
 
     /// Return the error of the call that failed, made by `step` at `place`.
@@ -286,6 +303,15 @@ mod tests {
             "in program 'work', the service time at station 'server' at 0 s: wait(1.5) of \
              mechanism 'w' failed: too long"
         );
+        let twice = [
+            json!({"number": 1.5}),
+            call("wait", 1),
+            json!({"number": 2.5}),
+            call("wait", 1),
+            json!({"apply": "add"}),
+        ];
+        let error = run(&twice, 1).expect_err("the first of them is too long already");
+        assert!(error.to_string().contains("wait(1.5)"), "{error}");
         let nan = [
             json!({"number": 0}),
             json!({"number": 0}),

@@ -9,6 +9,7 @@ from headroom.simulation.arguments import check_count, choose, is_whole
 from headroom.simulation.computed_arrivals import ComputedArrivals
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
+from headroom.simulation.mix_draws import ComputedDraw
 from headroom.simulation.stations import Station
 from headroom.simulation.streams import stream_key
 
@@ -142,8 +143,13 @@ class Mix:
     population: int
     law: Distribution | None
     start: Start
-    draw: Draw
+    draw: Draw | ComputedDraw
     location: str = field(default="", repr=False)
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """Names of the attributes that its jobs compute before their class."""
+        return self.draw.attribute_names if isinstance(self.draw, ComputedDraw) else ()
 
     def to_data(self, members: Iterable[JobClass]) -> dict[str, object]:
         """Return the mix of the classes `members` as the kernel reads it."""
@@ -152,13 +158,17 @@ class Mix:
             "population": self.population,
             "think": None if self.law is None else self.law.to_data(),
             "stream": stream_key(f"mix {self.name}: think"),
-            "draw": self.draw,
+            **self._draw_data(),
             "draw_stream": stream_key(f"mix {self.name}: draw"),
             "classes": [_member_data(one) for one in members],
         }
         if self.start != "thinking":
             data["start"] = self.start
         return data
+
+    def _draw_data(self) -> dict[str, object]:
+        is_computed = isinstance(self.draw, ComputedDraw)
+        return self.draw.to_data(self.name) if is_computed else {"draw": self.draw}  # type: ignore[union-attr]  # it was asked
 
 
 def _member_data(one: JobClass) -> dict[str, object]:
@@ -188,13 +198,14 @@ def mixed(
     population: int,
     think: Distribution | float | None,
     start: Start,
-    draw: Draw,
+    draw: Draw | ComputedDraw,
     priorities: Mapping[str, int],
 ) -> tuple[Mix, dict[str, JobClass]]:
     """Return a mix and its classes, after checking it; `members` has program and weight of each."""
     jobs = check_count(f"mix {name!r}", "jobs (population)", population)
     choose(f"mix {name!r}", "start", start, get_args(Start))
-    choose(f"mix {name!r}", "draw", draw, get_args(Draw))
+    if not isinstance(draw, ComputedDraw):
+        choose(f"mix {name!r}", "draw", draw, get_args(Draw))
     weights = {
         member: check_count(f"class {member!r} of mix {name!r}", "weight", weight)
         for member, (_, weight) in members.items()

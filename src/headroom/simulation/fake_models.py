@@ -7,7 +7,7 @@ earlier, whatever is drawn.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
@@ -29,19 +29,7 @@ from headroom.simulation.model import Model
 from headroom.simulation.program import Program
 from headroom.simulation.stations import BY_POSITION, BreakdownUnit, Discipline, PoolOrder
 
-DISCIPLINES: tuple[Discipline, ...] = (
-    "fcfs",
-    "lcfs",
-    "lcfs_preempt",
-    "priority",
-    "priority_preempt",
-    "ps",
-    "random",
-    "elevator",
-    "elevator_two_way",
-    "nearest",
-    "infinite",
-)
+DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 TAKES_BATCHES: tuple[Discipline, ...] = ("fcfs", "lcfs", "priority", "random", "elevator")
 
 UNITS: tuple[BreakdownUnit, ...] = ("all", "each")

@@ -1,12 +1,12 @@
 //! What surrounds the programs: where jobs of a class come from and go to, clocks, breakdowns.
 
 use super::alias::AliasTable;
-use super::arrivals::Process;
+use super::arrivals::{Carried, Process};
 use super::choice::{ChoicePlan, Rule};
 use super::compile::{Compiler, position, refuse};
 use super::distribution::Distribution;
 use super::error::SimulationError;
-use super::model::{Breakdown, BreakdownUnit, Class, Draw, Mix, Model, Placed, Start};
+use super::model::{Breakdown, BreakdownUnit, Class, Draw, Expression, Mix, Model, Placed, Start};
 use super::program::{BreakdownPlan, ClassPlan, Instruction, NO_AMOUNT, Order, ProcessPlan, Site};
 use super::time::TICKS_PER_UNIT;
 
@@ -134,11 +134,7 @@ fn add_open(
                 wait,
             }),
         ) => {
-            for one in sets {
-                let attribute = compiler.attribute(&one.attribute)?;
-                let amount = compiler.computed(&one.value)?;
-                compiler.emit(Instruction::Set { attribute, amount });
-            }
+            carry(compiler, sets)?;
             let goes_on = match goes_on {
                 Some(condition) => compiler.computed(condition)?,
                 None => NO_AMOUNT,
@@ -210,8 +206,10 @@ fn add_mix(compiler: &mut Compiler, mix: &Mix) -> Result<(), SimulationError> {
         let source = compiler.source(think, mix.stream)?;
         compiler.emit(Instruction::Think { source });
     }
+    let draw = compiler.next_position();
+    carry(compiler, &mix.sets)?;
     let choice = position(compiler.plan.choices.len());
-    let draw = compiler.emit(Instruction::Choose { choice });
+    compiler.emit(Instruction::Choose { choice });
     let entry = if mix.start == Start::Ready {
         draw
     } else {
@@ -236,29 +234,47 @@ fn add_mix(compiler: &mut Compiler, mix: &Mix) -> Result<(), SimulationError> {
             priority: class.priority,
         });
     }
+    let rule = rule_of(compiler, mix)?;
     compiler.plan.choices.push(ChoicePlan {
         targets,
-        rule: rule_of(mix),
+        rule,
         key: mix.draw_stream,
     });
     Ok(())
 }
 
+/// Let a job compute attributes one after the other.
+fn carry(compiler: &mut Compiler, sets: &[Carried]) -> Result<(), SimulationError> {
+    for one in sets {
+        let attribute = compiler.attribute(&one.attribute)?;
+        let amount = compiler.computed(&one.value)?;
+        compiler.emit(Instruction::Set { attribute, amount });
+    }
+    Ok(())
+}
+
 /// Return how the class of the next walk is drawn.
-fn rule_of(mix: &Mix) -> Rule {
+fn rule_of(compiler: &mut Compiler, mix: &Mix) -> Result<Rule, SimulationError> {
     let weights = mix.classes.iter().map(|one| one.weight);
-    match mix.draw {
-        Draw::Independent => {
+    match (mix.draw, &mix.index) {
+        (Draw::Independent, None) => {
             let total: f64 = weights.clone().map(f64::from).sum();
             let shares: Vec<f64> = weights.map(|one| f64::from(one) / total).collect();
-            Rule::Probability(AliasTable::new(&shares))
+            Ok(Rule::Probability(AliasTable::new(&shares)))
         }
-        Draw::Deck => Rule::Deck(
+        (Draw::Deck, None) => Ok(Rule::Deck(
             (0_u32..)
                 .zip(weights)
                 .flat_map(|(place, count)| std::iter::repeat_n(place, count as usize))
                 .collect(),
-        ),
+        )),
+        (Draw::Computed, Some(Expression::Expression { code })) => {
+            Ok(Rule::Index(compiler.code(code)?))
+        }
+        (Draw::Computed, None) | (_, Some(_)) => refuse(format!(
+            "mix '{}' must tell the number of the class where it is computed, and only there",
+            mix.name
+        )),
     }
 }
 

@@ -18,6 +18,7 @@ from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.expression import Attribute, Expression, Operand, Token
 from headroom.simulation.mechanisms import Mechanism, as_mechanism
+from headroom.simulation.mix_draws import ComputedDraw
 from headroom.simulation.program import Program
 from headroom.simulation.stations import (
     Breakdown,
@@ -447,7 +448,7 @@ class Model:
         *,
         population: int,
         think: Distribution | float | None = None,
-        draw: Draw = "independent",
+        draw: Draw | ComputedDraw = "independent",
         start: Start = "thinking",
         priorities: Mapping[str, int] | None = None,
     ) -> None:
@@ -470,7 +471,9 @@ class Model:
         draw
             ``"independent"``: each class is drawn by chance. ``"deck"``: from a shuffled deck
             with as many cards of each class as its weight says, shuffled again when it is used
-            up; the shares are then exact (TPC-C, clause 5.2.4.2).
+            up; the shares are then exact (TPC-C, clause 5.2.4.2). `computed_draw`: as the job
+            computes it; weights are then what is expected, for all that looks at a model without
+            running it.
         start
             Where the jobs are at time 0: ``"thinking"``, or ``"ready"`` to walk at once.
         priorities
@@ -492,6 +495,8 @@ class Model:
         """
         full = self._name("mix", name, self.mixes)
         classes.check_members(full, members)
+        if isinstance(draw, ComputedDraw):
+            draw.check(full, self.model_id)
         for member, (program, _) in members.items():
             self._add_class(member, program)
         self.mixes[full], made = classes.mixed(

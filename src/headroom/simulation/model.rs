@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::arrivals::Process;
+use super::arrivals::{Carried, Process};
 use super::distribution::Distribution;
 use super::expression::Term;
 use super::time::TimeUnit;
@@ -554,6 +554,11 @@ pub struct Mix {
     pub draw: Draw,
     /// Stream key of the draws.
     pub draw_stream: u64,
+    /// What a job computes, in this order, before its class is drawn.
+    #[serde(default)]
+    pub sets: Vec<Carried>,
+    /// Number of the class, from 0, of the next walk: where the class is computed, and only there.
+    pub index: Option<Expression>,
     /// Its classes.
     pub classes: Vec<MixedClass>,
 }
@@ -568,6 +573,8 @@ pub enum Draw {
     /// From a shuffled deck with as many cards of a class as its weight says, shuffled again
     /// when it is used up.
     Deck,
+    /// As the job computes it.
+    Computed,
 }
 
 /// One class of a mix.

@@ -277,7 +277,7 @@ fn breakdowns(stations: &[Value], unit: Option<&str>, key: u64) -> Vec<Value> {
 
 /// No mix or one, whose classes walk all programs.
 fn mixes() -> impl Strategy<Value = Vec<Value>> {
-    let draws = prop::sample::select(vec!["independent", "deck"]);
+    let draws = prop::sample::select(vec!["independent", "deck", "computed"]);
     let starts = prop::sample::select(vec!["thinking", "ready"]);
     let sizes = (1_u32..8, prop::collection::vec(1_u32..5, 1..4));
     (draws, starts, sizes, any::<bool>(), any::<[u64; 2]>()).prop_map(
@@ -288,9 +288,18 @@ fn mixes() -> impl Strategy<Value = Vec<Value>> {
                        "weight": weight, "priority": index})
             };
             let classes: Vec<Value> = weights.into_iter().enumerate().map(member).collect();
-            let mix = json!({"name": "mix", "population": people, "draw": draw, "start": start,
-                             "think": think,
-                             "stream": keys[0], "draw_stream": keys[1], "classes": classes});
+            let mut mix = json!({"name": "mix", "population": people, "draw": draw,
+                                 "start": start, "think": think, "stream": keys[0],
+                                 "draw_stream": keys[1], "classes": classes});
+            if draw == "computed" {
+                // Its classes in turn, as a number that each job counts.
+                let turn = json!([{"attribute": "turn"}, {"number": 1}, {"apply": "add"},
+                                  {"number": mix["classes"].as_array().map_or(1, Vec::len)},
+                                  {"apply": "modulo"}]);
+                let value = json!({"kind": "expression", "code": turn});
+                mix["sets"] = json!([{"attribute": "turn", "value": value}]);
+                mix["index"] = json!({"kind": "expression", "code": [{"attribute": "turn"}]});
+            }
             if has { vec![mix] } else { vec![] }
         },
     )
@@ -337,7 +346,7 @@ fn model() -> impl Strategy<Value = Value> {
                 let arrive = json!({"kind": "exponential", "mean": 2});
                 json!({
                     "format": 2, "name": "random", "time_unit": "ms", "stop": {},
-                    "attributes": [{"name": "size", "initial": 1.0}],
+                    "attributes": [{"name": "size", "initial": 1.0}, {"name": "turn", "initial": 0.0}],
                     "stations": stations, "pools": pools, "programs": programs,
                     "breakdowns": breakdowns,
                     "classes": [

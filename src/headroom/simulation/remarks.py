@@ -90,6 +90,8 @@ def _attributes(model: "Model") -> Iterator[Remark]:
     given = {str(step.data["attribute"]) for step in steps if step.op == "set"}
     for one in model.classes.values():
         given |= set(getattr(one.process, "attribute_names", ()))
+    for mix in model.mixes.values():
+        given |= set(mix.attribute_names)
     zero = {one.name for one in model.attributes.values() if one.initial == 0} - given
     for station in model.stations.values():
         named = frozenset() if station.position is None else station.position.names("attribute")

@@ -500,6 +500,8 @@ def _constants(parsed: Parsed) -> dict[str, Known]:
     changed = {n.attribute for tree in trees for n in walk(tree) if isinstance(n, Assign)}
     for one in parsed.model.classes.values():
         changed |= set(getattr(one.process, "attribute_names", ()))
+    for mix in parsed.model.mixes.values():
+        changed |= set(mix.attribute_names)
     return {
         name: Known(attribute.initial, is_constant=True)
         for name, attribute in parsed.model.attributes.items()

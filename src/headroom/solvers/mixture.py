@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from headroom.simulation import Model
+from headroom.simulation import ComputedDraw, Model
 from headroom.simulation import classes as simulated
 from headroom.solvers.walk import Hold, Join, Part, Section, Visit, Walk, add_join
 
@@ -66,6 +66,8 @@ def _chain(model: Model, name: str, classes: Sequence[simulated.JobClass]) -> Ch
     mix, total = model.mixes[name], sum(one.weight for one in classes)
     where = f"{mix.location}: mix {name!r}"
     reasons = []
+    if isinstance(mix.draw, ComputedDraw):
+        reasons.append(f"{where}: jobs compute their class; here each is drawn by its weight")
     if mix.draw == "deck" and len(classes) > 1:
         reasons.append(f"{where}: classes come from a deck; here each is drawn by chance")
     if len({one.priority for one in classes}) > 1:

@@ -9,13 +9,12 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment import plug_ins
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Value
 from headroom.simulation import Model
@@ -51,16 +50,7 @@ def function_of_file(path: Path, name: str) -> Callable[..., Any]:
 
 def registered_function(name: str) -> Callable[..., Any]:
     """Return the function that a package registered under `name`."""
-    entry = _registered().get(name)
-    if entry is None:
-        raise StudyError(f"there is no model {name!r}", cure=suggestion(name, _registered()))
-    try:
-        function: Callable[..., Any] = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise EnvironmentUnfitError(
-            f"the model {name!r} is registered as {entry.value}, but cannot be imported: {error}",
-            cure="install the package that provides it again, with its dependencies",
-        ) from error
+    function: Callable[..., Any] = plug_ins.find(name, plug_ins.plug_ins(GROUP), kind="model")
     return function
 
 
@@ -72,7 +62,7 @@ def model_names() -> tuple[str, ...]:
     >>> "mm1" in model_names()
     True
     """
-    return tuple(sorted(_registered()))
+    return tuple(sorted(plug_ins.plug_ins(GROUP)))
 
 
 def built_model(function: Callable[..., Any], config: Mapping[str, Value]) -> Model:
@@ -165,8 +155,3 @@ def _lines_in(trace: TracebackType | None, file_name: str) -> list[int]:
 def _is_own_function(value: object, path: Path) -> bool:
     code = getattr(value, "__code__", None)
     return code is not None and code.co_filename == str(path)
-
-
-@cache
-def _registered() -> Mapping[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -15,6 +15,8 @@ from headroom.experiment.storage_facts import Mount, mount_of
 from headroom.experiment.suggestions import suggestion
 
 MEMORY_TYPES = frozenset({"tmpfs", "ramfs"})
+MEMORY_VARIABLE = "HEADROOM_MEMORY"
+"""Name of the variable that chooses the folder in memory, as TMPDIR chooses that on a disk."""
 _PLACES = ("memory", "disk", "study")
 
 
@@ -54,7 +56,14 @@ def is_memory(folder: Path) -> bool:
 
 
 def memory_folder() -> Path:
-    """Return a writable folder in memory: /dev/shm, or the memory file system with most space."""
+    """Return a writable folder in memory.
+
+    That is the folder that `HEADROOM_MEMORY` names, else /dev/shm, else the memory file system with
+    most space.
+    """
+    chosen = os.environ.get(MEMORY_VARIABLE)
+    if chosen:
+        return _checked(Path(chosen))
     usable = [folder for folder in _memory_folders() if _is_usable(folder)]
     if not usable:
         raise EnvironmentUnfitError(
@@ -63,6 +72,15 @@ def memory_folder() -> Path:
         )
     standard = Path("/dev/shm")  # noqa: S108 - the place itself is meant, no file in it
     return standard if standard in usable else max(usable, key=_free_bytes)
+
+
+def _checked(folder: Path) -> Path:
+    if not _is_usable(folder) or not is_memory(folder):
+        raise EnvironmentUnfitError(
+            f"{MEMORY_VARIABLE}={folder} is no writable folder in memory with space left",
+            cure="name a folder on a tmpfs, or take the variable away: then /dev/shm serves",
+        )
+    return folder
 
 
 def disk_folder(study: Path) -> Path:

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.systems.storage.laying_out import check_space, lay_out
 from headroom.systems.storage.leftovers import PREFIX
-from headroom.systems.storage.places import disk_folder, is_memory, memory_folder, resolve
+from headroom.systems.storage.places import (
+    MEMORY_VARIABLE,
+    disk_folder,
+    is_memory,
+    memory_folder,
+    resolve,
+)
 from headroom.systems.storage.session import Session, Wanted
 from headroom.systems.storage.setup_table import parse_bytes
 
@@ -113,6 +119,23 @@ def test_places_are_what_they_are_called(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="a place that does not exist") as caught:
         resolve("{memry}", study=tmp_path)
     assert "memory" in caught.value.cure
+
+
+def test_the_folder_in_memory_can_be_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(MEMORY_VARIABLE, raising=False)
+    other = memory_folder() / f"{PREFIX}test-{os.getpid()}"
+    other.mkdir()
+    try:
+        monkeypatch.setenv(MEMORY_VARIABLE, str(other))
+        assert memory_folder() == other
+    finally:
+        other.rmdir()
+    for wrong in (other, disk_folder(tmp_path)):
+        monkeypatch.setenv(MEMORY_VARIABLE, str(wrong))
+        with pytest.raises(EnvironmentUnfitError, match=MEMORY_VARIABLE):
+            memory_folder()
 
 
 @given(st.integers(1, 1 << 50))

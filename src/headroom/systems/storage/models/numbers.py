@@ -216,6 +216,9 @@ class ClientNumbers:
     inode_bytes: int
     journal_bytes: int
     journal_mib: int
+    journal_full_share: float
+    commit_s: float
+    checkpoint_share: float
 
 
 DeviceNumbers: TypeAlias = DiskNumbers | ArrayNumbers | DramNumbers | FlashNumbers

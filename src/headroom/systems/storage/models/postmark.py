@@ -23,6 +23,7 @@ from headroom.experiment.system import Metric, Parameter, Value
 from headroom.simulation import Attribute, Expression, Model, Program, SimulationResult
 from headroom.systems.storage.models.device import KINDS, PARAMETERS, checked, device_model
 from headroom.systems.storage.models.disks import DiskArray
+from headroom.systems.storage.models.journal import PAGE_BYTES, Below, Earlier, Journal
 from headroom.systems.storage.models.load import Request
 from headroom.systems.storage.models.numbers import (
     KIB,
@@ -34,7 +35,6 @@ from headroom.systems.storage.models.numbers import (
 from headroom.systems.storage.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
 from headroom.systems.storage.workload_parameters import workload_parameters
 
-PAGE_BYTES = 4 * KIB
 CREATE, READ, APPEND, DELETE, NOTHING = range(5)
 """Numbers of the kinds of operations."""
 _USED = (
@@ -65,11 +65,36 @@ _EARLIER = Parameter(
     default=1.0,
     low=0.0,
     high=1.0,
-    source="assumed: runs were repeated without a pause of known length, so that a run finds the "
-    "write cache anywhere between empty and its high mark",
+    source="assumed: runs followed each other after pauses of unknown length. The model leaves the "
+    "write cache about as full as its high mark, whatever it found, and an array without load "
+    "empties it; so a run finds it anywhere between that and empty",
     description="Largest share of the high mark that an earlier run has left dirty in an array; "
     "the share of a run is drawn uniformly from 0 on",
 )
+
+_RUNS = "runs before this one on the file system, since it was made"
+_RUNS_SOURCE = {
+    0: "derived: the digits of table 1 of paper P2 are those of 20 runs; none is said to be cut",
+    4: "derived: the digits of table 1 of paper P2 are those of 16 runs, 20 less 4 of warming up, "
+    "which section 3.3 asks to cut",
+}
+_MOST_RUNS = 1_000
+
+
+def earlier_runs(low: int, high: int) -> tuple[Parameter, Parameter]:
+    """Return the parameters that say how many runs came before; each number is equally likely.
+
+    Examples
+    --------
+    >>> [one.default for one in earlier_runs(0, 19)]
+    [0, 19]
+    """
+    source = _RUNS_SOURCE.get(low, "assumed")
+    return tuple(  # type: ignore[return-value]  # two of them
+        Parameter(name=f"earlier_runs_{word}", type="int", unit="1", default=count, low=0,
+                  high=_MOST_RUNS, source=source, description=f"{most} {_RUNS}")
+        for word, most, count in (("low", "Fewest", low), ("high", "Most", high))
+    )  # fmt: skip
 
 
 def benchmark_parameters() -> tuple[Parameter, ...]:
@@ -102,11 +127,14 @@ class PostmarkModel:
         Name of the model.
     device_kind, device
         What it runs on; see `device_model`.
+    runs_before
+        Fewest and most runs before this one on the file system.
     """
 
     name: str
     device_kind: str
     device: str | Path
+    runs_before: tuple[int, int] = (0, 19)
 
     @property
     def __name__(self) -> str:
@@ -139,7 +167,8 @@ class PostmarkModel:
     def parameters(self) -> tuple[Parameter, ...]:
         """Numbers of the benchmark, of the client and of the device."""
         device = device_model(self.device_kind, self.device).device_parameters
-        return (*benchmark_parameters(), _EARLIER, *client_parameters(), *device)
+        earlier = (*earlier_runs(*self.runs_before), _EARLIER)
+        return (*benchmark_parameters(), *earlier, *client_parameters(), *device)
 
     def __call__(self, **config: Value) -> Model:
         """Return the model with some numbers changed.
@@ -196,11 +225,12 @@ class _Benchmark:
         )
         self._cpu = model.station("processor")
         self._jobs = model.pool("write-back jobs", tokens=self._client.write_back_jobs)
-        names = ("kind", "bytes", "address", "ends", "made", "journal", "inode", "scratch")
+        names = ("kind", "bytes", "address", "ends", "made", "inode", "scratch")
         self._at = {name: model.attribute(name) for name in names}
         self._write_back_one = self._writing_back_one()
         self._write_back = self._writing_back()
         self._touch = self._touching()
+        self._journal = self._journal_behind()
 
     def add(self) -> None:
         """Add the job that walks the operations."""
@@ -208,6 +238,7 @@ class _Benchmark:
         operation = self._operation()
         with walk.branch() as first:
             with first.when(at["made"] == 0):
+                self._journal.begin(walk)
                 with walk.loop(int(self._values["postmark_files"])):
                     walk.call(operation)
                 walk.set(at["made"], 1)
@@ -286,6 +317,39 @@ class _Benchmark:
             "extent_bytes": client.write_back_kib * KIB,
         }
 
+    def _journal_behind(self) -> Journal:
+        values = self._values
+        low, high = int(values["earlier_runs_low"]), int(values["earlier_runs_high"])
+        if low > high:
+            raise StudyError(
+                f"earlier_runs_low is {low}, more than earlier_runs_high, {high}",
+                cure="give rising numbers",
+            )
+        return Journal(
+            self._model,
+            self._client,
+            self._request,
+            start=self._journal_start,
+            earlier=Earlier(runs=(low, high), bytes_of_run=self._records_of_run),
+            below=Below(
+                touch=self._touch,
+                write_back_one=self._write_back_one,
+                carry=self._carry,
+                cache=self._cache,
+            ),
+        )
+
+    @property
+    def _records_of_run(self) -> float:
+        """Bytes (B) of records that a run writes on average: files made, changed and deleted."""
+        values, of_ten = self._values, 10.0
+        read, create = float(values["postmark_bias_read"]), float(values["postmark_bias_create"])
+        changes = (create >= 0) + (1 - read / of_ten) * (read >= 0)
+        files = 2 * float(values["postmark_files"])
+        return self._client.journal_bytes * (
+            files + float(values["postmark_transactions"]) * changes
+        )
+
     def _operation(self) -> Program:
         """Return the program of one operation."""
         one, at, postmark, client = (
@@ -360,12 +424,7 @@ class _Benchmark:
             one.set(request.offset, at["inode"])
             one.set(request.length, client.inode_bytes)
             one.call(self._touch)
-        if client.journal_bytes > 0:
-            one.set(request.offset, self._journal_start + at["journal"])
-            one.set(request.length, client.journal_bytes)
-            room = client.journal_mib * KIB * KIB - client.journal_bytes
-            one.set(at["journal"], (at["journal"] + client.journal_bytes) % room)
-            one.call(self._touch)
+        self._journal.record(one, at["inode"])
 
     def _touching(self) -> Program:
         """Return the program that makes what the job's request says dirty in the file cache."""
@@ -429,5 +488,5 @@ class _Benchmark:
 
 NGS = PostmarkModel("postmark_ngs", "dram_device", "ngs")
 """PostMark on the DRAM device of paper P2."""
-EVA4400 = PostmarkModel("postmark_eva4400", "disk_array", "eva4400")
+EVA4400 = PostmarkModel("postmark_eva4400", "disk_array", "eva4400", runs_before=(4, 19))
 """PostMark on the disk array of paper P2."""

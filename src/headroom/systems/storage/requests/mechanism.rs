@@ -5,7 +5,7 @@
 //!
 //! | function | returns |
 //! | --- | --- |
-//! | `next(stream)` | 1 where there was a further request, which the others tell about; else 0 |
+//! | `next(stream)` | 1 where there was a further request, which the others tell about; else 0, and so are they |
 //! | `offset(stream)` | first byte of the last request drawn (B) |
 //! | `length(stream)` | its length (B) |
 //! | `is_read(stream)`, `is_write(stream)`, `is_trim(stream)`, `is_sync(stream)` | 1 or 0 |
@@ -13,6 +13,7 @@
 //! | `wait(stream)` | from now until it is due (s); 0 where that is past, or its stream closed |
 //! | `allowance(stream)` | from its due time until it would be late (s); infinite without a limit |
 //! | `streams()` | how many streams there are |
+//! | `seat(stream)` | the stream of a job: `stream`, or, below 0, the next one with a place left |
 //! | `depth(stream)` | requests that the stream may have outstanding; infinite without a limit |
 //!
 //! Both columns see the same requests where their sources have the same workload, size and seed.
@@ -21,6 +22,9 @@
 //! the seed r is to give its engine `source_seed(r, key)` with the key of the name `mechanism
 //! requests`; then a model with the seed r, whose mechanism is called `requests`, gets the same.
 //!
+//! With `moves_data` requests that move none are left out; with `by_kind` the open streams are given
+//! as two, stream 0 with all reads and stream 1 with all writes ([`select`]).
+//!
 //! Invariant: what is returned depends on the parameters, the seed and the calls of `next` alone.
 
 use rand::Rng as _;
@@ -28,6 +32,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::clock::NS_PER_S;
+use super::select::{ByKind, Moving};
 use super::table::Table;
 use crate::simulation::mechanism::{Function, Mechanism, Unit};
 use crate::simulation::stream::{self, Stream as Generator};
@@ -45,12 +50,20 @@ struct Parameters {
     workload: Value,
     target_bytes: u64,
     seed: Option<u64>,
+    #[serde(default)]
+    moves_data: bool,
+    #[serde(default)]
+    by_kind: bool,
 }
 
 /// A source of requests, as models use it.
 pub struct RequestSource {
     source: Box<dyn Source>,
     last: Vec<Option<Request>>,
+    /// Whether a stream was asked for a request that it did not have any more.
+    has_ended: Vec<bool>,
+    /// Jobs that have a place in each stream.
+    seated: Vec<u32>,
 }
 
 impl RequestSource {
@@ -64,9 +77,35 @@ impl RequestSource {
         let table = Table::new("parameters", parameters).map_err(told)?;
         let given: Parameters = table.read().map_err(told)?;
         let seed = given.seed.unwrap_or_else(|| stream.next_u64());
-        let source = super::source(&given.workload, seed, given.target_bytes).map_err(told)?;
-        let last = vec![None; source.streams().len()];
-        Ok(Self { source, last })
+        let mut source = super::source(&given.workload, seed, given.target_bytes).map_err(told)?;
+        if given.moves_data || given.by_kind {
+            source = Box::new(Moving(source));
+        }
+        if given.by_kind {
+            source = Box::new(ByKind::new(source));
+        }
+        let count = source.streams().len();
+        Ok(Self {
+            source,
+            last: vec![None; count],
+            has_ended: vec![false; count],
+            seated: vec![0; count],
+        })
+    }
+
+    /// Return the stream of a job that has `stream`, or of one that has none yet.
+    fn seat(&mut self, stream: f64) -> Result<f64, String> {
+        if stream >= 0.0 {
+            return Ok(stream);
+        }
+        let streams = self.source.streams().iter();
+        let mut places = streams
+            .zip(&self.seated)
+            .map(|(one, &taken)| taken < one.depth);
+        let free = places.position(|is_free| is_free);
+        let found = free.ok_or("no stream has a place left for a further job")?;
+        self.seated[found] += 1;
+        Ok(found as f64)
     }
 
     fn next(&mut self, stream: usize) -> Result<bool, String> {
@@ -75,6 +114,7 @@ impl RequestSource {
             return Err(format!("{fault}; {}", fault.cure));
         }
         self.last[stream] = request;
+        self.has_ended[stream] = request.is_none();
         Ok(request.is_some())
     }
 
@@ -113,7 +153,7 @@ const fn seconds(name: &'static str) -> Function {
     }
 }
 
-const FUNCTIONS: [Function; 12] = [
+const FUNCTIONS: [Function; 13] = [
     number("next"),
     number("offset"),
     number("length"),
@@ -125,6 +165,7 @@ const FUNCTIONS: [Function; 12] = [
     seconds("wait"),
     seconds("allowance"),
     number("depth"),
+    number("seat"),
     Function {
         name: "streams",
         arguments: &[],
@@ -142,6 +183,9 @@ impl Mechanism for RequestSource {
         if function.arguments.is_empty() {
             return Ok(self.last.len() as f64);
         }
+        if function.name == "seat" {
+            return self.seat(arguments[0]);
+        }
         let stream = self.stream(function, arguments)?;
         match function.name {
             "next" => return Ok(truth(self.next(stream)?)),
@@ -151,6 +195,9 @@ impl Mechanism for RequestSource {
                 return Ok(allowance.map_or(f64::INFINITY, in_seconds));
             }
             _ => {}
+        }
+        if self.has_ended[stream] {
+            return Ok(0.0);
         }
         let request = self.last[stream].ok_or_else(|| {
             let name = function.name;
@@ -247,6 +294,24 @@ mod tests {
             })
             .into();
         assert!((firsts[0] - firsts[1]).abs() < 0.5);
+    }
+
+    #[test]
+    fn jobs_fill_the_streams_up_to_their_depth_and_stay() {
+        let workload = json!({"kind": "micro", "streams": 2, "depth": 2});
+        let parameters = json!({"workload": workload, "target_bytes": 1 << 20});
+        let mut model = RequestSource::new(&parameters, stream::open(1, KEY)).expect("right");
+        let seats: Vec<f64> = (0..4)
+            .map(|_| ask(&mut model, "seat", 0.0, &[-1.0]))
+            .collect();
+        assert!(
+            seats
+                .iter()
+                .zip([0.0, 0.0, 1.0, 1.0])
+                .all(|(one, other)| (one - other).abs() < 0.5)
+        );
+        assert!((ask(&mut model, "seat", 0.0, &[1.0]) - 1.0).abs() < 0.5);
+        assert!(model.seat(-1.0).is_err());
     }
 
     #[test]

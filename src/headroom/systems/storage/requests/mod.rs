@@ -14,6 +14,7 @@ pub mod micro;
 pub mod order;
 pub mod region;
 pub mod scatter;
+pub mod select;
 pub mod spc1;
 pub mod spc2;
 pub mod table;

@@ -1,0 +1,54 @@
+"""The quick form of a study, run once for all tests of its folder."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headroom.systems.storage.leftovers import PREFIX
+from headroom.systems.storage.places import memory_folder
+
+pytest.register_assert_rewrite("studies.quick_form")
+
+from studies.quick_form import QuickRun  # noqa: E402 - pytest has to know of it before
+
+LIMIT_S = 900
+
+
+@pytest.fixture(scope="module")
+def study(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the content of the study beside the test."""
+    return tomllib.loads((request.path.parent / "study.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
+    """Run the quick form of the study beside the test with `--check`, in a copy.
+
+    `QUICK_OPTIONS` of the test module are added to the command. Whatever the study makes in memory
+    or on the disk has to be gone afterwards.
+    """
+    folder = request.path.parent
+    copy = tmp_path_factory.mktemp("study") / folder.name
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("results", "pictures"))
+    command = [sys.executable, "-m", "headroom", "run", str(copy), "--quick", "--check"]
+    with tempfile.TemporaryDirectory() as disk:
+        done = subprocess.run(
+            [*command, *getattr(request.module, "QUICK_OPTIONS", ())],
+            env={**os.environ, "TMPDIR": disk},
+            timeout=LIMIT_S,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        left = [*Path(disk).glob(f"{PREFIX}*"), *memory_folder().glob(f"{PREFIX}*")]
+        assert left == [], done.stderr
+    results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
+    return QuickRun(code=done.returncode, results=results, said=done.stdout)

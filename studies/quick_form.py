@@ -1,0 +1,54 @@
+"""What the quick form of every study has to do; the fixtures are in `conftest.py`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from headroom.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuickRun:
+    """How a run of the quick form ended."""
+
+    code: int
+    """Exit code."""
+    results: dict[str, Any]
+    """Content of results.json."""
+    said: str
+    """Standard output."""
+
+    def experiment(self, name: str) -> dict[str, Any]:
+        """Return the results of an experiment."""
+        found: dict[str, Any] = next(
+            one for one in self.results["experiments"] if one["name"] == name
+        )
+        return found
+
+    def points(self) -> list[dict[str, Any]]:
+        """Return the points of all experiments."""
+        return [point for one in self.results["experiments"] for point in one["points"]]
+
+    def verdicts(self) -> dict[str, str]:
+        """Return the verdict on each claim."""
+        return {claim["name"]: claim["verdict"] for claim in self.results["claims"]}
+
+
+class QuickForm:
+    """Tests of the quick form; a study's own test module makes a subclass of it."""
+
+    def test_it_ends_with_all_claims(self, quick: QuickRun, study: dict[str, Any]) -> None:
+        assert set(quick.verdicts()) == {claim["name"] for claim in study["claim"]}
+        assert f"{len(study['claim'])} claims:" in quick.said
+
+    def test_every_replication_was_carried_out(self, quick: QuickRun) -> None:
+        assert quick.points()
+        failed = [(one["levels"], one["errors"]) for one in quick.points() if one["failed"]]
+        assert failed == []
+
+    def test_the_exit_code_says_whether_every_claim_holds(self, quick: QuickRun) -> None:
+        """The machine may be too busy for a steady state somewhere: that is told first."""
+        if not all(one["estimates"] for one in quick.points()):
+            assert quick.code == ExitCode.POINTS_FAILED
+            return
+        does_hold = set(quick.verdicts().values()) == {"holds"}
+        assert quick.code == (ExitCode.DONE if does_hold else ExitCode.CLAIMS_DIFFER)
