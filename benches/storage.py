@@ -20,15 +20,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import msgspec
 
+from benches.folders import new_folder
 from benches.harness import Case, Row, Work, aligned, figure, read_rows
 from benches.peers import fio
 from headroom import _core
@@ -206,9 +207,9 @@ def own(load: fio.Load, seconds: float) -> fio.Cost:
 
 
 @cache
-def _folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder that is removed when the program ends, whatever ends it but a kill."""
-    return tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=parent)
+def _folder(parent: Path) -> TemporaryDirectory[str]:
+    """Return a folder that is removed when the program ends; see `new_folder`."""
+    return new_folder(parent)
 
 
 @cache
@@ -250,7 +251,7 @@ def postmark(access: str, buffering: str) -> Case:
 
 
 def _own_postmark(access: str) -> float:
-    with tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=_memory()) as folder:
+    with new_folder(_memory()) as folder:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         workload = {
             "files": FILES,
@@ -268,7 +269,7 @@ def _own_postmark(access: str) -> float:
 
 
 def _original(buffering: str) -> float:
-    with tempfile.TemporaryDirectory(prefix="headroom-bench-", dir=_memory()) as folder:
+    with new_folder(_memory()) as folder:
         lines = [
             f"set location {folder}",
             f"set number {FILES}",

@@ -1,11 +1,15 @@
 """The benchmark of the storage layer compares like with like; what it cannot compare it names."""
 
 import shutil
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benches import folders
 from benches import storage as part
 from benches.harness import Case, Row, measure_case, read_rows
 from benches.peers import fio
@@ -128,3 +132,36 @@ def test_the_stored_table_is_printed_without_measuring(capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert all(row.case.removeprefix("source: ") in said for row in read_rows(part.RESULTS))
     assert part.main([]) == 2
+
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from benches.folders import new_folder
+
+folder = new_folder(Path(sys.argv[1]))
+(Path(folder.name) / "target").write_bytes(b"x")
+print("there", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_a_signal_leaves_no_folder_and_a_kill_none_after_the_next(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    argv = [sys.executable, "-c", _HOLD, str(tmp_path)]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "there\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        with folders.new_folder(tmp_path):
+            # One whose process lives is left alone.
+            assert len(list(tmp_path.iterdir())) == 2
+        child.send_signal(number)
+        child.wait()
+    assert bool(list(tmp_path.iterdir())) is (number == signal.SIGKILL)
+    folders.new_folder(tmp_path).cleanup()
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 use headroom::systems::storage::engine::outcome::{
     ClassTotal, FailureTotal, Outcome, Quantity, Tables,
 };
+use headroom::systems::storage::engine::spans::SpansTable;
 use headroom::systems::storage::engine::{self, EngineError, Measured};
 use headroom::systems::storage::soft::device::Truth;
 use headroom::systems::storage::verify::check;
@@ -156,6 +157,11 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, 
     dict.set_item("outstanding_count", outcome.outstanding_count)?;
     dict.set_item("waiting_count", outcome.waiting_count)?;
     dict.set_item("continued_count", outcome.continued_count)?;
+    let counters = PyDict::new(py);
+    for (name, count) in &outcome.counters {
+        counters.set_item(name, count)?;
+    }
+    dict.set_item("workload_counters", counters)?;
     dict.set_item("snapshots", tables_dict(py, &outcome.snapshots)?)?;
     let samples = outcome.samples.as_ref();
     dict.set_item(
@@ -166,14 +172,11 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, 
     )?;
     dict.set_item("series", by_class(py, &outcome.series, series_dict)?)?;
     let histograms = PyDict::new(py);
-    histograms.set_item(
-        "response_s",
-        by_class(py, &outcome.response, histogram_dict)?,
-    )?;
-    histograms.set_item("service_s", by_class(py, &outcome.service, histogram_dict)?)?;
+    histograms.set_item("response_s", by_class(py, &outcome.response, spans_dict)?)?;
+    histograms.set_item("service_s", by_class(py, &outcome.service, spans_dict)?)?;
     histograms.set_item(
         "submit_error_s",
-        by_class(py, &outcome.submit_error, histogram_dict)?,
+        by_class(py, &outcome.submit_error, spans_dict)?,
     )?;
     dict.set_item("histograms", histograms)?;
     let classes = PyDict::new(py);
@@ -186,6 +189,17 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, 
         "failures",
         PyList::new(py, failures.collect::<PyResult<Vec<_>>>()?)?,
     )?;
+    Ok(dict)
+}
+
+pub fn spans_dict<'py>(py: Python<'py>, spans: &SpansTable) -> PyResult<Bound<'py, PyDict>> {
+    let dict = histogram_dict(py, &spans.histogram)?;
+    let totals = PyDict::new(py);
+    let names = ["sums", "square_sums", "minima", "maxima"];
+    for (name, values) in names.into_iter().zip(&spans.totals) {
+        totals.set_item(name, floats(py, values)?)?;
+    }
+    dict.set_item("totals", totals)?;
     Ok(dict)
 }
 
@@ -217,6 +231,7 @@ fn total_dict<'py>(py: Python<'py>, class: &ClassTotal) -> PyResult<Bound<'py, P
     dict.set_item("completion_count", class.completion_count)?;
     dict.set_item("failure_count", class.failure_count)?;
     dict.set_item("defect_count", class.defect_count)?;
+    dict.set_item("late_count", class.late_count)?;
     dict.set_item("bytes", class.bytes)?;
     dict.set_item("response_s_min", class.response_s.0)?;
     dict.set_item("response_s_max", class.response_s.1)?;

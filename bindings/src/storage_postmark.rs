@@ -8,7 +8,8 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::_core::{floats, histogram_dict, integers, series_dict, table_dict};
+use crate::_core::{floats, integers, series_dict, table_dict};
+use crate::storage_engine::spans_dict;
 
 /// Run `PostMark`; see `headroom.systems.storage.postmark.carry_out`.
 ///
@@ -88,7 +89,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, 
     let (tables, responses) = (&outcome.tables, PyDict::new(py));
     let (histograms, series) = (PyDict::new(py), PyDict::new(py));
     for (class, table) in &tables.histograms {
-        responses.set_item(class, histogram_dict(py, table)?)?;
+        responses.set_item(class, spans_dict(py, table)?)?;
     }
     histograms.set_item("response_s", responses)?;
     for (class, table) in &tables.series {

@@ -24,9 +24,19 @@ def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 def say_foresight(plan: Plan, *, quiet: bool) -> None:
     """Say once what the points of a plan use up."""
-    said = (sentence for sentences in foresight(plan).values() for sentence in sentences)
-    for sentence in dict.fromkeys(said):
-        session.note(sentence, quiet=quiet)
+    for line in foresight_lines(plan):
+        session.note(line, quiet=quiet)
+
+
+def foresight_lines(plan: Plan) -> list[str]:
+    """Return what the points of a plan use up, each sentence once, with its experiments."""
+    users: dict[str, dict[str, None]] = {}
+    uses = foresight(plan)
+    for experiment in plan.experiments:
+        for point in experiment.points:
+            for sentence in uses.get(point.key, ()):
+                users.setdefault(sentence, {})[experiment.spec.name] = None
+    return [f"{sentence} ({', '.join(names)})" for sentence, names in users.items()]
 
 
 def needed_words(plan: Plan) -> list[str]:

@@ -16,7 +16,13 @@ from headroom.analysis.stopping import IntervalRule
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
-from headroom.cli.overwrite import confirm, foresight, say_foresight, words_for
+from headroom.cli.overwrite import (
+    confirm,
+    foresight,
+    foresight_lines,
+    say_foresight,
+    words_for,
+)
 from headroom.errors import ExitCode
 from headroom.experiment.fit_plan import stages
 from headroom.experiment.interrupt import Interrupt
@@ -25,9 +31,10 @@ from headroom.experiment.journal_salvage import salvage
 from headroom.experiment.plan import Plan
 from headroom.experiment.progress import Progress
 from headroom.experiment.runner import Outcome, run_plan
-from headroom.experiment.system import Value
+from headroom.experiment.system import Column, Value
 from headroom.quantities import format_level
 from headroom.report.terminal import render_study
+from headroom.report.words import count_noun
 
 
 def run(
@@ -88,7 +95,7 @@ def run(
     """Run a study, or carry on with one that was cut off; then analyse it and write its report."""
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if dry_run:
-        _print_plan(plan, as_json=as_json)
+        _print_plan(plan.only(only) if only else plan, as_json=as_json)
         return
     if is_salvaged:
         _salvage(session.journal_of(plan))
@@ -170,7 +177,8 @@ def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome
         stop_on_failure=how.stop_on_failure,
     )
     _say_notes(outcome, about=about, quiet=how.quiet)
-    if outcome.event_count:
+    is_simulated = all(one.system.column is Column.MODEL for one in plan.experiments)
+    if outcome.event_count and is_simulated:
         speed = pace_in_words(outcome.event_count, perf_counter() - start)
         session.note(f"{about}{speed}", quiet=how.quiet)
     return outcome
@@ -278,9 +286,9 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     for point in points:
         levels = ", ".join(f"{name}={format_level(level)}" for name, level in point.levels.items())
         waits = f"  ({point.waits})" if point.waits else ""
-        typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}")
-    for sentence in dict.fromkeys(sentence for point in points for sentence in point.uses):
+        typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}".rstrip())
+    for sentence in foresight_lines(plan):
         typer.echo(sentence)
     for words in dict.fromkeys(words for point in points for words in point.confirm):
         typer.echo(f'needs --overwrite "{words}"')
-    typer.echo(f"{len(points)} points")
+    typer.echo(count_noun(len(points), "point"))

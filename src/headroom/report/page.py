@@ -69,6 +69,8 @@ _METRICS_COMPARED = 6
 """Rows for each point of tables that have one for each point and metric."""
 _CLASS_ROWS = 200
 """Rows of a table by class that a page holds at least."""
+_SHORT_TITLE = 18
+"""Letters of a title that the navigation shows whole."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
 
@@ -79,6 +81,7 @@ class ExperimentView:
     name: str
     anchor: str
     title: str
+    short_title: str
     column: str
     facts: list[tuple[str, str]]
     subtitle: str
@@ -171,6 +174,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         name=experiment.name,
         anchor=f"experiment-{experiment.name}",
         title=experiment.title or experiment.name,
+        short_title=_short_title(experiment),
         column=_COLUMN_WORDS[experiment.column],
         facts=flatten(experiment.facts),
         subtitle=_subtitle(experiment),
@@ -203,6 +207,16 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         failures_left_out=len(failures[extent.rows :]),
         seeds=_seeds(experiment.points[: extent.rows], experiment),
     )
+
+
+def _short_title(experiment: ExperimentResult) -> str:
+    """Return what stands in the navigation: the title where it is short, else the name.
+
+    A name is an identifier; its underscores and dashes are blanks to a reader.
+    """
+    if experiment.title and len(experiment.title) <= _SHORT_TITLE:
+        return experiment.title
+    return re.sub(r"[_-]+", " ", experiment.name)
 
 
 def _subtitle(experiment: ExperimentResult) -> str:

@@ -88,16 +88,25 @@ def _side_cell(claim: ClaimResult, pair: PredictedPair, *, is_predicted: bool) -
     return Cell(shown, repr(value), is_number=True, remark=f"({bounds}" if bounds else "")
 
 
+def _subject_column(claims: Sequence[ClaimResult]) -> Column:
+    """Return what tells the claims apart: the metric, or else the name, which is longer."""
+    names = {claim.metric: claim.name for claim in claims}
+    if all(names[claim.metric] == claim.name for claim in claims):
+        return Column("Metric", [title_metric(claim.metric) for claim in claims])
+    return Column("Claim", [claim.name for claim in claims])
+
+
 def render_predictions(claims: Sequence[ClaimResult], screen: Screen) -> None:
     """Print predicted and measured figures side by side, nothing where none was predicted."""
     found = [(claim, pair) for claim in predicted(claims) for pair in claim.pairs]
     if not found:
         return
     rows = found[:_ROWS_IN_TERMINAL]
+    screen.line()
     screen.line("Predicted against measured", "bold")
     screen.table(
         [
-            Column("Claim", [claim.name for claim, _ in rows]),
+            _subject_column([claim for claim, _ in rows]),
             Column("Point", [format_levels(pair.levels) for _, pair in rows]),
             Column("Predicted", [format_side(c, p, is_predicted=True) for c, p in rows]),
             Column("Measured", [format_side(c, p, is_predicted=False) for c, p in rows]),

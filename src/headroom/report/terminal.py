@@ -27,6 +27,7 @@ from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
 from headroom.report.what_if import render_what_if_table
 from headroom.report.words import (
+    count_noun,
     label_factor,
     label_point,
     telling_factors,
@@ -101,12 +102,27 @@ def _render_experiment(experiment: ExperimentResult, screen: Screen) -> None:
         screen.item(head, finding.text, "yellow" if finding.topic == "Caution" else "")
         topic = finding.topic
     _render_points(experiment, screen)
+    for text in _absent_words(experiment):
+        screen.item("Blank", text)
     render_comparisons(experiment, screen)
     for point in experiment.points:
         label = label_point(point, experiment.factors)
         for kind, message in _messages(point):
             screen.item(kind, f"{label}: {message}", "red")
     _render_launcher(experiment, screen)
+
+
+def _absent_words(experiment: ExperimentResult) -> list[str]:
+    """Return for each response that points with figures lack at how many, and one reason."""
+    said = []
+    for metric in experiment.responses:
+        reasons = [
+            p.absent[metric] for p in experiment.points if p.estimates and metric in p.absent
+        ]
+        if reasons:
+            points = count_noun(len(reasons), "point")
+            said.append(f"{title_metric(metric)} at {points}: {reasons[0]}")
+    return said
 
 
 def _messages(point: PointResult) -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ from headroom.report.charts.forest import forest_figures
 from headroom.report.charts.predictions import prediction_figures
 from headroom.report.comparisons import comparison_sentences, comparisons_table, design_cautions
 from headroom.report.page import render_page
-from headroom.report.predictions import predictions_table
+from headroom.report.predictions import predictions_table, render_predictions
 from headroom.report.replication_table import replication_table
+from headroom.report.screen import Screen
 from headroom.report.summary import find
 from headroom.report.terminal import render_study
 from headroom.report.test_example_comparisons import compared, predicting
@@ -121,3 +122,36 @@ def test_a_point_tells_how_its_replications_scatter_and_what_its_runs_are_too_sh
     render_study(result, Console(file=stream, width=100), point=point.key)
     assert "Statistics of the replications" in stream.getvalue()
     assert "p99.9 needs 10,000 observations" in stream.getvalue()
+
+
+def test_a_blank_column_says_why() -> None:
+    experiment = measured_experiment()
+    metric, *_ = experiment.responses
+    points = [
+        msgspec.structs.replace(
+            point,
+            estimates={key: one for key, one in point.estimates.items() if key != metric},
+            absent={metric: "p99 needs 1,000 observations"},
+        )
+        for point in experiment.points
+    ]
+    changed = msgspec.structs.replace(experiment, points=points)
+    stream = io.StringIO()
+    result = msgspec.structs.replace(SHAPES["measured"], experiments=[changed])
+    render_study(result, Console(file=stream, width=80))
+    assert f"at {len(points)} points: p99 needs 1,000 observations" in stream.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_verdict_is_whole_and_the_metric_names_the_claim_where_it_can(width: int) -> None:
+    stream = io.StringIO()
+    render_predictions([predicting("one-of-the-claims-with-a-long-name")], _screen(stream, width))
+    assert "undecided" in stream.getvalue()
+    assert "one-of-the" not in stream.getvalue()
+    stream = io.StringIO()
+    render_predictions([predicting("first"), predicting("second")], _screen(stream, width))
+    assert "second" in stream.getvalue()
+
+
+def _screen(stream: io.StringIO, width: int) -> Screen:
+    return Screen(Console(file=stream, width=width))

@@ -252,3 +252,12 @@ def test_text_contrasts_with_its_ground(text: str, back: str, scheme: int) -> No
     pairs = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", style))
     first, second = (_luminance(pairs[name].split(", ")[scheme]) for name in (text, back))
     assert (max(first, second) + 0.05) / (min(first, second) + 0.05) >= CONTRAST_AT_LEAST
+
+
+def test_the_navigation_shows_short_titles_and_names_in_place_of_long_ones() -> None:
+    experiment = categorical_experiment()
+    long = msgspec.structs.replace(experiment, name="two_words", title="A title too long for it")
+    page = render_page(study(long))
+    assert '<a href="#experiment-two_words" title="A title too long for it">two words</a>' in page
+    short = msgspec.structs.replace(experiment, title="Short")
+    assert ">Short</a>" in render_page(study(short)).split("</nav>")[0]

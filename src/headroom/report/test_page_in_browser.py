@@ -8,12 +8,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium, open_browser
 from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.page import render_page
-from headroom.report.test_example_results import SHAPES, large_study, study
+from headroom.report.test_example_results import SHAPES, large_study, measured_experiment, study
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PAPER_PX = 700
@@ -236,3 +237,32 @@ def test_a_point_without_series_says_so(browser: Browser, tmp_path: Path) -> Non
     visit = _visit(browser, tmp_path, page, action=action)
     assert visit.figures["load-over-time"]["state"] == "empty"
     assert not visit.console
+
+
+@pytest.mark.parametrize(
+    ("first", "there", "hidden"),
+    [("counts_s", "Distribution", "Raw samples"), ("samples_s", "Raw samples", "Distribution")],
+)
+def test_pictures_that_a_metric_does_not_have_leave_no_empty_panels(
+    first: str, there: str, hidden: str, browser: Browser, tmp_path: Path
+) -> None:
+    action = """
+    document.documentElement.dataset.shown =
+      [...document.querySelectorAll("figure.panel:not([hidden]) h4")]
+        .map((title) => title.firstChild.textContent.trim()).join();
+    """
+    experiment = measured_experiment()
+    point = experiment.points[0]
+    found = point.distributions[0]
+    samples = msgspec.structs.replace(
+        found, metric="samples_s", low=[], high=[], counts=[], samples=[1.0, 2.0, 3.0]
+    )
+    counts = msgspec.structs.replace(
+        found, metric="counts_s", low=[1.0, 2.0], high=[2.0, 3.0], counts=[4, 5], samples=[]
+    )
+    ordered = sorted([counts, samples], key=lambda one: one.metric != first)
+    changed = msgspec.structs.replace(point, distributions=ordered)
+    page = render_page(study(msgspec.structs.replace(experiment, points=[changed])))
+    visit = _visit(browser, tmp_path, page, action=action)
+    assert there in visit.state["shown"].split(",")
+    assert hidden not in visit.state["shown"].split(",")

@@ -16,6 +16,7 @@ _WORDS = {
     "service": "service time",
     "stdev": "standard deviation",
     "wall": "wall time",
+    "run": "run time",
     "user": "user time",
     "system": "system time",
     "wait": "wait",

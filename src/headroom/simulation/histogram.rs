@@ -101,6 +101,24 @@ impl SegmentedHistogram {
         }
     }
 
+    /// Return how many observations the open segment has; 0 right after one was closed.
+    #[inline]
+    pub const fn open_count(&self) -> u64 {
+        self.count
+    }
+
+    /// Return how many observations still fit into the open segment, >= 1.
+    #[inline]
+    pub const fn room(&self) -> u64 {
+        self.width - self.count
+    }
+
+    /// Return the number of closed segments.
+    #[inline]
+    pub fn closed_count(&self) -> usize {
+        self.closed.len()
+    }
+
     /// Return the bins in use, the last segment ending at `now`.
     pub fn finish(mut self, now: SimTime) -> Bins {
         if self.count > 0 {

@@ -20,7 +20,8 @@ _FEWEST_CELLS = 6
 """Below, the lines say all."""
 _CELLS_WITH_TEXT = 64
 _COLUMNS_WITH_LIMITS = 10
-_CELL_PX, _AXIS_PX = 44, 60
+_CELL_PX, _AXIS_PX = 44, 115
+"""What a row of cells takes, and what legend, numbers and title of the axis take."""
 _TEXT_PX = 7
 """Half of the distance of the two texts of a cell."""
 

@@ -20,10 +20,11 @@ def over_time_figure(experiment: ExperimentResult) -> Figure | None:
     """Return the figure of the series, None where no point has any."""
     if not any(point.series for point in experiment.points):
         return None
+    time = "simulated time" if experiment.column == "model" else "time"
     return Figure(
         key=f"{experiment.name}-over-time",
         title="Over time",
-        caption="The first replication: the mean over each interval of simulated time, warm-up "
+        caption=f"The first replication: the mean over each interval of {time}, warm-up "
         "included; the shaded start is cut off. Without script the table “Over time” below "
         "tells the same.",
         spec=_spec(),

@@ -75,3 +75,12 @@ def test_a_large_map_leaves_its_values_to_the_tooltips() -> None:
     (figure,) = heat_maps(grid(13, 5), marks=100)
     assert [layer["mark"]["type"] for layer in figure.spec["layer"]] == ["rect"]
     assert "Each cell" not in figure.caption
+
+
+def test_two_rows_leave_room_for_two_lines_of_text_in_each_cell() -> None:
+    """What legend and axis take comes on top of what each row needs."""
+    (low,) = heat_maps(grid(4, 2), marks=100)
+    (high,) = heat_maps(grid(4, 4), marks=100)
+    row_px = (high.spec["height"] - low.spec["height"]) / 2
+    assert row_px >= 30
+    assert low.spec["height"] - 2 * row_px >= 110

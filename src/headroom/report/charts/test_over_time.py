@@ -101,3 +101,11 @@ def test_the_page_holds_figure_choices_and_table() -> None:
     page = render_page(study(over_time_experiment()))
     assert page.count('data-series-part="load"') == 1
     assert "The first replication over time" in page
+
+
+@pytest.mark.parametrize(("column", "is_simulated"), [("model", True), ("measure", False)])
+def test_only_a_simulation_has_simulated_time(column: str, *, is_simulated: bool) -> None:
+    experiment = msgspec.structs.replace(over_time_experiment(), column=column)
+    figure = over_time_figure(experiment)
+    assert figure is not None
+    assert ("simulated time" in figure.caption) is is_simulated

@@ -21,13 +21,21 @@ from headroom.report.charts.sweep import scale_of
 from headroom.report.dimensions import is_log_like
 from headroom.report.extent import fair_shares
 from headroom.report.numbers import format_estimate
-from headroom.report.words import axis_title, label_levels, label_metric, title_metric
+from headroom.report.words import (
+    axis_title,
+    join_words,
+    label_levels,
+    label_metric,
+    title_metric,
+)
 
 Pair: TypeAlias = tuple[PointResult, Estimate, Estimate]
 """A point with its estimates across and up."""
 _FIGURES_AT_MOST = 2
 _LABELS_AT_MOST = 30
 _SERIES_AT_MOST = 7
+_ONE_SERIES: Spec = {"color": {"field": "series", "type": "nominal", "legend": None}}
+"""All points in one colour, as a channel: a fixed fill would not know light from dark."""
 
 
 def tradeoff_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
@@ -63,6 +71,7 @@ def _figure(experiment: ExperimentResult, across: str, up: str, marks: int) -> F
         if point.key in drawn
     ]
     note = drawn_words(len(rows), len(found))
+    words = (_best_words(best), _names_words(experiment, len(rows)))
     titles = (
         axis_title(across, scales[0]),
         axis_title(up, scales[1]),
@@ -70,7 +79,7 @@ def _figure(experiment: ExperimentResult, across: str, up: str, marks: int) -> F
     return Figure(
         key=f"{experiment.name}-trade-{across}-{up}".replace(".", "-"),
         title=f"{title_metric(up)} against {label_metric(across)}",
-        caption=" ".join(filter(None, [describe_interval(x_estimates), _best_words(best), note])),
+        caption=" ".join(filter(None, [describe_interval(x_estimates), *words, note])),
         direction=_directions(x_estimates, y_estimates),
         spec=_spec(rows, titles, series),
         rows=rows,
@@ -134,6 +143,14 @@ def _best_words(best: set[str]) -> str:
     return "Filled: no other point is better in both; hollow: some point is." if best else ""
 
 
+def _names_words(experiment: ExperimentResult, count: int) -> str:
+    """Return what the numbers beside the points are, where there is more than one factor."""
+    names = [factor.name for factor in experiment.factors]
+    if count > _LABELS_AT_MOST or len(names) < 2:  # noqa: PLR2004 - one name is the series or axis
+        return ""
+    return f"Beside each point: {join_words(names)}."
+
+
 def _row(
     point: PointResult,
     x: Estimate,
@@ -166,8 +183,8 @@ def _bounds(axis: str, estimate: Estimate, scale: Scale) -> Row:
 def _spec(rows: Sequence[Row], titles: tuple[str, str], series: Sequence[str]) -> Spec:
     x = _axis(rows, "x", titles[0])
     y = _axis(rows, "y", titles[1])
-    channels = series_channels(series[0], list(series[1:])) if series else {}
-    color = {"color": channels["color"]} if series else {}
+    channels = series_channels(series[0], list(series[1:])) if series else _ONE_SERIES
+    color = {"color": channels["color"]}
     layers = [
         *([_path(x, y, color)] if series else []),
         _whisker(x, y, along="x", color=color),

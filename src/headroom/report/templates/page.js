@@ -226,12 +226,15 @@
     if (text) holder.textContent = text;
   }
 
+  const OF_METRIC = ["histogram", "cumulative", "samples"];
   const views = new Map();
   async function draw(figure) {
     const holder = document.querySelector(`[data-figure="${CSS.escape(figure.key)}"]`);
     views.get(figure.key)?.finalize();
     views.delete(figure.key);
     const { rows, words, isHeld, ...datasets } = rowsOf(figure);
+    // A metric has a histogram or samples, seldom both: panels that have nothing to show go away.
+    holder.closest(".panel").hidden = !rows.length && OF_METRIC.includes(figure.detail);
     if (!rows.length) {
       holder.replaceChildren();
       return show(holder, "empty", "No data for this point.");

@@ -1,33 +1,26 @@
 """One run of a workload of requests: open, choose the interface, load, convert, close."""
 
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from headroom.errors import StudyError
+from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.run import Run
-from headroom.experiment.system import Value
 from headroom.systems.storage.conversion import faults_of, run_of
-from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
 from headroom.systems.storage.measure import run_job
+from headroom.systems.storage.measurement import Measurement
 from headroom.systems.storage.places import resolve
 from headroom.systems.storage.safety import check_may_create
-from headroom.systems.storage.setup_table import StorageSetup
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.trace_files import format_of, trace_path
 from headroom.systems.storage.verification import check_log_place, new_run, open_log
 
+_TARGET_BYTES = "target.bytes"
+"""How the engine names the size of a target."""
 
-def run_blocks(
-    config: Mapping[str, Value],
-    *,
-    seed: int,
-    target: Target,
-    typed: Sequence[str],
-    interfaces: Interfaces,
-    setup: StorageSetup,
-) -> Run:
+
+def run_blocks(asked: Measurement) -> Run:
     """Run one replication of a workload of requests.
 
     Raises
@@ -35,17 +28,11 @@ def run_blocks(
     HeadroomError
         The target cannot be opened, is not confirmed, or no request succeeded.
     """
+    config, target, setup = asked.config, asked.target, asked.setup
     with ExitStack() as stack:
-        opened = stack.enter_context(target.opened(config, typed))
-        wish = str(config["interface"])
-        cost = interfaces.choose(wish, opened)
-        job = job_of(
-            config,
-            seed=seed,
-            target=opened,
-            interface=cost.interface,
-            setup=setup,
-        )
+        opened = stack.enter_context(target.opened(config, asked.typed))
+        interface = asked.interfaces.choose(asked.wish, opened)
+        job = job_of(config, seed=asked.seed, target=opened, interface=interface, setup=setup)
         if config["workload"] == "trace":
             path = trace_path(str(config["trace_file"]), target.study)
             trace = stack.enter_context(path.open("rb"))
@@ -56,11 +43,24 @@ def run_blocks(
             job["verify"]["run"] = new_run()
             log = _log_path(setup.verify.log_folder, target, job["verify"]["run"])
             job["verify"]["log_fd"] = stack.enter_context(open_log(log)).fileno()
-        found = run_job(job)
+        found = _carried_out(job, target)
         if log is not None and not faults_of(found):
             log.unlink()
-    remarks = (*opened.remarks, *interfaces.in_words(wish, cost, opened))
-    return run_of(found, cost=cost, remarks=remarks)
+    remarks = (*opened.remarks, *asked.interfaces.in_words(asked.wish, found, opened))
+    return run_of(found, cost=asked.interfaces.cost_of(found), remarks=remarks)
+
+
+def _carried_out(job: dict[str, Any], target: Target) -> dict[str, Any]:
+    """Run a job; what is wrong with the size of the target is said in the words of the study."""
+    try:
+        return run_job(job)
+    except EnvironmentUnfitError as error:
+        if not error.message.startswith(_TARGET_BYTES):
+            raise
+        raise StudyError(
+            f"targets.{target.name}.bytes{error.message.removeprefix(_TARGET_BYTES)}",
+            cure=error.cure,
+        ) from error
 
 
 def _log_path(folder: str, target: Target, run: int) -> Path:

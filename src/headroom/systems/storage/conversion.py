@@ -8,10 +8,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from headroom.errors import EnvironmentUnfitError
-from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run, Series, TimeSamples
+from headroom.experiment.run import (
+    Histogram,
+    ResourceKind,
+    ResourceTable,
+    Run,
+    SegmentTotals,
+    Series,
+    TimeSamples,
+)
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
 from headroom.systems.storage.verification import findings_in_words, verified_values
 
@@ -46,7 +52,7 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
         values=values,
         series=tuple(_series(name, one) for name, one in found["series"].items()),
         histograms=tuple(
-            _histogram(f"class.{name}.{quantity}", one)
+            histogram_of(f"class.{name}.{quantity}", one)
             for quantity in QUANTITIES
             for name, one in found["histograms"][quantity].items()
             if one["bin_low"].size
@@ -68,11 +74,12 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
     writes = classes.get("write", {}).get("completion_count", 0)
     values = {
         "error_count": float(sum(one["failure_count"] for one in classes.values())),
-        "late_count": float(sum(one.get("late_count", 0) for one in classes.values())),
+        "late_count": float(sum(one["late_count"] for one in classes.values())),
+        "defect_count": float(sum(one["defect_count"] for one in classes.values())),
         "unfinished_count": float(found["outstanding_count"] + found["waiting_count"]),
+        "stuck_count": float(found["outstanding_count"]),
         "run_s": found["end_s"],
         "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
-        **_extremes(classes),
         **(verified_values(found["findings"]) if found.get("findings") else {}),
         **cost.share_in(found),
     }
@@ -97,9 +104,13 @@ def faults_of(found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _counters(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return what was counted; of a soft device also what it did on purpose."""
+    """Return what was counted, also by the workload and by a soft device, of what it did."""
     truth = found.get("truth") or {}
-    counted = {**found["counters"], **{f"truth_{name}": one for name, one in truth.items()}}
+    counted = {
+        **found["counters"],
+        **found["workload_counters"],
+        **{f"truth_{name}": one for name, one in truth.items()},
+    }
     return {name: float(value) for name, value in counted.items()}
 
 
@@ -113,17 +124,6 @@ def _why_nothing(found: Mapping[str, Any]) -> str:
     return f"no request succeeded: {said or 'the run ended before the first one did'}"
 
 
-def _extremes(classes: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    values = {}
-    for quantity in QUANTITIES:
-        lows = [one[f"{quantity}_min"] for one in classes.values()]
-        highs = [one[f"{quantity}_max"] for one in classes.values()]
-        if not np.isnan(highs).all():
-            values[f"{quantity}_min"] = float(np.nanmin(lows))
-            values[f"{quantity}_max"] = float(np.nanmax(highs))
-    return values
-
-
 def _series(name: str, one: Mapping[str, Any]) -> Series:
     return Series(
         metric=f"class.{name}.response_s",
@@ -133,13 +133,15 @@ def _series(name: str, one: Mapping[str, Any]) -> Series:
     )
 
 
-def _histogram(metric: str, one: Mapping[str, Any]) -> Histogram:
+def histogram_of(metric: str, one: Mapping[str, Any]) -> Histogram:
+    """Return the histogram that a dictionary of the engine describes, with its exact totals."""
     return Histogram(
         metric=metric,
         bin_low=one["bin_low"],
         bin_high=one["bin_high"],
         counts=one["counts"],
         segment_end_times_s=one["segment_end_times_s"],
+        totals=SegmentTotals(**one["totals"]),
     )
 
 

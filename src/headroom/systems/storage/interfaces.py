@@ -1,6 +1,12 @@
-"""Which interfaces this machine has, what the tool costs with each, and which one a run takes."""
+"""Which interfaces this machine has, what the tool costs with each, and which one a run takes.
 
+Whether a ring can be had may depend on the run (its depth, the limits of the process), so ``auto``
+leaves the last word to the engine, and the result says which one it was.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.systems.storage.measure import run_job
@@ -8,6 +14,8 @@ from headroom.systems.storage.targets import Opened
 from headroom.systems.storage.tool_cost import ToolCost, measure_cost
 
 NAMES = ("io_uring", "threads")
+REFUSED = "io_uring refused"
+"""Fact of a run that was to have a ring: why the system refused it."""
 
 
 @dataclass(slots=True)
@@ -34,14 +42,15 @@ class Interfaces:
             facts[f"tool_{name}_per_write_s"] = cost.write_s
         return facts
 
-    def choose(self, wish: str, target: Opened) -> ToolCost:
-        """Return the interface for a target, with its cost.
+    def choose(self, wish: str, target: Opened) -> str:
+        """Return the interface of a job for a target.
 
         Parameters
         ----------
         wish
             ``"auto"`` or the name of one. In memory a ring hands every request to a thread of the
-            kernel, so that plain calls are the right tool there.
+            kernel, so that plain calls are the right tool there. Elsewhere ``"auto"`` is a ring,
+            and threads where the system refuses one then.
 
         Raises
         ------
@@ -50,23 +59,31 @@ class Interfaces:
         """
         if not self.costs:
             self.measure()
-        is_file_in_memory = target.is_memory and target.plan["kind"] == "files"
-        automatic = "threads" if is_file_in_memory or "io_uring" in self.refusals else "io_uring"
-        name = automatic if wish == "auto" else wish
-        if name not in self.costs:
+        if wish == "auto":
+            is_file_in_memory = target.is_memory and target.plan["kind"] == "files"
+            is_plain = is_file_in_memory or "io_uring" in self.refusals
+            return "threads" if is_plain else "auto"
+        if wish not in self.costs:
             raise EnvironmentUnfitError(
-                f"the interface {name} cannot be used here: {self.refusals.get(name, '')}",
-                cure='set interface = "auto", or allow it (sysctl kernel.io_uring_disabled=0)',
+                f"the interface {wish} cannot be used here: {self.refusals.get(wish, '')}",
+                cure='set interface = "auto", or allow it (sysctl kernel.io_uring_disabled=0; in a '
+                "container its filter of system calls)",
             )
-        return self.costs[name]
+        return wish
 
-    def in_words(self, wish: str, cost: ToolCost, target: Opened) -> tuple[str, ...]:
+    def cost_of(self, found: Mapping[str, Any]) -> ToolCost:
+        """Return what the tool costs with the interface that a run has used."""
+        used = str(found["facts"]["interface"])
+        return self.costs[used if used in self.costs else next(iter(self.costs))]
+
+    def in_words(self, wish: str, found: Mapping[str, Any], target: Opened) -> tuple[str, ...]:
         """Return what a reader must know of the choice: nothing where it is the usual one."""
-        if wish != "auto" or cost.interface == "io_uring":
+        if wish != "auto" or found["facts"]["interface"] != "threads":
             return ()
-        if target.is_memory:
+        if target.is_memory and target.plan["kind"] == "files":
             return ("interface threads: a file in memory is answered without a device",)
-        return (f"interface threads: io_uring is refused ({self.refusals.get('io_uring', '')})",)
+        why = found["facts"].get(REFUSED, self.refusals.get("io_uring", ""))
+        return (f"interface threads: io_uring is refused ({why})",)
 
 
 INTERFACES = Interfaces()

@@ -32,11 +32,11 @@ def job_of(
     target
         The opened target.
     interface
-        ``"io_uring"`` or ``"threads"``.
+        ``"io_uring"``, ``"threads"`` or ``"auto"``.
     setup
         Set-up of the study.
     """
-    if config["workload"] in {"micro", "snia_like"}:
+    if config["workload"] == "micro":
         check_alignment(int(config["block_bytes"]), target)
     table = workload_table(config, target_bytes=target.size_bytes)
     job: dict[str, Any] = {
@@ -48,6 +48,8 @@ def job_of(
         "data": {"compressible_share": config["compressible_share"]},
         "classes": classes_of(config),
         "sample_every_s": setup.sample_every_s,
+        "drain_s": setup.drain_s,
+        "silence_s": setup.silence_s,
     }
     if config["sync"] != "never":
         job["sync"] = {"every": config["sync_every"], "kind": config["sync"]}

@@ -12,9 +12,9 @@ from typing import Any
 
 from headroom.errors import StudyError
 from headroom.experiment.observed_metrics import observed_metrics
-from headroom.experiment.run import Histogram, Run, Series
+from headroom.experiment.run import Run, Series
 from headroom.experiment.system import Metric, Value
-from headroom.systems.storage.conversion import table_of
+from headroom.systems.storage.conversion import histogram_of, table_of
 from headroom.systems.storage.laying_out import check_space
 from headroom.systems.storage.postmark import PostmarkResult, carry_out
 from headroom.systems.storage.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
@@ -139,8 +139,7 @@ def run_of(found: PostmarkResult, *, own_s: float) -> Run:
             if name == _WHOLE
         ),
         histograms=tuple(
-            Histogram(metric=_metric(name), bin_low=one["bin_low"], bin_high=one["bin_high"],
-                      counts=one["counts"], segment_end_times_s=one["segment_end_times_s"])
+            histogram_of(_metric(name), one)
             for name, one in tables["histograms"]["response_s"].items()
             if name == _WHOLE or name in KINDS
         ),

@@ -66,6 +66,11 @@ class StorageSetup(_Table, frozen=True):
     """Space that stays free on the file system of a target, and in memory for `{memory}`."""
     sample_every_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 0.1
     """Distance (s) of the samples of a run over time."""
+    drain_s: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 10.0
+    """How long (s) requests are still begun after the end of the load, and then how long those that
+    began are waited for; the rest has no end (`stuck_count`), and the run says so."""
+    silence_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 300.0
+    """How long (s) a target may answer nothing while requests are with it, before the run ends."""
     verify: VerifyTable | None = None
     """Write blocks that tell where they belong, and check what is read back."""
 

@@ -1,27 +1,29 @@
 """A test of a solid-state device in rounds, after SNIA: fill it, then load it until it is steady.
 
-The whole target is written in order, in 128 KiB, as often as asked; then the workload of the point
-runs round by round, each for `seconds`, until the last five rounds are steady by `steady_rounds`.
-The run reports the last five rounds; one that never became steady carries a fault.
+The whole target is written in order, in 128 KiB, as often as asked; then come rounds. A round has a
+cell for each mix of reads and writes and each size of requests (`snia_cells`), random over the
+whole target, each for `seconds`. The rounds end when the last five are steady by `steady_rounds`;
+what is judged is the tracked cell, writes of 4 KiB. The run reports the last five rounds; one that
+never became steady carries a fault.
 
 Invariant: figures come from steady rounds, or the run says that they do not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from headroom.errors import StudyError
-from headroom.experiment.run import Histogram, Run, Series
-from headroom.experiment.system import Value
+from headroom.experiment.run import Histogram, Run, SegmentTotals, Series
 from headroom.systems.storage.conversion import QUANTITIES, failures_in_words, faults_of, values_of
-from headroom.systems.storage.interfaces import Interfaces
 from headroom.systems.storage.job import job_of
 from headroom.systems.storage.measure import run_job
-from headroom.systems.storage.setup_table import StorageSetup
+from headroom.systems.storage.measurement import Measurement
+from headroom.systems.storage.snia_cells import Cell, fitting, tracked
 from headroom.systems.storage.steady_rounds import WINDOW, last_window
-from headroom.systems.storage.targets import Opened, Target
+from headroom.systems.storage.targets import Opened
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
 
 FILL_BYTES = 128 * 1024
@@ -29,16 +31,13 @@ FILL_PARTS = 20
 FILL_PART_BYTES = 1 << 30
 """The target is written in so many parts, none larger than this: the user sees how far it is."""
 
+Found: TypeAlias = Mapping[str, Any]
+"""What the engine found."""
+Round: TypeAlias = dict[Cell, Found]
+"""What was found in each cell that was run."""
 
-def run_rounds(
-    config: Mapping[str, Value],
-    *,
-    seed: int,
-    target: Target,
-    typed: Sequence[str],
-    interfaces: Interfaces,
-    setup: StorageSetup,
-) -> Run:
+
+def run_rounds(asked: Measurement) -> Run:
     """Run rounds until they are steady, or as many as are allowed.
 
     Raises
@@ -46,19 +45,35 @@ def run_rounds(
     HeadroomError
         The target cannot be opened or is not confirmed, or a round could not be run.
     """
+    config, setup, target = asked.config, asked.setup, asked.target
     if setup.verify is not None and setup.verify.log_folder:
         raise StudyError(
             "a test in rounds keeps no log of what was acknowledged",
             cure="remove `log_folder`, or take another workload",
         )
-    with target.opened(config, typed) as opened:
-        cost = interfaces.choose(str(config["interface"]), opened)
-        job = job_of(config, seed=seed, target=opened, interface=cost.interface, setup=setup)
+    with target.opened(config, asked.typed) as opened:
+        interface = asked.interfaces.choose(asked.wish, opened)
+        cells, left_out = fitting(
+            config, target_bytes=opened.size_bytes, alignment=opened.alignment
+        )
+
+        def job(cell: Cell) -> dict[str, Any]:
+            point = {**config, **cell.parameters()}
+            made = job_of(point, seed=asked.seed, target=opened, interface=interface, setup=setup)
+            # One stream of as many requests at once: one class, and the same random load.
+            depth = int(config["depth"]) * int(config["streams"])
+            made["workload"] |= {"streams": [{"name": cell.name}], "depth": depth}
+            return {**made, "classes": "stream"}
+
+        jobs = {cell: job(cell) for cell in cells}
         passes = float(config["snia_precondition"])
-        problem = _fill(job, opened, passes, target.session.say) if passes else None
-        rounds = [] if problem else _rounds(job, int(config["snia_rounds"]))
-        remarks = (*opened.remarks, *interfaces.in_words(str(config["interface"]), cost, opened))
-    return _run(rounds, cost, remarks, problem)
+        first, say = jobs[cells[0]], target.session.say
+        problem = _fill(first, opened, passes, say) if passes else None
+        rounds = [] if problem else _rounds(jobs, int(config["snia_rounds"]), say)
+    found = next((found for one in rounds for found in one.values()), None)
+    chosen = asked.interfaces.in_words(asked.wish, found, opened) if found is not None else ()
+    outcome = _Outcome(rounds, tracked(cells), asked.interfaces.cost_of)
+    return outcome.run((*opened.remarks, *left_out, *chosen), problem)
 
 
 def _fill(
@@ -88,54 +103,113 @@ def _fill_part(block: int, first: int, length: int) -> dict[str, Any]:
     return {"workload": workload, "stop": {"bytes": length}, "sample_every_s": None}
 
 
-def _rounds(job: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _rounds(
+    jobs: Mapping[Cell, Mapping[str, Any]], most: int, say: Callable[[str], None]
+) -> list[Round]:
+    found: list[Round] = []
+    judged = tracked(tuple(jobs))
     while len(found) < most:
-        # Each round goes on with other requests than the one before.
-        found.append(run_job({**job, "seed": (job["seed"] + len(found)) % 2**64}))
-        window = last_window(_tracked(found))
-        if found[-1]["problem"] or (window is not None and window.is_steady):
+        say(f"round {len(found) + 1} of at most {most}, {len(jobs)} cells")
+        found.append(_round(jobs, len(found)))
+        if len(found[-1]) < len(jobs) or any(one["problem"] for one in found[-1].values()):
+            break
+        window = last_window(_tracked(found, judged))
+        if window is not None and window.is_steady:
             break
     return found
 
 
-def _tracked(rounds: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Return the tracked figure of each round: requests per second."""
-    return [_count(one, "completion_count") / one["load_s"] for one in rounds]
+def _round(jobs: Mapping[Cell, Mapping[str, Any]], number: int) -> Round:
+    """Run all cells once, up to one with a problem; each goes on with other requests."""
+    found: Round = {}
+    for place, (cell, job) in enumerate(jobs.items()):
+        seed = (job["seed"] + number * len(jobs) + place) % 2**64
+        found[cell] = run_job({**job, "seed": seed})
+        if found[cell]["problem"]:
+            break
+    return found
 
 
-def _count(found: Mapping[str, Any], name: str) -> float:
+def _tracked(rounds: Sequence[Round], judged: Cell) -> list[float]:
+    """Return the tracked figure of each round that has it: requests per second of a cell."""
+    own = [one[judged] for one in rounds if judged in one]
+    return [_count(one, "completion_count") / one["end_s"] for one in own]
+
+
+def _count(found: Found, name: str) -> float:
     return float(sum(one[name] for one in found["classes"].values()))
 
 
-def _run(
-    rounds: Sequence[Mapping[str, Any]],
-    cost: ToolCost,
-    remarks: Sequence[str],
-    problem: str | None,
-) -> Run:
-    tracked = _tracked(rounds)
-    window = last_window(tracked)
-    kept = rounds[-WINDOW:]
-    faults = [f"before the rounds: {problem}"] if problem else []
-    faults += [fault for one in rounds for fault in faults_of(one)]
-    values = {"round_count": float(len(rounds))}
-    if window is not None:
-        values |= {"round_range_share": window.range_share, "round_slope_share": window.slope_share}
-    if not faults and (window is None or not window.is_steady):
-        faults.append(f"not steady after {len(rounds)} rounds: {_why(tracked)}")
-    if kept:
-        values |= _values(kept, cost)
-    said = [*remarks, *(words for one in kept for words in failures_in_words(one))]
-    if values.get("tool_share", 0.0) > MOST_SHARE:
-        said.append(OVER_SHARE)
-    return Run(
-        values=values,
-        series=(Series(metric="round_throughput", values=np.asarray(tracked)),),
-        histograms=tuple(_histograms(kept)),
-        faults=tuple(faults),
-        remarks=tuple(dict.fromkeys(said)),
-    )
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The rounds of a run, by which cell they are judged, and what the tool costs in each."""
+
+    rounds: Sequence[Round]
+    judged: Cell
+    cost_of: Callable[[Found], ToolCost]
+
+    @property
+    def kept(self) -> list[tuple[Cell, Found]]:
+        """Cells of the last rounds."""
+        return [pair for one in self.rounds[-WINDOW:] for pair in one.items()]
+
+    def run(self, remarks: Sequence[str], problem: str | None) -> Run:
+        """Return the run that the rounds are."""
+        figures = _tracked(self.rounds, self.judged)
+        window = last_window(figures)
+        faults = [f"before the rounds: {problem}"] if problem else []
+        faults += [fault for one in self.rounds for found in one.values()
+                   for fault in faults_of(found)]  # fmt: skip
+        values = {"round_count": float(len(self.rounds))}
+        if window is not None:
+            values |= {
+                "round_range_share": window.range_share,
+                "round_slope_share": window.slope_share,
+            }
+        if not faults and (window is None or not window.is_steady):
+            faults.append(f"not steady after {len(self.rounds)} rounds: {_why(figures)}")
+        if self.kept:
+            values |= self._values()
+        said = [*remarks, *(words for _, one in self.kept for words in failures_in_words(one))]
+        if values.get("tool_share", 0.0) > MOST_SHARE:
+            said.append(OVER_SHARE)
+        return Run(
+            values=values,
+            series=(Series(metric="round_throughput", values=np.asarray(figures)),),
+            histograms=tuple(_histograms([found for _, found in self.kept])),
+            faults=tuple(faults),
+            remarks=tuple(dict.fromkeys(said)),
+        )
+
+    def _values(self) -> dict[str, float]:
+        """Return the figures of the last rounds together, and those of each cell."""
+        found = [one for _, one in self.kept]
+        each = [self._of(cell, one) for cell, one in self.kept]
+        shared = set.intersection(*(set(one) for one in each))
+        means = {name: float(np.mean([one[name] for one in each])) for name in sorted(shared)}
+        counts = {name: sum(one[name] for one in each) for name in shared
+                  if name.endswith("_count")}  # fmt: skip
+        # Where the tool is measured most is what must be said.
+        largest = {"tool_share": max(one["tool_share"] for one in each)}
+        values = {**means, **counts, **(largest if "tool_share" in shared else {}), **_flow(found)}
+        values["run_s"] = sum(one["end_s"] for one in found)
+        for cell in dict.fromkeys(cell for cell, _ in self.kept):
+            own = [one for other, one in self.kept if other == cell]
+            values |= {f"class.{cell.name}.{name}": value for name, value in _flow(own).items()}
+        return values
+
+    def _of(self, cell: Cell, found: Found) -> dict[str, float]:
+        cost = self.cost_of(found)
+        own = cost.share_in(found, write_share=cell.write_share)
+        return values_of(found, cost) | own
+
+
+def _flow(found: Sequence[Found]) -> dict[str, float]:
+    length_s = sum(one["end_s"] for one in found)
+    return {
+        "throughput": sum(_count(one, "completion_count") for one in found) / length_s,
+        "bytes_per_s": sum(_count(one, "bytes") for one in found) / length_s,
+    }
 
 
 def _why(tracked: Sequence[float]) -> str:
@@ -148,27 +222,7 @@ def _why(tracked: Sequence[float]) -> str:
     )
 
 
-def _values(kept: Sequence[Mapping[str, Any]], cost: ToolCost) -> dict[str, float]:
-    """Return the figures of the last rounds together, and the means of those of each round."""
-    each = [values_of(one, cost) for one in kept]
-    shared = set.intersection(*(set(one) for one in each))
-    means = {name: float(np.mean([one[name] for one in each])) for name in sorted(shared)}
-    length_s = sum(one["load_s"] for one in kept)
-    done = sum(_count(one, "completion_count") for one in kept)
-    moved = sum(_count(one, "bytes") for one in kept)
-    counted = [name for name in shared if name.endswith(("error_count", "unfinished_count"))]
-    counted += [name for name in shared if name.endswith("_cell_count")]
-    summed = {name: sum(one[name] for one in each) for name in counted}
-    return {
-        **means,
-        **summed,
-        "throughput": done / length_s,
-        "bytes_per_s": moved / length_s,
-        "run_s": length_s,
-    }
-
-
-def _histograms(kept: Sequence[Mapping[str, Any]]) -> list[Histogram]:
+def _histograms(kept: Sequence[Found]) -> list[Histogram]:
     """Return one histogram for each quantity and class, of the last rounds together."""
     found = []
     for quantity in QUANTITIES:
@@ -183,7 +237,7 @@ def _histograms(kept: Sequence[Mapping[str, Any]]) -> list[Histogram]:
     return found
 
 
-def _merged(metric: str, parts: Sequence[Mapping[str, Any]]) -> list[Histogram]:
+def _merged(metric: str, parts: Sequence[Found]) -> list[Histogram]:
     low = np.concatenate([one["bin_low"] for one in parts])
     if not low.size:
         return []
@@ -198,5 +252,20 @@ def _merged(metric: str, parts: Sequence[Mapping[str, Any]]) -> list[Histogram]:
             bin_high=high[first],
             counts=summed.astype(np.int64)[None, :],
             segment_end_times_s=np.array([1.0]),
+            totals=_totals([one["totals"] for one in parts]),
         )
     ]
+
+
+def _totals(parts: Sequence[Mapping[str, Any]]) -> SegmentTotals:
+    """Return the totals of all parts as those of one segment."""
+
+    def joined(name: str, join: Callable[..., Any]) -> Any:  # noqa: ANN401 - of numpy
+        return np.array([join(np.concatenate([one[name] for one in parts]))])
+
+    return SegmentTotals(
+        sums=joined("sums", np.sum),
+        square_sums=joined("square_sums", np.sum),
+        minima=joined("minima", np.min),
+        maxima=joined("maxima", np.max),
+    )

@@ -17,6 +17,7 @@ from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Metric, Parameter, Value
 from headroom.systems.storage.block_run import run_blocks
 from headroom.systems.storage.interfaces import INTERFACES, Interfaces
+from headroom.systems.storage.measurement import Measurement
 from headroom.systems.storage.metrics import block_metrics
 from headroom.systems.storage.postmark_run import postmark_metrics, run_postmark
 from headroom.systems.storage.session import SESSION
@@ -147,15 +148,15 @@ class StorageSystem:
         target = self._target(config)
         if config["workload"] == "postmark":
             return run_postmark(config, target=target, seed=seed)
-        run = run_rounds if config["workload"] == "snia_like" else run_blocks
-        return run(
-            config,
+        asked = Measurement(
+            config=config,
             seed=seed,
             target=target,
             typed=self.typed,
             interfaces=self.interfaces,
             setup=self.setup,
         )
+        return run_rounds(asked) if config["workload"] == "snia_like" else run_blocks(asked)
 
     def _target(self, config: Mapping[str, Value]) -> Target:
         target = self.targets[str(config["target"])]

@@ -267,5 +267,6 @@ def _written(config: Mapping[str, Value], size: int) -> str:
     if bounds:
         parts.append(f"writes {format_quantity(min(bounds), 'B')} at most per run")
     else:
-        parts.append(f"writes for {float(config['seconds']):g} s per run, as fast as it can")
+        of_what = "cell of each round" if config["workload"] == "snia_like" else "run"
+        parts.append(f"writes for {float(config['seconds']):g} s per {of_what}, as fast as it can")
     return ", and ".join(parts)

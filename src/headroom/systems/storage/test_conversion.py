@@ -17,6 +17,7 @@ def _total(count: int, failures: int = 0) -> dict[str, Any]:
         "completion_count": count,
         "failure_count": failures,
         "late_count": 2,
+        "defect_count": 1,
         **{f"{name}_min": 1e-3 for name in ("response_s", "service_s", "submit_error_s")},
         **{f"{name}_max": 2e-3 for name in ("response_s", "service_s", "submit_error_s")},
     }
@@ -38,6 +39,7 @@ def _found(
         "series": {},
         "histograms": {name: {} for name in ("response_s", "service_s", "submit_error_s")},
         "counters": {"cpu_s": 0.008},
+        "workload_counters": {"trace_lines_skipped": 5},
         "facts": {"interface": "threads", "threads": "2"},
         "failures": [failed] if failures else [],
         "problem": problem,
@@ -52,8 +54,8 @@ def test_figures_of_a_whole_run_are_sums_and_quotients_worked_out_by_hand() -> N
     values = run_of(_found(), cost=COST).values
     assert values["achieved_read_share"] == 0.75
     assert values["cpu_s_per_request"] == pytest.approx(0.008 / 40)
-    assert values["unfinished_count"] == 3.0
-    assert values["late_count"] == 4.0
+    assert (values["unfinished_count"], values["stuck_count"]) == (3.0, 1.0)
+    assert (values["late_count"], values["defect_count"]) == (4.0, 2.0)
     assert values["run_s"] == 0.11
     assert values["tool_s_per_request"] == pytest.approx((30 * 1e-6 + 10 * 3e-6) / 40)
     # Of the time: 60 us in 0.1 s of two threads, 0.03 %. Of the service of 1 ms: 0.15 %.
@@ -88,3 +90,7 @@ def test_above_ten_per_cent_the_tool_is_said_to_be_measured() -> None:
     assert any("the tool itself is being measured" in remark for remark in run.remarks)
     below = ToolCost(interface="threads", read_s=0.9e-4, write_s=0.9e-4)
     assert run_of(_found(), cost=below).remarks == ()
+
+
+def test_what_the_workload_counts_is_among_the_counters() -> None:
+    assert run_of(_found(), cost=COST).counters == {"cpu_s": 0.008, "trace_lines_skipped": 5.0}

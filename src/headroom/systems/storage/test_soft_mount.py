@@ -120,24 +120,26 @@ def test_no_share_of_the_requests_is_faster_than_the_script(
     assert found["classes"]["read"]["service_s_max"] >= 5e-2
 
 
-@pytest.mark.parametrize("direct", [0, os.O_DIRECT], ids=["ring", "ring-direct"])
-def test_requests_overtake_one_that_never_ends(soft_device: Mounted, direct: int) -> None:
+@WAYS
+def test_requests_overtake_one_that_never_ends(
+    soft_device: Mounted, interface: str, direct: int
+) -> None:
     """Nothing on the way serves one after the other, so the rest of the load is carried out.
 
-    Threads are not tried: nothing can take a call back that never ends.
+    A thread cannot be taken back from a call that never ends: it is left to itself.
     """
     device = soft_device(SoftScript(read_s=[9e5] + [1e-6] * 5000))
     found = measured(
         device.device,
         direct=direct,
-        interface="io_uring",
+        interface=interface,
         workload={"kind": "micro", "depth": 4},
         stop={"requests": 1000},
         drain_s=0.1,
     )
     assert found["classes"]["read"]["completion_count"] == 999
     assert found["outstanding_count"] == 1
-    assert "had no end" in found["problem"]
+    assert "1 request had no end" in found["problem"]
 
 
 def test_a_stall_is_felt_by_all_that_were_due_in_it(soft_device: Mounted) -> None:

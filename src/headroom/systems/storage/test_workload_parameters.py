@@ -1,7 +1,9 @@
 """Parameters of storage workloads: declared once, whole, and refused where they do not belong."""
 
+import msgspec
 import pytest
 
+from headroom import _core
 from headroom.errors import StudyError
 from headroom.systems.storage.workload_parameters import (
     WORKLOAD,
@@ -9,6 +11,7 @@ from headroom.systems.storage.workload_parameters import (
     check_workload,
     workload_parameters,
 )
+from headroom.systems.storage.workload_table import workload_table, writes
 
 
 def _config(**given: object) -> dict[str, object]:
@@ -58,3 +61,31 @@ def test_values_that_mean_nothing_are_refused_with_a_cure(
     with pytest.raises(StudyError, match=words) as caught:
         check_workload(_config(**given))  # type: ignore[arg-type]
     assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"read_share": 1.0},
+        {"read_share": 0.99},
+        {"read_share": 0.9, "trim_share": 0.1},
+        {"workload": "spc1_like"},
+        {"workload": "spc2_like", "spc2_part": "lfp", "spc2_phase": "read_only"},
+        {"workload": "spc2_like", "spc2_part": "lfp", "spc2_phase": "write_only"},
+        {"workload": "spc2_like", "spc2_part": "lfp", "spc2_phase": "read_write"},
+        {"workload": "spc2_like", "spc2_part": "ldq"},
+        {"workload": "spc2_like", "spc2_part": "vod"},
+    ],
+    ids=lambda given: "-".join(map(str, given.values())),
+)
+def test_a_workload_counts_as_writing_just_when_it_has_a_request_that_changes_data(
+    given: dict[str, object],
+) -> None:
+    """Oracle: the requests themselves. A large query writes one block in a hundred."""
+    config = _config(**given)
+    size = 1 << 30
+    table = workload_table(config, target_bytes=size)  # type: ignore[arg-type]
+    found = _core.storage_requests(
+        workload=msgspec.json.encode(table), seed=1, target_bytes=size, count=5000
+    )
+    assert bool((found["kind"] != 0).any()) is writes(config)  # type: ignore[arg-type]

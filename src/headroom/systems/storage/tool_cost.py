@@ -40,8 +40,17 @@ class ToolCost:
     read_s: float
     write_s: float
 
-    def share_in(self, found: Mapping[str, Any]) -> dict[str, float]:
+    def share_in(
+        self, found: Mapping[str, Any], *, write_share: float | None = None
+    ) -> dict[str, float]:
         """Return `tool_share` and `tool_s_per_request` for what the engine found.
+
+        Parameters
+        ----------
+        found
+            Of `measure.run_job`.
+        write_share
+            Share of writes where the classes do not tell it; None where they do.
 
         Examples
         --------
@@ -60,7 +69,7 @@ class ToolCost:
         whole = sum(counts.values())
         if not whole:
             return {}
-        written = counts.get("write", 0)
+        written = counts.get("write", 0) if write_share is None else write_share * whole
         own_s = (self.read_s * (whole - written) + self.write_s * written) / whole
         if found["facts"].get("interface") == "soft":
             # Its time stands still while the tool works.

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from headroom.errors import StudyError
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, ParameterType, Value
+from headroom.systems.storage.snia_cells import MIXES, SIZES
 
 WORKLOADS = ("micro", "spc1_like", "spc2_like", "postmark", "trace", "snia_like")
 TRACE_FORMATS = ("fio_iolog", "blkparse", "msr", "spc")
@@ -22,6 +23,7 @@ _Domain: TypeAlias = tuple[str, float, float, float]
 """Unit, default, lowest and highest value."""
 _PAPER = "paper P2: performance parameters"
 _ASSUMED = "assumed"
+_SNIA = "SNIA PTS 2.0.2: IOPS test"
 _POSTMARK = "PostMark 1.51: its default"
 
 
@@ -54,6 +56,9 @@ _MICRO = (
     _count("block_bytes", ("B", 4 * _KIB, 1, 64 << 20), f"{_PAPER}: 4 KiB random read is the "
            "representative point", "Length of a request"),
     _number("read_share", ("1", 1.0, 0.0, 1.0), _PAPER, "Share of reads among the requests"),
+    _number("trim_share", ("1", 0.0, 0.0, 1.0), _ASSUMED,
+            "Share of trims among the requests: holes in a file, discards of a block device; what "
+            "reads and trims leave is written"),
     _word("pattern", "random", ("random", "sequential", "zipf", "strided"), _PAPER,
           "Order of the offsets"),
     _number("random_share", ("1", 0.0, 0.0, 1.0), _PAPER,
@@ -136,11 +141,16 @@ _SNIA_LIKE = (
     _number("snia_precondition", ("1", 2.0, 0.0, 100.0),
             "SNIA PTS: twice the user capacity, written in 128 KiB",
             "How often the whole target is written before the rounds"),
+    Parameter(name="snia_mixes", type="str", unit="", default=MIXES, source=_SNIA,
+              description="Mixes of a round: reads in a hundred requests, with commas"),
+    Parameter(name="snia_sizes", type="str", unit="", default=SIZES, source=_SNIA,
+              description="Sizes of a round, with commas; one that the target cannot take is left "
+              "out of these"),
     _count("snia_rounds", ("1", 25, 5, 1000), "TKperf stops after 25 rounds", "Rounds at most"),
 )  # fmt: skip
 _RUN = (
     _number("seconds", ("s", 10.0, 0.0, 1e7), _ASSUMED,
-            "Length of the run, or of one SNIA-like round; 0 for no limit"),
+            "Length of the run, or of one cell of a SNIA-like round; 0 for no limit"),
     _count("requests", ("1", 0, 0, 1 << 62), _ASSUMED, "Requests of the run; 0 for no limit"),
     _count("bytes", ("B", 0, 0, 1 << 62), _ASSUMED, "Bytes moved by the run; 0 for no limit"),
     _word("classes", "auto", ("auto", "kind", "stream"), _ASSUMED,
@@ -165,8 +175,6 @@ _USERS: tuple[tuple[tuple[Parameter, ...], tuple[str, ...]], ...] = (
     (_RUN, BLOCK_WORKLOADS),
     (_DATA, WORKLOADS),
 )
-_ALSO = {"snia_like": ("block_bytes", "read_share")}
-"""Parameters of a workload that are declared with another one."""
 
 
 def workload_parameters(*workloads: str) -> tuple[Parameter, ...]:
@@ -182,7 +190,7 @@ def workload_parameters(*workloads: str) -> tuple[Parameter, ...]:
         parameter.name: parameter
         for parameters, users in _USERS
         for parameter in parameters
-        if any(name in users or parameter.name in _ALSO.get(name, ()) for name in asked)
+        if any(name in users for name in asked)
     }
     return tuple(found.values())
 
@@ -230,6 +238,12 @@ def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
     if workload == "trace" and not config.get("trace_file"):
         raise StudyError(
             "the workload 'trace' has no trace to replay", cure='add trace_file = "my.trace"'
+        )
+    if workload == "micro" and float(config["read_share"]) + float(config["trim_share"]) > 1.0:
+        raise StudyError(
+            f"read_share is {config['read_share']} and trim_share {config['trim_share']}: above 1 "
+            "together",
+            cure="lower one of them; what is left of 1 is written",
         )
     stops = ("seconds", "requests", "bytes")
     if workload not in {"postmark", "trace"} and not any(config.get(name) for name in stops):

@@ -30,7 +30,7 @@ def workload_table(config: Mapping[str, Value], *, target_bytes: int) -> dict[st
     >>> table["kind"], table["block_bytes"], table["range_bytes"]
     ('micro', 4096, 1048576)
     """
-    makers = {"micro": _micro, "snia_like": _micro, "spc1_like": _spc1, "spc2_like": _spc2}
+    makers = {"micro": _micro, "spc1_like": _spc1, "spc2_like": _spc2}
     workload = str(config["workload"])
     if workload == "trace":
         return _trace(config)
@@ -50,6 +50,9 @@ def _micro(config: Mapping[str, Value], target_bytes: int) -> dict[str, Any]:
         "range_bytes": length,
         **{name: config[name] for name in SHARES if config[name]},
     }
+    # Models know no trims, and so not the parameter.
+    if config.get("trim_share"):
+        table["trim_share"] = config["trim_share"]
     if _uses(config, "zipf"):
         table["zipf_exponent"] = config["zipf_exponent"]
     if _uses(config, "strided"):

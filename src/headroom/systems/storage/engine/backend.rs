@@ -38,6 +38,9 @@ pub struct Completion {
 ///
 /// Invariant: time never goes back; each operation completes exactly once.
 pub trait Backend {
+    /// Let the time of the run begin.
+    fn start(&mut self) {}
+
     /// Return the time (ns) since the start of the run.
     fn now_ns(&mut self) -> u64;
 

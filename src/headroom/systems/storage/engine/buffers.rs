@@ -58,6 +58,12 @@ impl Buffers {
         self.memory.as_ptr().wrapping_add(offset)
     }
 
+    /// Return where the buffer of `place` goes on after `at` bytes (B).
+    #[inline]
+    pub fn at(&self, place: u32, at: u32) -> *mut u8 {
+        self.pointer(place).wrapping_add(at as usize)
+    }
+
     /// Return the size (B) of one place.
     pub const fn place_bytes(&self) -> usize {
         self.place_bytes

@@ -7,7 +7,8 @@
 use super::backend::{Backend, Completion};
 use super::content::Content;
 use super::error::EngineError;
-use super::load::{Load, Next, StopReason};
+use super::load::{Load, Next};
+use super::patience::Patience;
 use super::record::Record;
 use crate::systems::storage::request::Kind;
 
@@ -22,8 +23,8 @@ pub struct Drive<'a> {
     pub record: Record,
     /// What is written, and what becomes of what is read.
     pub content: &'a mut dyn Content,
-    /// Time (ns) that the run waits at its end at most.
-    pub drain_ns: u64,
+    /// How long the run waits.
+    pub patience: Patience,
     /// Whether to go on.
     pub is_wanted: &'a mut dyn FnMut() -> bool,
 }
@@ -45,10 +46,13 @@ impl Drive<'_> {
             self.load.advance(now_ns);
             if now_ns >= ask_ns {
                 ask_ns = now_ns + ASK_NS;
-                self.ask(now_ns);
+                let is_wanted = (self.is_wanted)();
+                if self.patience.is_over(&mut self.load, now_ns, is_wanted) {
+                    return Ok(now_ns);
+                }
             }
             self.hand_over(backend, &mut batch);
-            if self.load.is_over() || self.is_given_up(now_ns) {
+            if self.load.is_over() {
                 return Ok(now_ns);
             }
             let begun_ns = backend.now_ns();
@@ -113,25 +117,5 @@ impl Drive<'_> {
             self.content
                 .end(place, request, backend.buffer(place), errno);
         }
-    }
-
-    fn ask(&mut self, now_ns: u64) {
-        if !(self.is_wanted)() {
-            self.load.stop(StopReason::Interrupted, now_ns);
-            self.load.give_up_waiting();
-        }
-    }
-
-    /// Return whether the end has been waited for long enough.
-    fn is_given_up(&mut self, now_ns: u64) -> bool {
-        let Some((_, stopped_ns)) = self.load.stopped() else {
-            return false;
-        };
-        let over_ns = now_ns.saturating_sub(stopped_ns);
-        if over_ns > self.drain_ns {
-            self.load.give_up_waiting();
-        }
-        // What is outstanding gets as long again: the system has it, and nobody can take it back.
-        over_ns > self.drain_ns.saturating_mul(2)
     }
 }

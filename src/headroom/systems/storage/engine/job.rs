@@ -46,6 +46,9 @@ pub struct Job {
     /// Time (s) for which the run waits for requests at its end at most.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
+    /// Time (s) in which no request may end, while some are outstanding, at most.
+    #[serde(default = "silence_s")]
+    pub silence_s: f64,
     /// Requests of streams without a limit that may be outstanding at once.
     #[serde(default = "place_limit")]
     pub place_limit: u32,
@@ -57,6 +60,10 @@ const fn failure_limit() -> u32 {
 
 const fn drain_s() -> f64 {
     10.0
+}
+
+const fn silence_s() -> f64 {
+    300.0
 }
 
 const fn place_limit() -> u32 {
@@ -160,6 +167,8 @@ pub enum Interface {
     IoUring,
     /// Threads, each with one call at a time.
     Threads,
+    /// A ring where the system has one for us, threads elsewhere.
+    Auto,
 }
 
 impl Interface {
@@ -168,6 +177,7 @@ impl Interface {
         match self {
             Self::IoUring => "io_uring",
             Self::Threads => "threads",
+            Self::Auto => "auto",
         }
     }
 }
@@ -277,6 +287,9 @@ impl Job {
         }
         if !(0.0..1e9).contains(&self.drain_s) {
             return refused("drain_s is not in 0 to 1e9 s", "choose a time");
+        }
+        if !(self.silence_s > 0.0 && self.silence_s < 1e9) {
+            return refused("silence_s is not in 0 to 1e9 s", "choose a time above 0");
         }
         if matches!(self.verify, Some(plan) if !is_cell(plan.cell_bytes)) {
             let cure = "choose the sector of the target: a power of two, 64 B to 1 MiB";

@@ -3,8 +3,8 @@
 use super::failures::Failure;
 use super::load::{Load, StopReason};
 use super::record::{AGE_COLUMNS, CELL_COUNT, CLASS_COLUMNS, Record, Rows};
-use super::tally::{Extremes, Tally};
-use crate::simulation::histogram::SegmentedHistogram;
+use super::spans::{Spans, SpansTable, Totals};
+use super::tally::Tally;
 use crate::simulation::result::{HistogramTable, SeriesTable, Table};
 use crate::simulation::series::Series;
 use crate::simulation::snapshots::Row;
@@ -45,6 +45,8 @@ pub struct ClassTotal {
     pub failure_count: u64,
     /// Requests that succeeded later than their stream allows.
     pub defect_count: u64,
+    /// Requests that found no place when they were due.
+    pub late_count: u64,
     /// Bytes moved (B).
     pub bytes: u64,
     /// Smallest and largest response time (s), NaN where there is none.
@@ -84,11 +86,11 @@ pub struct Outcome {
     /// Response times in the order of the ends.
     pub series: Vec<Quantity<SeriesTable>>,
     /// Response times by size.
-    pub response: Vec<Quantity<HistogramTable>>,
+    pub response: Vec<Quantity<SpansTable>>,
     /// Service times by size.
-    pub service: Vec<Quantity<HistogramTable>>,
+    pub service: Vec<Quantity<SpansTable>>,
     /// Times from due to begin by size.
-    pub submit_error: Vec<Quantity<HistogramTable>>,
+    pub submit_error: Vec<Quantity<SpansTable>>,
     /// Totals.
     pub classes: Vec<ClassTotal>,
     /// What failed.
@@ -99,6 +101,8 @@ pub struct Outcome {
     pub waiting_count: u64,
     /// Operations that did only a part of their request.
     pub continued_count: u64,
+    /// What the workload says of its requests, by name.
+    pub counters: Vec<(&'static str, u64)>,
 }
 
 impl Outcome {
@@ -109,8 +113,8 @@ impl Outcome {
             .filter(|&class| load.tallies()[class].arrived.count > 0)
             .collect();
         let (snapshots, samples) = record.finish(end_ns, load);
-        let of_class = |pick: fn(&Tally) -> &SegmentedHistogram| {
-            quantities(load, &used, |tally| histogram(pick(tally), end_ns))
+        let of_class = |pick: fn(&Tally) -> &Spans| {
+            quantities(load, &used, |tally| spans(pick(tally), end_ns))
         };
         Self {
             stop_reason,
@@ -120,14 +124,15 @@ impl Outcome {
             snapshots: tables(load, &used, &snapshots),
             samples: (!samples.is_empty()).then(|| tables(load, &used, &samples)),
             series: quantities(load, &used, |tally| series(&tally.series)),
-            response: of_class(|tally| &tally.response.histogram),
-            service: of_class(|tally| &tally.service.histogram),
-            submit_error: of_class(|tally| &tally.lateness.histogram),
+            response: of_class(|tally| &tally.response),
+            service: of_class(|tally| &tally.service),
+            submit_error: of_class(|tally| &tally.lateness),
             classes: used.iter().map(|&class| total(load, class)).collect(),
             failures: failures(load),
             outstanding_count: load.outstanding_count() as u64,
             waiting_count: load.waiting_count() as u64,
             continued_count: load.continued_count(),
+            counters: load.source_counters(),
         }
     }
 }
@@ -153,15 +158,19 @@ fn series(series: &Series) -> SeriesTable {
     }
 }
 
-fn histogram(histogram: &SegmentedHistogram, end_ns: u64) -> HistogramTable {
-    let bins = histogram.clone().finish(SimTime::from_ticks(end_ns));
+fn spans(spans: &Spans, end_ns: u64) -> SpansTable {
+    let bins = spans
+        .histogram()
+        .clone()
+        .finish(SimTime::from_ticks(end_ns));
     let bounds = |values: &[u64]| values.iter().map(|&ns| seconds(u128::from(ns))).collect();
-    HistogramTable {
+    let histogram = HistogramTable {
         bin_low: bounds(&bins.low),
         bin_high: bounds(&bins.high),
         counts: bins.counts.concat(),
         segment_end_times_s: bins.ends.iter().map(|&end| moment(end)).collect(),
-    }
+    };
+    SpansTable::new(histogram, &spans.segments())
 }
 
 fn total(load: &Load, class: usize) -> ClassTotal {
@@ -173,21 +182,22 @@ fn total(load: &Load, class: usize) -> ClassTotal {
         completion_count: tally.completed_count(),
         failure_count: tally.failed_count,
         defect_count: tally.defect_count,
+        late_count: tally.late_count,
         bytes: u64::try_from(tally.bytes).unwrap_or(u64::MAX),
-        response_s: ends(tally.response.extremes),
-        service_s: ends(tally.service.extremes),
-        submit_error_s: ends(tally.lateness.extremes),
-        submit_error_s_sum: seconds(tally.lateness.sum_ns),
+        response_s: ends(tally.response.whole()),
+        service_s: ends(tally.service.whole()),
+        submit_error_s: ends(tally.lateness.whole()),
+        submit_error_s_sum: seconds(tally.lateness.sum_ns()),
     }
 }
 
-fn ends(extremes: Extremes) -> (f64, f64) {
-    if extremes.min_ns > extremes.max_ns {
+fn ends(totals: Totals) -> (f64, f64) {
+    if totals.is_empty() {
         return (f64::NAN, f64::NAN);
     }
     (
-        seconds(u128::from(extremes.min_ns)),
-        seconds(u128::from(extremes.max_ns)),
+        seconds(u128::from(totals.min_ns)),
+        seconds(u128::from(totals.max_ns)),
     )
 }
 

@@ -19,10 +19,11 @@ use super::backend::{Backend, Completion, Operation};
 use super::buffers::Buffers;
 use super::clock::Clock;
 use super::error::EngineError;
+use super::trim;
 use crate::systems::storage::request::Kind;
 
-/// What to do where there is no ring.
-const CURE: &str = "use the interface threads, or allow io_uring (kernel.io_uring_disabled = 0)";
+/// What to do where a ring that worked does not any more.
+const CURE: &str = "use the interface threads";
 /// Bytes of one registered buffer at most.
 const REGION_BYTES: usize = 1 << 30;
 
@@ -39,11 +40,28 @@ pub struct RingFacts {
     pub has_registered_ring: bool,
 }
 
+impl RingFacts {
+    /// Return the facts as a result states them.
+    pub fn named(&self) -> [(&'static str, String); 4] {
+        [
+            ("ring_flags", self.flags.to_owned()),
+            ("registered_files", self.has_registered_files.to_string()),
+            (
+                "registered_buffers",
+                self.has_registered_buffers.to_string(),
+            ),
+            ("registered_ring", self.has_registered_ring.to_string()),
+        ]
+    }
+}
+
 /// A ring, and what is registered with it.
 pub struct Ring {
     shared: IoUring,
     facts: RingFacts,
     place_bytes_per_region: usize,
+    /// Of each file, whether it is trimmed by the command of block devices.
+    discards: Vec<bool>,
 }
 
 impl Ring {
@@ -53,14 +71,18 @@ impl Ring {
     ///
     /// Where the system has no ring for us.
     pub fn new(place_count: u32, files: &[i32], buffers: &Buffers) -> Result<Self, EngineError> {
-        let (ring, flags) = set_up(place_count)?;
+        let (mut ring, flags) = set_up(place_count)?;
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
-            return Err(EngineError::system(
-                "setting up a ring that can wait for a time",
-                io::Error::from_raw_os_error(libc::ENOSYS),
-                CURE,
-            ));
+            let cause = io::Error::from_raw_os_error(libc::ENOSYS);
+            return Err(refused("setting up a ring that can wait for a time", cause));
         }
+        // A filter of system calls may allow the set-up and refuse the use.
+        answer(&mut ring, &opcode::Nop::new().build())
+            .map_err(|cause| refused("using a ring", cause))?;
+        let discards = files
+            .iter()
+            .map(|&file| discards(&mut ring, file))
+            .collect();
         let has_files = !files.is_empty() && ring.submitter().register_files(files).is_ok();
         let per_region = REGION_BYTES / buffers.place_bytes() * buffers.place_bytes();
         let facts = RingFacts {
@@ -73,8 +95,65 @@ impl Ring {
             shared: ring,
             facts,
             place_bytes_per_region: per_region,
+            discards,
         })
     }
+}
+
+/// Return the error of a ring that the system refuses, with the cure for its cause.
+fn refused(step: &'static str, cause: io::Error) -> EngineError {
+    let cure = match cause.raw_os_error() {
+        Some(libc::ENOSYS) => {
+            "use the interface threads: this kernel, or a filter, has no io_uring"
+        }
+        Some(libc::ENOMEM) => {
+            "use the interface threads or a smaller depth, or raise the limit of locked memory \
+             (ulimit -l)"
+        }
+        Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)",
+        _ => {
+            "use the interface threads, or allow io_uring (sysctl kernel.io_uring_disabled=0; in a \
+             container its filter of system calls)"
+        }
+    };
+    EngineError::system(step, cause, cure)
+}
+
+/// Have a ring that carries nothing else carry `entry` out, and return its result.
+#[allow(unsafe_code, reason = "entries without memory of ours")]
+fn answer(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<i32> {
+    // SAFETY: the entry names no memory, and what it names lives until the call returns.
+    let pushed = unsafe { ring.submission().push(entry) };
+    assert!(pushed.is_ok(), "a new ring has room");
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.raw_os_error() != Some(libc::EINTR) => return Err(error),
+            _ => {}
+        }
+        if let Some(completion) = ring.completion().next() {
+            return Ok(completion.result());
+        }
+    }
+}
+
+/// Return whether `file` is trimmed by the command of block devices: it is one, and not the ring
+/// alone lacks that command (before Linux 6.12), as it would refuse a senseless one otherwise.
+fn discards(ring: &mut IoUring, file: i32) -> bool {
+    if !trim::is_device(file) {
+        return false;
+    }
+    let result = answer(ring, &discard(types::Fd(file), 0, 0));
+    !matches!(result, Ok(errno) if errno == -libc::EOPNOTSUPP) || !trim::can_discard(file)
+}
+
+/// Return the entry that discards a range (B) of a block device.
+fn discard(file: types::Fd, offset: u64, length: u64) -> squeue::Entry {
+    let mut command = [0; 16];
+    command[..8].copy_from_slice(&length.to_ne_bytes());
+    opcode::UringCmd16::new(file, trim::RING_DISCARD)
+        .cmd(command)
+        .addr(Some(offset))
+        .build()
 }
 
 fn set_up(place_count: u32) -> Result<(IoUring, &'static str), EngineError> {
@@ -101,7 +180,7 @@ fn set_up(place_count: u32) -> Result<(IoUring, &'static str), EngineError> {
         }
     }
     let cause = cause.unwrap_or_else(io::Error::last_os_error);
-    Err(EngineError::system("setting up a ring", cause, CURE))
+    Err(refused("setting up a ring", cause))
 }
 
 #[allow(unsafe_code, reason = "memory that is registered with the kernel")]
@@ -127,6 +206,7 @@ pub struct RingBackend<'a> {
     buffers: &'a mut Buffers,
     facts: RingFacts,
     region_bytes: usize,
+    discards: &'a [bool],
     clock: Clock,
     call_count: u64,
 }
@@ -145,14 +225,10 @@ impl<'a> RingBackend<'a> {
             buffers,
             facts,
             region_bytes: ring.place_bytes_per_region,
+            discards: &ring.discards,
             clock: Clock::start(),
             call_count: 0,
         }
-    }
-
-    /// Start the clock anew.
-    pub fn start(&mut self) {
-        self.clock = Clock::start();
     }
 
     /// Return what the ring was set up with.
@@ -183,7 +259,7 @@ impl<'a> RingBackend<'a> {
             at,
             ..
         } = operation;
-        let buffer = self.buffers.pointer(place).wrapping_add(at as usize);
+        let buffer = self.buffers.at(place, at);
         let region = self.region_of(place);
         match kind {
             Kind::Read if self.facts.has_registered_buffers => {
@@ -206,9 +282,12 @@ impl<'a> RingBackend<'a> {
             Kind::DataSync => opcode::Fsync::new(file)
                 .flags(types::FsyncFlags::DATASYNC)
                 .build(),
+            Kind::Trim if self.discards[operation.file as usize] => {
+                discard(file, offset, u64::from(length))
+            }
             Kind::Trim => opcode::Fallocate::new(file, u64::from(length))
                 .offset(offset)
-                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+                .mode(trim::HOLE)
                 .build(),
         }
     }
@@ -235,6 +314,10 @@ impl<'a> RingBackend<'a> {
 }
 
 impl Backend for RingBackend<'_> {
+    fn start(&mut self) {
+        self.clock = Clock::start();
+    }
+
     #[inline]
     fn now_ns(&mut self) -> u64 {
         self.clock.now_ns()

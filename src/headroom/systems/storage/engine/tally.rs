@@ -11,7 +11,7 @@
 //!
 //! Invariant: a request that failed is in no histogram, and its time is counted as lost.
 
-use crate::simulation::histogram::SegmentedHistogram;
+use super::spans::Spans;
 use crate::simulation::series::Series;
 use crate::simulation::time::SimTime;
 
@@ -34,59 +34,6 @@ impl Moments {
     /// Return the time (ns) since each of the moments, at `now_ns`, all together.
     pub fn since(self, now_ns: u64) -> i128 {
         i128::from(self.count) * i128::from(now_ns) - self.sum_ns
-    }
-}
-
-/// The ends of a quantity.
-#[derive(Clone, Copy, Debug)]
-pub struct Extremes {
-    /// Smallest value (ns); above the largest where there is none.
-    pub min_ns: u64,
-    /// Largest value (ns).
-    pub max_ns: u64,
-}
-
-impl Default for Extremes {
-    fn default() -> Self {
-        Self {
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
-    }
-}
-
-impl Extremes {
-    #[inline]
-    fn add(&mut self, ns: u64) {
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
-    }
-}
-
-/// A time that every completed request has: sum, sum of squares, ends and histogram.
-#[derive(Clone, Debug, Default)]
-pub struct Spans {
-    /// Sum (ns).
-    pub sum_ns: u128,
-    /// Smallest and largest.
-    pub extremes: Extremes,
-    /// By size.
-    pub histogram: SegmentedHistogram,
-}
-
-impl Spans {
-    #[inline]
-    fn add(&mut self, ns: u64, now: SimTime) {
-        self.sum_ns += u128::from(ns);
-        self.extremes.add(ns);
-        self.histogram.record(ns, now);
-    }
-
-    #[inline]
-    fn add_many(&mut self, ns: u64, now: SimTime, count: u64) {
-        self.sum_ns += u128::from(ns) * u128::from(count);
-        self.extremes.add(ns);
-        self.histogram.record_many(ns, now, count);
     }
 }
 
@@ -135,6 +82,8 @@ pub struct Tally {
     pub wait_ns: u128,
     /// Requests that succeeded later than they were allowed to.
     pub defect_count: u64,
+    /// Requests that found no place when they were due.
+    pub late_count: u64,
     /// Bytes moved by requests that succeeded (B).
     pub bytes: u128,
     /// From arrival to end.
@@ -314,6 +263,6 @@ mod tests {
             .map(|end| end.ticks())
             .collect();
         assert_eq!(ends, [30, 30, 30, 50, 50]);
-        assert_eq!(tally.response.sum_ns, 150, "the times themselves stay");
+        assert_eq!(tally.response.sum_ns(), 150, "the times themselves stay");
     }
 }

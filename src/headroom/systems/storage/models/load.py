@@ -39,7 +39,7 @@ from headroom.systems.storage.workload_table import workload_table
 
 MODELLED = ("micro", "spc1_like", "spc2_like", "trace")
 """Workloads that models of devices take."""
-_LEFT_OUT = frozenset({"seconds", "bytes", "sync", "sync_every"})
+_LEFT_OUT = frozenset({"seconds", "bytes", "sync", "sync_every", "trim_share"})
 """Parameters of a measured run that mean nothing here."""
 DEFAULT_REQUESTS = 20_000
 READ, WRITE = "read", "write"

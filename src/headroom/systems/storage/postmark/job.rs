@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::folder::{Pieces, SyncKind};
-use super::parameters::{BLOCK_MAX, ParameterError, Parameters};
+use super::parameters::{BLOCK_MAX, ParameterError, Parameters, within};
 
 /// Most threads of a run.
 const THREADS_MAX: u64 = 4096;
@@ -106,31 +106,14 @@ impl Job {
     pub fn from_json(json: &[u8]) -> Result<Self, ParameterError> {
         let job: Self = serde_json::from_slice(json)
             .map_err(|error| ParameterError::Unreadable(error.to_string()))?;
-        in_range("threads", job.threads as f64, 1.0, THREADS_MAX as f64)?;
-        in_range(
-            "buffer_bytes",
-            job.buffer_bytes as f64,
-            1.0,
-            BLOCK_MAX as f64,
-        )?;
-        in_range(
-            "compressible_share",
-            job.data.compressible_share.unwrap_or(0.0),
-            0.0,
-            1.0,
-        )?;
-        in_range(
-            "seconds",
-            job.stop.seconds.unwrap_or(1.0),
-            f64::MIN_POSITIVE,
-            1e9,
-        )?;
-        in_range(
-            "every",
-            job.sync.map_or(1, |sync| sync.every) as f64,
-            1.0,
-            f64::MAX,
-        )?;
+        within("threads", job.threads, 1, THREADS_MAX)?;
+        within("buffer_bytes", job.buffer_bytes, 1, BLOCK_MAX)?;
+        let share = job.data.compressible_share.unwrap_or(0.0);
+        within("compressible_share", share, 0.0, 1.0)?;
+        let seconds = job.stop.seconds.unwrap_or(1.0);
+        within("seconds", seconds, f64::MIN_POSITIVE, 1e9)?;
+        let every = job.sync.map_or(1, |sync| sync.every);
+        within("every", every, 1, u64::MAX)?;
         Ok(job)
     }
 
@@ -159,15 +142,4 @@ impl Job {
 
 fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
-}
-
-fn in_range(name: &'static str, value: f64, low: f64, high: f64) -> Result<(), ParameterError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(ParameterError::OutOfRange {
-        name,
-        value: value.to_string(),
-        range: format!("{low}..{high}"),
-    })
 }

@@ -3,6 +3,8 @@
 //! Invariant: parameters that were checked can be carried out as far as numbers go: sizes are in
 //! order, biases are within 0..10 or off, and transactions have something to do.
 
+use std::fmt::Display;
+
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -182,8 +184,18 @@ fn dealt(count: u64, thread: u64, threads: u64) -> u64 {
     count / threads + u64::from(thread < count % threads)
 }
 
-fn within(name: &'static str, value: u64, low: u64, high: u64) -> Result<(), ParameterError> {
-    if (low..=high).contains(&value) {
+/// Check that a value lies within `low` to `high`, both included.
+///
+/// # Errors
+///
+/// [`ParameterError::OutOfRange`] where it does not.
+pub fn within<T: PartialOrd + Display + Copy>(
+    name: &'static str,
+    value: T,
+    low: T,
+    high: T,
+) -> Result<(), ParameterError> {
+    if value >= low && value <= high {
         return Ok(());
     }
     Err(ParameterError::OutOfRange {

@@ -10,6 +10,7 @@ use crate::simulation::histogram::{bin_of, low_of, width_of};
 use crate::simulation::result::{HistogramTable, SeriesTable, Table};
 use crate::simulation::series::{Batches, Series};
 use crate::simulation::time::SimTime;
+use crate::systems::storage::engine::spans::{SpansTable, Totals};
 
 /// Times of what happens in the transactions, kept over time.
 pub const TIMED: [&str; 6] = ["transaction", "create", "read", "append", "delete", "sync"];
@@ -127,33 +128,38 @@ impl Counters {
     }
 }
 
-/// Counts by bin.
+/// Counts by bin, and what bins round away.
 #[derive(Clone, Debug, Default)]
-struct Bins(Vec<u64>);
+struct Bins {
+    counts: Vec<u64>,
+    totals: Totals,
+}
 
 impl Bins {
     #[inline]
     fn count(&mut self, time_ns: u64) {
         let bin = bin_of(time_ns);
-        if bin >= self.0.len() {
-            self.0.resize(bin + 1, 0);
+        if bin >= self.counts.len() {
+            self.counts.resize(bin + 1, 0);
         }
-        self.0[bin] += 1;
+        self.counts[bin] += 1;
+        self.totals.add(time_ns, 1);
     }
 
     fn at(&self, bin: usize) -> u64 {
-        self.0.get(bin).copied().unwrap_or(0)
+        self.counts.get(bin).copied().unwrap_or(0)
     }
 }
 
 impl Add for Bins {
     fn add(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
         }
-        for (to, from) in self.0.iter_mut().zip(&other.0) {
+        for (to, from) in self.counts.iter_mut().zip(&other.counts) {
             *to += from;
         }
+        self.totals = self.totals.with(&other.totals);
     }
 }
 
@@ -252,7 +258,7 @@ impl Recorder {
         for (name, bins) in ALONE.iter().zip([creation, deletion]) {
             histograms.push((*name, histogram(&[&bins], &[length_ns])));
         }
-        histograms.retain(|(_, table)| !table.counts.is_empty());
+        histograms.retain(|(_, table)| !table.histogram.counts.is_empty());
         let (snapshot_times_s, classes) = snapshots(self.sums, length_ns, threads);
         Tables {
             histograms,
@@ -267,7 +273,7 @@ impl Recorder {
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Histograms by name; those of [`ALONE`] have one segment, which ends with the transactions.
-    pub histograms: Vec<(&'static str, HistogramTable)>,
+    pub histograms: Vec<(&'static str, SpansTable)>,
     /// Times in order of completion by name.
     pub series: Vec<(&'static str, SeriesTable)>,
     /// Moments (s) since the transactions began.
@@ -276,12 +282,16 @@ pub struct Tables {
     pub classes: Table,
 }
 
-fn histogram(segments: &[&Bins], ends_ns: &[u64]) -> HistogramTable {
-    let longest = segments.iter().map(|bins| bins.0.len()).max().unwrap_or(0);
+fn histogram(segments: &[&Bins], ends_ns: &[u64]) -> SpansTable {
+    let longest = segments
+        .iter()
+        .map(|bins| bins.counts.len())
+        .max()
+        .unwrap_or(0);
     let is_used = |bin: &usize| segments.iter().any(|bins| bins.at(*bin) > 0);
     let used: Vec<usize> = (0..longest).filter(is_used).collect();
     let seconds = |ns: u64| ns as f64 * NANO;
-    HistogramTable {
+    let histogram = HistogramTable {
         bin_low: used.iter().map(|&bin| seconds(low_of(bin))).collect(),
         bin_high: used
             .iter()
@@ -292,7 +302,9 @@ fn histogram(segments: &[&Bins], ends_ns: &[u64]) -> HistogramTable {
             .flat_map(|bins| used.iter().map(|&bin| bins.at(bin)))
             .collect(),
         segment_end_times_s: ends_ns.iter().map(|&end| seconds(end)).collect(),
-    }
+    };
+    let totals: Vec<Totals> = segments.iter().map(|bins| bins.totals).collect();
+    SpansTable::new(histogram, &totals)
 }
 
 /// Return the moments (s) and the cumulative table of the transactions at them.
@@ -388,8 +400,15 @@ mod tests {
                 all.merge(one);
             }
             let tables = all.finish(now, 3);
-            let counted: u64 = tables.histograms.iter().flat_map(|one| &one.1.counts).sum();
+            let counted: u64 = tables.histograms.iter().flat_map(|one| &one.1.histogram.counts).sum();
             prop_assert_eq!(counted, times.len() as u64);
+            for (_, table) in &tables.histograms {
+                let exact = |of: fn(f64, f64) -> f64, to: f64| times.iter().map(|one| one.1 as f64 * NANO).fold(to, of);
+                let found = |of: fn(f64, f64) -> f64, place: usize, to: f64| table.totals[place].iter().copied().fold(to, of);
+                prop_assert!((found(|a, b| a + b, 0, 0.0) - sum as f64 * NANO).abs() < 1e-9);
+                prop_assert!((found(f64::min, 2, f64::INFINITY) - exact(f64::min, f64::INFINITY)).abs() < 1e-15);
+                prop_assert!((found(f64::max, 3, 0.0) - exact(f64::max, 0.0)).abs() < 1e-15);
+            }
             let last = |name| {
                 let column = tables.classes.columns.iter().find(|column| column.0 == name);
                 column.and_then(|column| column.1.last().copied()).unwrap_or(0.0)

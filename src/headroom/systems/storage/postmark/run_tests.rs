@@ -100,7 +100,7 @@ fn asked(threads: u64) -> serde_json::Value {
 /// Times that were counted in a histogram.
 fn counted(outcome: &Outcome, name: &str) -> u64 {
     let found = outcome.tables.histograms.iter().find(|one| one.0 == name);
-    found.map_or(0, |one| one.1.counts.iter().sum())
+    found.map_or(0, |one| one.1.histogram.counts.iter().sum())
 }
 
 #[test]

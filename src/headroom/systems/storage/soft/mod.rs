@@ -10,3 +10,4 @@ pub mod fuse;
 pub mod script;
 #[cfg(target_os = "linux")]
 pub mod serving;
+pub mod virtual_time;

@@ -107,7 +107,7 @@ impl Load {
     fn direct_count(&self, index: usize) -> usize {
         let stream = &self.streams[index];
         let is_first = stream.waiting.is_empty() && self.runnable.is_empty();
-        if !is_first || self.is_careful || self.gives_up {
+        if !is_first || self.is_careful || self.given_up_ns.is_some() {
             return 0;
         }
         self.free
@@ -147,7 +147,12 @@ impl Load {
         arrived_ns: u64,
     ) -> u32 {
         let place = self.free.pop().expect("a place is free");
-        self.streams[stream].outstanding += 1;
+        let own = &mut self.streams[stream];
+        own.outstanding += 1;
+        let full_until_ns = self.full_until_ns.max(own.full_until_ns);
+        if request.due_ns.is_some() && full_until_ns > arrived_ns {
+            self.tallies[class as usize].late_count += 1;
+        }
         self.places[place as usize] = Place {
             request,
             arrived_ns,
@@ -164,7 +169,7 @@ impl Load {
     #[inline]
     pub(super) fn list(&mut self, index: usize) {
         let stream = &mut self.streams[index];
-        if stream.is_listed || stream.outstanding >= stream.depth || self.gives_up {
+        if stream.is_listed || stream.outstanding >= stream.depth || self.given_up_ns.is_some() {
             return;
         }
         if let Some(first) = stream.waiting.front() {

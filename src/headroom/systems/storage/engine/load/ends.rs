@@ -104,8 +104,14 @@ impl Load {
             begun_ns: ended.begun_ns,
             done_ns,
         };
+        if self.free.is_empty() {
+            self.full_until_ns = done_ns;
+        }
         self.free.push(place);
         let stream = &mut self.streams[index];
+        if stream.outstanding == stream.depth {
+            stream.full_until_ns = done_ns;
+        }
         stream.outstanding -= 1;
         if !stream.has_room {
             stream.has_room = true;
@@ -145,7 +151,7 @@ impl Load {
             .add(ended.class, errno, &ended.request, done_ns);
         if is_gone {
             self.stop(StopReason::TargetFailed, done_ns);
-            self.give_up_waiting();
+            self.give_up_waiting(done_ns);
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Load {
     streams: Vec<StreamState>,
     places: Vec<Place>,
     free: Vec<u32>,
+    /// Until when (ns) no place was free.
+    full_until_ns: u64,
     /// Places whose request begins next: it found a place as it arrived.
     ready: Vec<u32>,
     /// Streams of which a request has ended since streams were last asked for more.
@@ -70,8 +72,8 @@ pub struct Load {
     has_byte_limit: bool,
     waiting_count: usize,
     stopped: Option<(StopReason, u64)>,
-    /// Whether those that wait are not begun any more.
-    gives_up: bool,
+    /// Since when (ns) those that wait are not begun any more.
+    given_up_ns: Option<u64>,
     continued_count: u64,
 }
 
@@ -95,6 +97,7 @@ impl Load {
             streams,
             places: vec![Place::FREE; place_count as usize],
             free: (0..place_count).rev().collect(),
+            full_until_ns: 0,
             ready: Vec::with_capacity(place_count as usize),
             with_room: Vec::new(),
             asked: Vec::with_capacity(place_count as usize),
@@ -104,7 +107,7 @@ impl Load {
             is_careful: false,
             tallies: vec![Tally::default(); classes.names().len()],
             classes,
-            counting: if job.interface == Interface::IoUring && place_count > FEW {
+            counting: if job.interface != Interface::Threads && place_count > FEW {
                 Counting::InRuns
             } else {
                 Counting::OneByOne
@@ -119,7 +122,7 @@ impl Load {
             has_byte_limit: job.stop.bytes.is_some(),
             waiting_count: 0,
             stopped: None,
-            gives_up: false,
+            given_up_ns: None,
             continued_count: 0,
         }
     }
@@ -251,9 +254,9 @@ impl Load {
         }
     }
 
-    /// Forget the requests that wait; they count as never begun.
-    pub fn give_up_waiting(&mut self) {
-        self.gives_up = true;
+    /// Forget the requests that wait, from `now_ns` on; they count as never begun.
+    pub fn give_up_waiting(&mut self, now_ns: u64) {
+        self.given_up_ns.get_or_insert(now_ns);
         self.runnable.clear();
         self.held_back.clear();
         while let Some(index) = self.ready.pop() {
@@ -299,9 +302,19 @@ impl Load {
         self.stopped
     }
 
+    /// Return since when (ns) requests that wait are not begun any more.
+    pub const fn given_up_ns(&self) -> Option<u64> {
+        self.given_up_ns
+    }
+
     /// Return why the workload ended too early, if it did.
     pub fn source_fault(&self) -> Option<&WorkloadError> {
         self.source.fault()
+    }
+
+    /// Return what the workload says of the requests that it gave.
+    pub fn source_counters(&self) -> Vec<(&'static str, u64)> {
+        self.source.counters()
     }
 
     /// Return the classes.
@@ -313,6 +326,22 @@ impl Load {
     pub fn tallies(&self) -> &[Tally] {
         debug_assert!(self.tallies.iter().all(Tally::is_settled));
         &self.tallies
+    }
+
+    /// Return the number of requests that have ended, well or badly.
+    pub fn ended_count(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.ended.count).sum()
+    }
+
+    /// Return the request that has been outstanding for longest, and when (ns) it began.
+    pub fn oldest_outstanding(&self) -> Option<(&Request, u64)> {
+        let begun = |place: &&Place| place.is_taken && place.begun_ns < u64::MAX;
+        let oldest = self
+            .places
+            .iter()
+            .filter(begun)
+            .min_by_key(|one| one.begun_ns)?;
+        Some((&oldest.request, oldest.begun_ns))
     }
 
     /// Return what failed.

@@ -20,6 +20,8 @@ pub(super) struct Arrival {
 pub(super) struct StreamState {
     pub depth: u32,
     pub outstanding: u32,
+    /// Until when (ns) it had as many outstanding as it may have.
+    pub full_until_ns: u64,
     /// Next request, if it has a due time that has not come.
     pub head: Option<Request>,
     pub waiting: VecDeque<Arrival>,

@@ -15,6 +15,10 @@ pub enum StopReason {
     Interrupted,
     /// The target failed again and again.
     TargetFailed,
+    /// The target has not answered anything for too long.
+    TargetSilent,
+    /// The interface to the system broke.
+    InterfaceFailed,
     /// Far more requests arrived than the target could take.
     Overload,
 }
@@ -29,6 +33,8 @@ impl StopReason {
             Self::SourceEnded => "source_ended",
             Self::Interrupted => "interrupted",
             Self::TargetFailed => "target_failed",
+            Self::TargetSilent => "target_silent",
+            Self::InterfaceFailed => "interface_failed",
             Self::Overload => "overload",
         }
     }

@@ -39,6 +39,8 @@ fn an_overloaded_server_makes_each_request_wait_longer() {
         15_000.0 * 99.0 * NS
     ));
     assert!(close(outcome.end_s, 100.0 * 25_000.0 * NS));
+    // Only the first found the place free.
+    assert_eq!(outcome.classes[0].late_count, 99);
     assert_laws(&outcome);
 }
 
@@ -80,7 +82,7 @@ fn at(operation: &crate::systems::storage::engine::backend::Operation) -> u64 {
 }
 
 fn count_above(outcome: &Outcome, limit_s: f64) -> u64 {
-    let table = &outcome.response[0].values;
+    let table = &outcome.response[0].values.histogram;
     let bins = table.bin_low.len();
     let of_bin = |bin: usize| table.counts.iter().skip(bin).step_by(bins).sum::<u64>();
     (0..bins)
@@ -96,6 +98,7 @@ fn a_closed_load_keeps_its_depth_and_has_no_wait() {
     let mut backend = Scripted::constant(5_000);
     let outcome = run(&job(&json!({})), source, &mut backend);
     assert_eq!(backend.running_max, 8);
+    assert_eq!(outcome.classes[0].late_count, 0);
     assert!(close(outcome.end_s, 100.0 * 5_000.0 * NS));
     assert!(close(at_end(&outcome, "jobs_s"), 8.0 * outcome.end_s));
     assert!(close(at_end(&outcome, "wait_s_sum"), 0.0));
@@ -262,6 +265,8 @@ proptest! {
             prop_assert!(close(found("response_s_sum"), sum(0, 2)));
             prop_assert!(close(found("service_s_sum"), sum(1, 2)));
             prop_assert!(close(found("wait_s_sum"), sum(0, 1)));
+            let waited = own().filter(|one| one.1[1] > one.1[0]).count() as u64;
+            prop_assert_eq!(outcome.classes[class].late_count, if is_open { waited } else { 0 });
             let largest = own().map(|(_, one)| one[2] - one[0]).max().unwrap_or(0);
             prop_assert!(close(outcome.classes[class].response_s.1, largest as f64 * NS));
         }
@@ -310,7 +315,7 @@ proptest! {
         }
         let failed: u64 = outcome.failures.iter().map(|one| one.failure.count).sum();
         prop_assert_eq!(failed, outcome.classes.iter().map(|one| one.failure_count).sum::<u64>());
-        let counted: u64 = outcome.response.iter().flat_map(|one| &one.values.counts).sum();
+        let counted: u64 = outcome.response.iter().flat_map(|one| &one.values.histogram.counts).sum();
         let ends: u64 = outcome.classes.iter().map(|one| one.completion_count).sum();
         prop_assert_eq!(counted, ends);
         let jobs = station(&outcome, "jobs_s");

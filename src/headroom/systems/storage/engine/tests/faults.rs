@@ -32,7 +32,15 @@ fn a_failed_request_is_counted_by_its_error_and_is_in_no_histogram() {
     assert_eq!(failure.failure.first_ns, 3 * 1000 + 9_000_000);
     assert_eq!(outcome.classes[0].completion_count, 90);
     assert!(outcome.classes[0].response_s.1 < 1e-5);
-    assert_eq!(outcome.response[0].values.counts.iter().sum::<u64>(), 90);
+    assert_eq!(
+        outcome.response[0]
+            .values
+            .histogram
+            .counts
+            .iter()
+            .sum::<u64>(),
+        90
+    );
     assert_laws(&outcome);
 }
 

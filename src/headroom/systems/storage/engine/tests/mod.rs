@@ -6,3 +6,4 @@ mod faults;
 mod native;
 mod scripted;
 mod soft;
+mod stuck;

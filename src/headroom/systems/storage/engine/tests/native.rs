@@ -110,7 +110,7 @@ fn several_files_are_one_target_and_all_of_them_are_loaded() {
 
 #[test]
 fn every_interface_measures_the_load_that_was_asked_for() {
-    for interface in ["io_uring", "threads"] {
+    for interface in ["io_uring", "threads", "auto"] {
         for load in [
             json!({"depth": 1}),
             json!({"depth": 8, "streams": 2, "read_share": 0.5}),
@@ -210,5 +210,37 @@ fn an_interrupt_ends_a_run_that_would_never_end_and_keeps_what_it_measured() {
         assert_eq!(measured.outcome.stop_reason.name(), "interrupted");
         assert!(measured.outcome.classes[0].completion_count > 0);
         assert_laws(&measured.outcome);
+    }
+}
+
+#[test]
+fn a_trim_makes_holes_in_a_file_that_keeps_its_size() {
+    use std::os::unix::fs::MetadataExt;
+    for interface in ["io_uring", "threads"] {
+        let file = Nameless::new(&format!("trim-{interface}"), BYTES);
+        let content = vec![7; usize::try_from(BYTES).expect("small")];
+        file.0.write_all_at(&content, 0).expect("room");
+        file.0.sync_all().expect("a disk");
+        let plan = json!({
+            "target": {"kind": "files", "files": [file.target(BYTES)]},
+            "workload": workload(&json!({
+                "pattern": "sequential", "read_share": 0.0, "trim_share": 1.0,
+                "range_bytes": BYTES / 2,
+            })),
+            "stop": {"requests": 32},
+        });
+        let Some(measured) = measure(interface, &plan) else {
+            continue;
+        };
+        let class = &measured.outcome.classes[0];
+        assert_eq!((class.name.as_str(), class.completion_count), ("trim", 32));
+        let state = file.0.metadata().expect("a file");
+        assert_eq!(state.len(), BYTES);
+        assert!(state.blocks() * 512 <= BYTES / 2, "{}", state.blocks());
+        let mut found = vec![1; content.len()];
+        file.0.read_exact_at(&mut found, 0).expect("all of it");
+        let half = content.len() / 2;
+        assert!(found[..half].iter().all(|&byte| byte == 0));
+        assert!(found[half..].iter().all(|&byte| byte == 7));
     }
 }

@@ -1,8 +1,5 @@
 //! A backend that does what a script says, in time of its own; and a source that is a list.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use serde_json::json;
 
 use crate::systems::storage::engine::backend::{Backend, Completion, Operation};
@@ -12,21 +9,21 @@ use crate::systems::storage::engine::error::EngineError;
 use crate::systems::storage::engine::job::Job;
 use crate::systems::storage::engine::load::{Load, ns_of};
 use crate::systems::storage::engine::outcome::Outcome;
+use crate::systems::storage::engine::patience::Patience;
 use crate::systems::storage::engine::pattern::Pattern;
 use crate::systems::storage::engine::record::Record;
 use crate::systems::storage::engine::target::Layout;
 use crate::systems::storage::request::{Kind, Request, Source, Stream};
+use crate::systems::storage::soft::virtual_time::VirtualTime;
 
 /// What an operation answers, and after which time (ns).
 pub type Script = Box<dyn FnMut(&Operation) -> (u64, i32)>;
 
 /// A backend without a system.
 pub struct Scripted {
-    now_ns: u64,
+    time: VirtualTime,
     script: Script,
     pushed: Vec<(u32, Operation)>,
-    running: BinaryHeap<Reverse<(u64, u64, u32, i32)>>,
-    count: u64,
     buffer: Vec<u8>,
     /// Largest number of operations at once.
     pub running_max: usize,
@@ -36,11 +33,9 @@ impl Scripted {
     /// Return a backend that follows `script`.
     pub fn new(script: impl FnMut(&Operation) -> (u64, i32) + 'static) -> Self {
         Self {
-            now_ns: 0,
+            time: VirtualTime::default(),
             script: Box::new(script),
             pushed: Vec::new(),
-            running: BinaryHeap::new(),
-            count: 0,
             buffer: vec![0; 1 << 20],
             running_max: 0,
         }
@@ -62,7 +57,7 @@ pub fn whole(operation: &Operation) -> i32 {
 
 impl Backend for Scripted {
     fn now_ns(&mut self) -> u64 {
-        self.now_ns
+        self.time.now_ns()
     }
 
     fn buffer(&mut self, _place: u32) -> &mut [u8] {
@@ -80,26 +75,11 @@ impl Backend for Scripted {
     ) -> Result<(), EngineError> {
         for (place, operation) in self.pushed.drain(..) {
             let (service_ns, result) = (self.script)(&operation);
-            let end_ns = self.now_ns + service_ns;
-            self.running
-                .push(Reverse((end_ns, self.count, place, result)));
-            self.count += 1;
+            let end_ns = self.time.now_ns() + service_ns;
+            self.time.begin(place, end_ns, result);
         }
-        self.running_max = self.running_max.max(self.running.len());
-        let first_ns = self.running.peek().map_or(u64::MAX, |next| next.0.0);
-        let until_ns = until_ns.unwrap_or(u64::MAX);
-        self.now_ns = self.now_ns.max(first_ns.min(until_ns));
-        while let Some(&Reverse((end_ns, _, place, result))) = self.running.peek() {
-            if end_ns > self.now_ns {
-                break;
-            }
-            self.running.pop();
-            done.push(Completion {
-                place,
-                result,
-                done_ns: end_ns,
-            });
-        }
+        self.running_max = self.running_max.max(self.time.pending_count());
+        self.time.turn(until_ns, done);
         Ok(())
     }
 }
@@ -186,7 +166,7 @@ pub fn run_careful(
         load: Load::new(job, Box::new(source), layout, places),
         record: Record::new(job.sample_every_s.map(ns_of)),
         content,
-        drain_ns: ns_of(job.drain_s),
+        patience: Patience::new(job),
         is_wanted: &mut || true,
     };
     let end_ns = drive.run(backend).expect("a scripted backend never breaks");
@@ -216,6 +196,7 @@ pub fn assert_laws(outcome: &Outcome) {
         ["queue_s", "wait_s_sum", "queue_age_s"].map(column),
         column("busy_s"),
     );
+    assert!(outcome.snapshots.times_s.is_sorted());
     for at in 0..jobs.len() {
         let rounding = 1e-12 * (1.0 + jobs[at]);
         assert!((jobs[at] - left[at] - lost[at] - ages[at]).abs() <= rounding);

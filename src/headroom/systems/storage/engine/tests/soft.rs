@@ -46,7 +46,7 @@ fn percentiles_and_extremes_are_those_of_the_script() {
         ("response", &outcome.response),
         ("service", &outcome.service),
     ] {
-        let histogram = &histograms[0].values;
+        let histogram = &histograms[0].values.histogram;
         for (share, expected) in [
             (0.5, 1e-4),
             (0.9, 1e-4),

@@ -182,8 +182,10 @@ impl Spc1 {
         let smallest = written.variant.data_bytes_min();
         if asus[0].blocks * BLOCK < smallest {
             let least = (smallest * 100).div_ceil(DATA_PERCENT * (1 << 20));
-            let problem = format!("needs a target of {least} MiB, but this one has {bytes} B");
-            return Err(table.wrong("kind", problem, "use a larger target"));
+            let problem =
+                format!("is {bytes}, and the workload spc1_like needs {least} MiB or more");
+            let cure = format!("use a target of {least} MiB or more");
+            return Err(WorkloadError::new("target.bytes", problem, cure));
         }
         let load = Load::new(written.bsus, written.load_share);
         let requests = STREAMS.iter().enumerate();

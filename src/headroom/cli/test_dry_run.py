@@ -1,0 +1,42 @@
+"""What `headroom run --dry-run` prints before anything is made."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headroom.cli.app import app
+
+_STUDY = """
+schema = 1
+name = "two"
+title = "Two experiments on the same folder"
+seed = 1
+"""
+_EXPERIMENT = """
+[[experiment]]
+name = "{name}"
+fixed = {{ seconds = 0.1 }}
+replications = {{ count = 2 }}
+
+[experiment.system]
+name = "storage"
+targets.one = {{ kind = "file", path = "{{study}}", bytes = "1 MiB" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("only", "users", "count"),
+    [([], "(first, second)", "2 points"), (["--only", "second"], "(second)", "1 point")],
+)
+def test_what_is_made_names_the_experiments_that_run(
+    only: list[str], users: str, count: str, tmp_path: Path
+) -> None:
+    text = _STUDY + "".join(_EXPERIMENT.format(name=name) for name in ("first", "second"))
+    (tmp_path / "study.toml").write_text(text)
+    answer = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run", *only])
+    assert answer.exit_code == 0, answer.output
+    (made,) = [line for line in answer.stdout.splitlines() if "writes files" in line]
+    assert made.endswith(users)
+    assert answer.stdout.splitlines()[-1] == count
+    assert all(line == line.rstrip() for line in answer.stdout.splitlines())

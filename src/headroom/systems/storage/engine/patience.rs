@@ -1,0 +1,64 @@
+//! When a run ends although not everything has ended: how long is waited for what.
+//!
+//! Requests that wait at the end of the load are still begun for a time; those that began have as
+//! long again, since the system has them and nobody can take them back. A target that answers
+//! nothing at all while requests are with it ends the load itself.
+//!
+//! Invariant: however a target behaves, a load that has an end has a run that ends, and a load
+//! without one ends with the target.
+
+use super::job::Job;
+use super::load::{Load, StopReason, ns_of};
+
+/// How long a run waits, and what it has seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    drain_ns: u64,
+    silence_ns: u64,
+    /// Requests that had ended when the target was last heard of, and when (ns) that was.
+    ended_count: u64,
+    heard_ns: u64,
+}
+
+impl Patience {
+    /// Return the patience that `job` asks for.
+    pub fn new(job: &Job) -> Self {
+        Self {
+            drain_ns: ns_of(job.drain_s),
+            silence_ns: ns_of(job.silence_s),
+            ended_count: 0,
+            heard_ns: 0,
+        }
+    }
+
+    /// Look at `load` at `now_ns`, and stop it where it is not wanted any more or the target is
+    /// silent; return whether nothing is waited for any longer.
+    pub fn is_over(&mut self, load: &mut Load, now_ns: u64, is_wanted: bool) -> bool {
+        if !is_wanted {
+            load.stop(StopReason::Interrupted, now_ns);
+            load.give_up_waiting(now_ns);
+        }
+        if self.is_silent(load, now_ns) {
+            load.stop(StopReason::TargetSilent, now_ns);
+            load.give_up_waiting(now_ns);
+            return true;
+        }
+        let Some((_, stopped_ns)) = load.stopped() else {
+            return false;
+        };
+        if now_ns.saturating_sub(stopped_ns) > self.drain_ns {
+            load.give_up_waiting(now_ns);
+        }
+        load.given_up_ns()
+            .is_some_and(|since_ns| now_ns.saturating_sub(since_ns) > self.drain_ns)
+    }
+
+    fn is_silent(&mut self, load: &Load, now_ns: u64) -> bool {
+        let ended_count = load.ended_count();
+        if ended_count != self.ended_count || load.outstanding_count() == 0 {
+            self.ended_count = ended_count;
+            self.heard_ns = now_ns;
+        }
+        now_ns.saturating_sub(self.heard_ns) > self.silence_ns
+    }
+}

@@ -1,0 +1,94 @@
+"""A target that never answers: the run ends, keeps and marks what it measured, says what hangs."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.system import Value
+from headroom.systems.storage.setup_table import StorageSetup, TargetTable
+from headroom.systems.storage.soft_mount import SoftMount
+from headroom.systems.storage.soft_script import SoftScript
+from headroom.systems.storage.system import StorageSystem
+
+Mounted = Callable[..., SoftMount]
+NEVER_S = 9e5
+INTERFACES = pytest.mark.parametrize("interface", ["io_uring", "threads"])
+
+
+@contextmanager
+def _session(device: Path, **limits: float) -> Iterator[StorageSystem]:
+    table = TargetTable(kind="file", path=str(device))
+    setup = StorageSetup(targets={"one": table}, reserve=4096, drain_s=0.05, **limits)  # type: ignore[arg-type]
+    system = StorageSystem.load(setup, base=Path())
+    system.open_session(print)
+    try:
+        yield system
+    finally:
+        system.close_session()
+
+
+def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
+    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
+    return {**defaults, "target": "one", **given}
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - as the kernel lists them
+
+
+@INTERFACES
+def test_what_was_measured_is_kept_and_marked(soft_device: Mounted, interface: str) -> None:
+    """Conservation: 50 reads are answered, the 51st never; one place, so nothing comes after it."""
+    device = soft_device(SoftScript(read_s=[1e-4] * 50 + [NEVER_S]))
+    with _session(device.device) as system:
+        run = system.run(_config(system, interface=interface, seconds=0.3), seed=1)
+    assert run.values["stuck_count"] == run.values["unfinished_count"] == 1.0
+    assert run.values["error_count"] == 0.0
+    assert not run.is_sound
+    assert "did not answer: 1 request had no end when the run ended" in run.faults[0]
+    assert "a read of 4096 B at offset" in run.faults[0]
+    responses = [one for one in run.histograms if one.metric == "class.read.response_s"]
+    assert responses[0].counts.sum() == 50
+    assert run.resources[0].columns["completion_count"][-1].sum() == 50
+
+
+@INTERFACES
+def test_a_load_without_an_end_in_time_ends_with_its_silent_target(
+    soft_device: Mounted, interface: str
+) -> None:
+    device = soft_device(SoftScript(read_s=[1e-4] * 50 + [NEVER_S]))
+    with _session(device.device, silence_s=0.2) as system:
+        config = _config(system, interface=interface, seconds=0.0, requests=1000)
+        run = system.run(config, seed=1)
+    assert run.values["stuck_count"] == 1.0
+    assert "did not answer" in run.faults[0]
+
+
+@INTERFACES
+def test_a_target_that_never_answered_at_all_is_an_error(
+    soft_device: Mounted, interface: str
+) -> None:
+    device = soft_device(SoftScript(read_s=[NEVER_S]))
+    with _session(device.device) as system:
+        config = _config(system, interface=interface, seconds=0.1, depth=3)
+        with pytest.raises(EnvironmentUnfitError, match="3 requests had no end") as caught:
+            system.run(config, seed=1)
+    assert caught.value.cure
+
+
+def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: Mounted) -> None:
+    """Buffers and descriptors of a stuck call live until it returns, and no longer."""
+    device = soft_device(SoftScript(read_s=[1e-4] * 50 + [NEVER_S]))
+    with _session(device.device) as system:
+        system.prepare()
+        before = _descriptors()
+        system.run(_config(system, interface="threads", seconds=0.1), seed=1)
+        assert _descriptors() == before + 1
+        # What is under way fails when the power goes, so the call returns.
+        device.switch(has_power=False)
+        while _descriptors() > before:
+            os.sched_yield()
