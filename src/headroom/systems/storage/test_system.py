@@ -100,10 +100,14 @@ def _is_empty(folder: Path) -> bool:
 
 
 def test_nothing_as_a_target_measures_the_tool_and_says_so() -> None:
+    """What else the machine does makes the share smaller, never larger: the largest counts."""
     with _session(none={"kind": "nothing"}) as system:
-        run = system.run(_config(system, depth=128, requests=50_000), seed=1)
-    assert run.values["tool_share"] > 0.1
-    assert any("the tool itself is being measured" in remark for remark in run.remarks)
+        config = _config(system, depth=128, requests=50_000)
+        runs = [system.run(config, seed=seed) for seed in range(5)]
+    for run in runs:
+        is_said = any("the tool itself is being measured" in remark for remark in run.remarks)
+        assert is_said is (run.values["tool_share"] > 0.1)
+    assert max(run.values["tool_share"] for run in runs) > 0.1
 
 
 def test_requests_of_one_seed_are_the_same_and_of_another_are_not() -> None:
