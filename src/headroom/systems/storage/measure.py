@@ -93,7 +93,7 @@ def serve_soft_device(
     )
 
 
-def trace_description(workload: Mapping[str, Any], target_bytes: int) -> dict[str, Any]:
+def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict[str, Any]:
     """Return what is in the trace of a workload on a target of `target_bytes`.
 
     Raises
