@@ -6,10 +6,10 @@ Invariant: a job is a function of the point, the seed and the opened target.
 from collections.abc import Mapping
 from typing import Any
 
-from headroom import _core
 from headroom.errors import StudyError
 from headroom.experiment.system import Value
 from headroom.simulation.streams import stream_key
+from headroom.systems.storage.measure import source_seed
 from headroom.systems.storage.setup_table import StorageSetup
 from headroom.systems.storage.targets import Opened
 from headroom.systems.storage.workload_table import workload_table
@@ -78,7 +78,7 @@ def stream_seed(run: int, mechanism: str) -> int:
     >>> stream_seed(1, REQUESTS) == stream_seed(1, OPERATIONS)
     False
     """
-    return _core.storage_source_seed(seed=run, key=stream_key(f"mechanism {mechanism}"))
+    return source_seed(seed=run, key=stream_key(f"mechanism {mechanism}"))
 
 
 def classes_of(config: Mapping[str, Value]) -> str:

@@ -93,6 +93,11 @@ def serve_soft_device(
     )
 
 
+def source_seed(*, seed: int, key: int) -> int:
+    """Return the seed of a stream of requests: that of stream `key` of a simulation with `seed`."""
+    return _core.storage_source_seed(seed=seed, key=key)
+
+
 def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict[str, Any]:
     """Return what is in the trace of a workload on a target of `target_bytes`.
 
