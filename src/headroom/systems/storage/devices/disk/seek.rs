@@ -142,9 +142,10 @@ mod tests {
     }
 
     proptest! {
-        /// The curve rises, without a step where its parts meet.
+        /// The curve rises, without a step where its parts meet. With fewer than 1,300 cylinders
+        /// even a curve that is all root has a mean below 0.52 of the way.
         #[test]
-        fn a_longer_seek_takes_longer(share in 0.36_f64..0.52, cylinders in 100_u32..100_000) {
+        fn a_longer_seek_takes_longer(share in 0.36_f64..0.52, cylinders in 1_300_u32..100_000) {
             let (single, full) = (1e-3, 10e-3);
             let mean = single + share * (full - single);
             let curve = SeekCurve::through(single, mean, full, cylinders).expect("a curve");
