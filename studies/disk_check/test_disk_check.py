@@ -13,6 +13,7 @@ import pytest
 from headroom.errors import ExitCode
 from headroom.systems.storage.leftovers import PREFIX
 from headroom.systems.storage.places import disk_folder
+from headroom.systems.storage.setup_table import parse_bytes
 
 FOLDER = Path(__file__).resolve().parent
 QUICK_LIMIT_S = 900
@@ -74,10 +75,21 @@ def experiment(results: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def test_the_model_is_fitted_to_the_sweep_alone(quick: tuple[int, dict[str, Any], str]) -> None:
-    fit = experiment(quick[1], "foreseen")["fit"]
-    assert set(fit["sources"]) == {"depths", "sizes"}
-    assert experiment(quick[1], "foreseen")["column"] == "model"
+def test_the_models_are_fitted_to_the_sweeps_alone(quick: tuple[int, dict[str, Any], str]) -> None:
+    sources = {"foreseen": {"depths", "sizes", "sparse"}, "foreseen_files": {"files"}}
+    for name, swept in sources.items():
+        assert set(experiment(quick[1], name)["fit"]["sources"]) == swept
+        assert experiment(quick[1], name)["column"] == "model"
+
+
+def test_a_sync_policy_that_was_foreseen_has_figures(
+    quick: tuple[int, dict[str, Any], str],
+) -> None:
+    found = experiment(quick[1], "foreseen_files")
+    if found["fit"]["state"] == "fitted":
+        runs_s = [one["estimates"]["run_s"]["value"] for one in found["points"]]
+        assert len(runs_s) == 2
+        assert min(runs_s) > 0.0
 
 
 def test_the_open_load_is_half_of_the_maximum(quick: tuple[int, dict[str, Any], str]) -> None:
@@ -97,8 +109,26 @@ def test_the_open_load_is_half_of_the_maximum(quick: tuple[int, dict[str, Any], 
 def test_the_claims_about_the_model_are_about_the_same_load() -> None:
     content = {one["name"]: one for one in study()["experiment"]}
     ramp, foreseen = content["ramp"], content["foreseen"]
-    assert ramp["factors"] == foreseen["factors"]
-    assert ramp["fixed"]["bsus"] == foreseen["fixed"]["bsus"]
+    assert foreseen["seeds_of"] == "ramp"
+    for measured, predicted in ((ramp, foreseen), (ramp["quick"], foreseen["quick"])):
+        assert measured["factors"] == predicted["factors"]
+        assert measured["fixed"]["bsus"] == predicted["fixed"]["bsus"]
+    size = parse_bytes(ramp["system"]["targets"]["device"]["bytes"])
+    assert foreseen["fixed"]["target_bytes"] == size
+    quick_size = parse_bytes(ramp["quick"]["system"]["targets"]["device"]["bytes"])
+    assert foreseen["quick"]["fixed"]["target_bytes"] == quick_size
+
+
+def test_what_is_foreseen_of_files_is_not_what_was_fitted() -> None:
+    content = {one["name"]: one for one in study()["experiment"]}
+    swept, measured, foreseen = (content[name] for name in ("files", "postmark", "foreseen_files"))
+    assert foreseen["seeds_of"] == "postmark"
+    for one, other in ((measured, foreseen), (measured["quick"], foreseen["quick"])):
+        same = {name: value for name, value in one["fixed"].items() if name != "workload"}
+        assert same == other["fixed"]
+    for one, other in ((swept, measured), (swept["quick"], measured["quick"])):
+        for name in ("postmark_files", "postmark_transactions", "postmark_bias_read"):
+            assert one["fixed"].get(name) != other["fixed"][name]
 
 
 def test_the_readme_has_a_row_for_every_claim() -> None:

@@ -29,6 +29,7 @@ from headroom.experiment.levels import checked_level, expand_levels
 from headroom.experiment.limit_checks import check_limits
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
 from headroom.experiment.seeds import point_key
+from headroom.experiment.shared_seeds import with_shared_seeds
 from headroom.experiment.study import Levels, Quick, Replications, Sourced
 from headroom.experiment.study_file import KeyPath, LoadedStudy
 from headroom.experiment.suggestions import suggestion
@@ -71,11 +72,17 @@ def make_plan(
     short = _quick_drafts(loaded, full, is_needed=quick)
     whole = [_planned(loaded, draft, is_to_run=not quick, is_quick=False) for draft in full]
     check_fits(loaded, [(draft.variant, one) for draft, one in zip(full, whole, strict=True)])
+    whole = with_shared_seeds(
+        loaded, [(draft.variant, one) for draft, one in zip(full, whole, strict=True)]
+    )
     check_claims(loaded, {one.spec.name: one for one in whole})
     chosen = whole
     if quick:
         chosen = [_planned(loaded, draft, is_to_run=True, is_quick=True) for draft in short]
         check_fits(loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)])
+        chosen = with_shared_seeds(
+            loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)]
+        )
     plan = Plan(
         study=study,
         folder=loaded.folder,

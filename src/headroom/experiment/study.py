@@ -272,6 +272,13 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Compare | None,
         Meta(description="Compare the levels of a factor: table `[experiment.compare]`."),
     ] = None
+    seeds_of: Annotated[
+        str,
+        Meta(
+            description="Another experiment with the same levels, whose seeds the points take: a "
+            "prediction then sees the very random numbers of the measurement."
+        ),
+    ] = ""
     quick: Annotated[Quick, Meta(description="The smaller variant that `--quick` runs.")] = Quick()
 
 

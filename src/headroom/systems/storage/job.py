@@ -6,11 +6,18 @@ Invariant: a job is a function of the point, the seed and the opened target.
 from collections.abc import Mapping
 from typing import Any
 
+from headroom import _core
 from headroom.errors import StudyError
 from headroom.experiment.system import Value
+from headroom.simulation.streams import stream_key
 from headroom.systems.storage.setup_table import StorageSetup
 from headroom.systems.storage.targets import Opened
 from headroom.systems.storage.workload_table import workload_table
+
+REQUESTS = "requests"
+"""Name of the mechanism by which every model of storage draws requests."""
+OPERATIONS = "operations"
+"""Name of the mechanism by which every model of PostMark draws operations."""
 
 
 def job_of(
@@ -40,7 +47,7 @@ def job_of(
         check_alignment(int(config["block_bytes"]), target)
     table = workload_table(config, target_bytes=target.size_bytes)
     job: dict[str, Any] = {
-        "seed": seed,
+        "seed": stream_seed(seed, REQUESTS),
         "target": dict(target.plan),
         "interface": interface,
         "workload": table,
@@ -59,6 +66,19 @@ def job_of(
             "reads_back": setup.verify.reads_back,
         }
     return job
+
+
+def stream_seed(run: int, mechanism: str) -> int:
+    """Return the seed of a stream in a measured run: that of a model's mechanism of this name.
+
+    A model that draws from the mechanism sees what is measured with the same seed of the run.
+
+    Examples
+    --------
+    >>> stream_seed(1, REQUESTS) == stream_seed(1, OPERATIONS)
+    False
+    """
+    return _core.storage_source_seed(seed=run, key=stream_key(f"mechanism {mechanism}"))
 
 
 def classes_of(config: Mapping[str, Value]) -> str:

@@ -93,8 +93,8 @@ def serve_soft_device(
     )
 
 
-def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict[str, Any]:
-    """Return what is in the trace of a workload; see `_core.storage_trace_description`.
+def trace_description(workload: Mapping[str, Any], target_bytes: int) -> dict[str, Any]:
+    """Return what is in the trace of a workload on a target of `target_bytes`.
 
     Raises
     ------
@@ -108,12 +108,18 @@ def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict
 def first_requests(
     workload: Mapping[str, Any], *, seed: int, target_bytes: int, count: int
 ) -> dict[str, Any]:
-    """Return the first requests of a workload; see `_core.storage_requests`.
+    """Return the first `count` requests of a workload, as arrays by name.
 
     Raises
     ------
     EnvironmentUnfitError
-        The workload cannot be carried out on such a target.
+        The workload cannot be.
+
+    Examples
+    --------
+    >>> micro = {"kind": "micro", "block_bytes": 4096, "pattern": "sequential"}
+    >>> first_requests(micro, seed=1, target_bytes=1 << 20, count=3)["offset"].tolist()
+    [0, 4096, 8192]
     """
     text = msgspec.json.encode(workload)
     return _told(

@@ -15,6 +15,7 @@ from headroom.experiment.observed_metrics import observed_metrics
 from headroom.experiment.run import Run, Series
 from headroom.experiment.system import Metric, Value
 from headroom.systems.storage.conversion import histogram_of, table_of
+from headroom.systems.storage.job import OPERATIONS, stream_seed
 from headroom.systems.storage.laying_out import check_space
 from headroom.systems.storage.postmark import PostmarkResult, carry_out
 from headroom.systems.storage.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
@@ -82,7 +83,7 @@ def run_postmark(config: Mapping[str, Value], *, target: Target, seed: int) -> R
 def job_of(config: Mapping[str, Value], *, seed: int, folder: int | None) -> dict[str, Any]:
     """Return the job of one run; without a folder nothing is done with files."""
     job: dict[str, Any] = {
-        "seed": seed,
+        "seed": stream_seed(seed, OPERATIONS),
         "target": {"kind": "nothing"} if folder is None else {"kind": "folder", "fd": folder},
         "workload": {
             "files": config["postmark_files"],

@@ -1,42 +1,47 @@
 """The model `fitted_device`: a host, parallel units, and what they share, with fitted numbers.
 
 A request takes processor time of the host, waits for one of the device's units and is served
-there for ``unit_s + bytes x unit_s_per_byte``, scattered as the measurements at depth 1 were, and
-passes what all units share for ``shared_s + bytes x shared_s_per_byte``: a limit on requests and
-on bytes per second. Rare stalls lengthen the service at a unit.
+there, and passes what all units share: a limit on requests and on bytes per second. What it finds
+asleep it has to wake up, which takes the longer the longer nothing has happened, lately and in the
+mean: one request alone does not warm a machine. Now and then all stands still for a while.
+
+Requests come from the source that drives a measurement: with the same seed, workload and size of
+the target the model sees the same lengths, kinds and due times.
 
 Invariant: nothing in it knows where on the device a request goes; a device whose times depend on
 addresses is modelled mechanically instead, see the folder `devices`.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from headroom.experiment.system import Parameter, Value
 from headroom.simulation import (
-    Attribute,
-    Distribution,
     Model,
     Program,
-    Station,
+    computed_arrivals,
     constant,
-    discrete,
     draw,
     exponential,
     lognormal,
-    mixture,
+    maximum,
+    minimum,
 )
+from headroom.simulation.mechanisms import Mechanism
+from headroom.systems.storage.fit.laws import Quantiles
 from headroom.systems.storage.fit.parameters import DEVICE, LOAD
-from headroom.systems.storage.fit.spc1_streams import (
-    BSU_PER_S,
-    MIXED_BYTES,
-    MIXED_WEIGHTS,
-    SPC1_STREAMS,
-    Spc1Stream,
-)
+from headroom.systems.storage.job import REQUESTS
+from headroom.systems.storage.models.load import REQUESTS_PER_BSU, SPC1_STREAMS
+from headroom.systems.storage.workload_table import workload_table
 
 US_PER_S = 1e6
-_WEIGHT = 1_000_000
-"""Weights of a mix are whole numbers: shares are kept to a millionth."""
+_WAKE_UNIT_US = 1e3
+"""Idle time (us) after which waking up takes `*_wake_s`."""
+_WAKE_POINTS = 65
+"""Points of the curve of waking up, in equal ratios from a microsecond on."""
+_WHY = "what waking up takes hangs on how long nothing has happened, which formulas do not know"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +52,21 @@ class FittedDevice:
     --------
     >>> from headroom.simulation import simulate
     >>> device = FittedDevice()
-    >>> result = simulate(device(depth=1, read_cv=0.0, host_s=5e-6), seed=1, completions=1000)
+    >>> same = {f"read_s_p{percent}": 80e-6 for percent in (10, 50, 90)}
+    >>> result = simulate(device(depth=1, block_bytes=8192, **same), seed=1, completions=1000)
     >>> table = result.classes
     >>> mean_s = table.columns["response_s_sum"][-1, 0] / table.columns["completion_count"][-1, 0]
-    >>> round(float(mean_s) * 1e6, 1)  # 5 + 80 + 5 us, and 4096 B at 0.2 + 0.5 ns
-    92.9
+    >>> round(float(mean_s) * 1e6, 1)  # 80 us, and 4096 B more at 0.2 + 0.1 ns
+    81.2
     """
 
     parameters: tuple[Parameter, ...] = (*LOAD, *DEVICE)
     place: str = "headroom.systems.storage.fit.device"
+
+    @property
+    def __name__(self) -> str:
+        """Name of the model, for messages."""
+        return "fitted_device"
 
     def __call__(self, **given: Value) -> Model:
         """Return the model of a device under a load.
@@ -72,111 +83,172 @@ class FittedDevice:
 class _Builder:
     """The stations of one device, and the programs of its requests."""
 
-    def __init__(self, values: dict[str, Value | None]) -> None:
+    def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
         self._model = Model("fitted device", time_unit="us")
-        self._host = self._model.station("host")
-        self._units = self._model.station("units", servers=int(self._number("units")))
-        self._shared = self._model.station("shared")
-        self._size = self._model.attribute("size")
+        model = self._model
+        self._host = model.station("host")
+        self._units = model.station("units", servers=int(values["units"]))
+        self._shared = model.station("shared")
+        names = ("length", "is write", "is there", "idle", "scratch", "since flush")
+        self._at = {name: model.attribute(name) for name in names}
+        # An arm stands where it was told to go: a number that all jobs share.
+        self._clock = model.mechanism("last activity", kind="arm", parameters={})
+        self._idle = model.mechanism("idle time", kind="arm", parameters={})
+        self._add_stalls()
+        self._request = self._requesting()
 
     def model(self) -> Model:
-        if self._values["workload"] == "spc1_like":
-            self._spc1()
-        elif self._values["load"] == "open":
-            self._open()
+        values, model = self._values, self._model
+        table = workload_table(values, target_bytes=int(values["target_bytes"]))
+        source = model.mechanism(
+            REQUESTS,
+            kind="storage.requests",
+            parameters={"workload": table, "target_bytes": int(values["target_bytes"])},
+        )
+        if table["kind"] == "spc1_like":
+            rate = REQUESTS_PER_BSU * table["bsus"] * table["load_share"]
+            rates = {name: rate * share for name, share in SPC1_STREAMS.items()}
+            self._add_open(source, rates)
+        elif "rate_per_s" in table:
+            self._add_open(source, dict.fromkeys(self._streams(), float(table["rate_per_s"])))
         else:
-            self._closed()
-        return self._model
+            self._add_closed(source, int(table["depth"]))
+        model.counted_by_hand(highest_throughput=math.inf, why=_WHY)
+        return model
 
-    def _number(self, name: str) -> float:
-        value = self._values[name]
-        if not isinstance(value, (int, float)):
-            raise TypeError(f"{name} is {value!r}, no number")
-        return float(value)
+    def _streams(self) -> list[str]:
+        count = int(self._values["streams"])
+        return ["requests"] if count == 1 else [f"stream {one + 1}" for one in range(count)]
 
     def _us(self, name: str) -> float:
-        return self._number(name) * US_PER_S
+        return float(self._values[name]) * US_PER_S
 
-    def _request(self, program: Program, kind: str) -> None:
-        """Let a job ask for `size` bytes."""
-        size: Attribute = self._size
-        _use(program, self._host, constant(self._us("host_s")))
-        unit = self._us(f"{kind}_unit_s") + size * self._us(f"{kind}_unit_s_per_byte")
-        program.use(self._units, unit * draw(self._scatter(kind)) + draw(self._stall()))
-        shared = self._us(f"{kind}_shared_s") + size * self._us(f"{kind}_shared_s_per_byte")
-        program.use(self._shared, shared)
+    def _add_stalls(self) -> None:
+        """Let all stand still: who waits for the host waits for its repair."""
+        per_s = float(self._values["stalls_per_s"])
+        if per_s > 0.0:
+            self._model.breakdowns(
+                self._host,
+                time_to_failure=exponential(US_PER_S / per_s),
+                repair=exponential(self._us("stall_s")),
+            )
 
-    def _scatter(self, kind: str) -> Distribution:
-        variation = self._number(f"{kind}_cv")
-        return lognormal(1.0, variation**2) if variation > 0.0 else constant(1.0)
+    def _add_open(self, source: Mechanism, rates_per_s: Mapping[str, float]) -> None:
+        """Let the requests of each stream arrive when they are due."""
+        for stream, (name, rate) in enumerate(rates_per_s.items()):
+            told = self._told(source, stream)
+            self._model.open_class(
+                name,
+                self._request,
+                interarrival=computed_arrivals(
+                    source.call("wait", stream, mean=US_PER_S / rate),
+                    sets=told,
+                    mean_rate=rate / US_PER_S,
+                ),
+            )
 
-    def _stall(self) -> Distribution:
-        share = self._number("stall_share")
-        if share <= 0.0:
-            return constant(0.0)
-        return mixture([constant(0.0), exponential(self._us("stall_s"))], [1.0 - share, share])
+    def _add_closed(self, source: Mechanism, depth: int) -> None:
+        for stream, name in enumerate(self._streams()):
+            walk = self._model.program(name)
+            if self._values["sync"] == "never":
+                self._next(walk, source, stream)
+            else:
+                self._next_or_flush(walk, source, stream)
+            self._model.closed_class(name, walk, population=depth, start="ready")
 
-    def _micro_programs(self) -> dict[str, tuple[Program, float]]:
-        """Return the classes of a micro workload, each with its share of the requests."""
-        reads, sync = self._number("read_share"), self._values["sync"]
-        shares = {"read": reads, "write": 1.0 - reads}
-        found = {}
-        for kind, share in shares.items():
-            if share > 0.0:
-                program = self._model.program(kind)
-                program.set(self._size, self._number("block_bytes"))
-                self._request(program, kind)
-                found[kind] = (program, share)
-        if sync != "never" and reads < 1.0:
-            flush = self._model.program("sync")
-            _use(flush, self._host, constant(self._us("host_s")))
-            _use(flush, self._model.station("flush"), exponential(self._us("flush_s")))
-            found["sync"] = (flush, (1.0 - reads) / self._number("sync_every"))
-        return found
-
-    def _closed(self) -> None:
-        population = int(self._number("depth") * self._number("streams"))
-        programs = self._micro_programs()
-        if len(programs) == 1:
-            ((name, (program, _)),) = programs.items()
-            self._model.closed_class(name, program, population=population)
-            return
-        members = {
-            name: (program, max(1, round(share * _WEIGHT)))
-            for name, (program, share) in programs.items()
+    def _told(self, source: Mechanism, stream: int) -> dict[Any, Any]:
+        at = self._at
+        return {
+            at["is there"]: source.call("next", stream),
+            at["length"]: source.call("length", stream),
+            at["is write"]: source.call("is_write", stream),
         }
-        self._model.closed_mix("requests", members, population=population)
 
-    def _open(self) -> None:
-        for name, (program, share) in self._micro_programs().items():
-            gap = exponential(US_PER_S / (self._number("rate") * share))
-            self._model.open_class(name, program, interarrival=gap)
+    def _next(self, walk: Program, source: Mechanism, stream: int) -> None:
+        for attribute, value in self._told(source, stream).items():
+            walk.set(attribute, value)
+        walk.call(self._request)
 
-    def _spc1(self) -> None:
-        per_s = BSU_PER_S * self._number("bsus") * self._number("load_share")
-        for stream in SPC1_STREAMS:
-            gap = exponential(US_PER_S / (per_s * stream.intensity))
-            self._model.open_class(stream.name, self._spc1_program(stream), interarrival=gap)
+    def _next_or_flush(self, walk: Program, source: Mechanism, stream: int) -> None:
+        """Carry the next request out, or the flush that the writes before it owe."""
+        since = self._at["since flush"]
+        with walk.branch() as what:
+            with what.when(since >= int(self._values["sync_every"])):
+                walk.set(since, 0)
+                walk.use(self._host, self._us("host_s"))
+                walk.use(self._model.station("flush"), exponential(self._us("flush_s")))
+            with what.otherwise():
+                self._next(walk, source, stream)
+                walk.set(since, since + self._at["is write"])
 
-    def _spc1_program(self, stream: Spc1Stream) -> Program:
-        program = self._model.program(stream.name)
-        sizes = discrete(MIXED_BYTES, MIXED_WEIGHTS)
-        program.set(self._size, sizes if stream.has_mixed_sizes else MIXED_BYTES[0])
-        shares = {"read": stream.read_share, "write": 1.0 - stream.read_share}
-        kinds = {kind: share for kind, share in shares.items() if share > 0.0}
-        if len(kinds) == 1:
-            self._request(program, next(iter(kinds)))
-            return program
-        with program.branch() as which:
-            for kind, share in kinds.items():
-                with which.case(share):
-                    self._request(program, kind)
-        return program
+    def _requesting(self) -> Program:
+        """Return the program that carries out the request of its job."""
+        carry, at, clock = self._model.program("carry out"), self._at, self._clock
+        carry.set(at["idle"], clock.call("distance", self._model.now))
+        weight = float(self._values["idle_weight"])
+        mean = self._idle.call("position") * (1.0 - weight) + at["idle"] * weight
+        carry.set(at["idle"], mean)
+        carry.set(at["scratch"], self._idle.call("distance", at["idle"]))
+        with carry.branch() as kind:
+            with kind.when(at["is write"] == 1):
+                self._at_device(carry, "write")
+            with kind.otherwise():
+                self._at_device(carry, "read")
+        carry.set(at["scratch"], clock.call("distance", self._model.now))
+        return carry
+
+    def _at_device(self, carry: Program, kind: str) -> None:
+        length = self._at["length"]
+        base = int(self._values["base_bytes"])
+        self._wake(carry, kind)
+        carry.use(self._host, self._us("host_s"))
+        shared_us = self._us(f"{kind}_shared_s")
+        shared_per_byte = self._us(f"{kind}_shared_s_per_byte")
+        elsewhere_us = self._us("host_s") + shared_us + base * shared_per_byte
+        further = (length - base) * self._us(f"{kind}_s_per_byte")
+        at_unit = draw(self._alone(kind).law(US_PER_S)) + further - elsewhere_us
+        carry.use(self._units, maximum(at_unit, 0.0))
+        if shared_us + shared_per_byte > 0.0:
+            carry.use(self._shared, shared_us + length * shared_per_byte)
+
+    def _alone(self, kind: str) -> Quantiles:
+        return Quantiles(*(float(self._values[f"{kind}_s_p{one}"]) for one in (10, 50, 90)))
+
+    def _wake(self, carry: Program, kind: str) -> None:
+        """Let the request wait for what has gone to sleep since anything happened."""
+        wake_us = self._us(f"{kind}_wake_s")
+        if wake_us <= 0.0:
+            return
+        most_us = self._us("idle_most_s")
+        curve = self._model.mechanism(
+            f"waking up for a {kind}",
+            kind="curve",
+            parameters={
+                "points": wake_points(
+                    wake_us, float(self._values[f"{kind}_wake_exponent"]), most_us
+                )
+            },
+        )
+        cv = float(self._values[f"{kind}_wake_cv"])
+        law = lognormal(1.0, cv**2) if cv > 0.0 else constant(1.0)
+        idle = minimum(self._at["idle"], most_us)
+        carry.delay(curve.call("at", idle, mean=wake_us) * law)
 
 
-def _use(program: Program, station: Station, law: Distribution) -> None:
-    program.use(station, law)
+def wake_points(wake_us: float, exponent: float, most_us: float) -> list[list[float]]:
+    """Return points of the curve of what waking up takes (us) over the idle time (us).
+
+    Examples
+    --------
+    >>> points = wake_points(50.0, 0.5, 4000.0)
+    >>> points[0], [round(one) for one in points[-1]]
+    ([0.0, 0.0], [4000, 100])
+    """
+    first_us = min(1.0, most_us / 2.0)
+    ratio = (most_us / first_us) ** (1.0 / (_WAKE_POINTS - 1))
+    idle = [first_us * ratio**step for step in range(_WAKE_POINTS - 1)] + [most_us]
+    return [[0.0, 0.0], *([one, wake_us * (one / _WAKE_UNIT_US) ** exponent] for one in idle)]
 
 
 fitted_device = FittedDevice()

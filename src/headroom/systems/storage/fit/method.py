@@ -1,19 +1,16 @@
 """The fit method `storage.device`: a device model from one measured micro sweep.
 
-Throughput at depths and sizes is fitted by least squares of logarithms. The closed network with
-exponential times answers at once; how far the simulated device, with its true laws, is from that
-network is found at every point by simulation and taken into account in the next round (output
-space mapping), so that the device that is simulated is the one that fits.
+What is usual is read off distributions (times at depth 1, of lone requests), limits are searched
+in the closed loops (`limits`), waking up and stalls come from open points (`waking`,
+`observations`). Nothing of what is to be predicted takes part.
 
 Invariant: the same points give the same device; simulations have fixed seeds.
-
-Sources: Bandler and others, *Space Mapping: the State of the Art*, IEEE Transactions on Microwave
-Theory and Techniques 52 (2004), for the output mapping; Huber's loss against single bad points.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -26,35 +23,33 @@ from headroom.experiment.fit_method import (
     SourcePoint,
     Target,
 )
+from headroom.experiment.system import Value
 from headroom.simulation import simulate
 from headroom.systems.storage.fit.device import fitted_device
-from headroom.systems.storage.fit.network import Floats, closed_throughput
+from headroom.systems.storage.fit.laws import Quantiles
+from headroom.systems.storage.fit.limits import SHAPE, Limits, Loops, limits_of
+from headroom.systems.storage.fit.network import Floats
 from headroom.systems.storage.fit.observations import (
-    Scatter,
-    Speed,
+    Closed,
+    Lone,
+    Stalls,
+    alone_of,
+    closed_points,
     flush_s_of,
     host_s_of,
-    scatter_of,
-    speeds_of,
+    lone_points,
+    stalls_of,
 )
 from headroom.systems.storage.fit.parameters import DEVICE
+from headroom.systems.storage.fit.waking import Waking, lone_median_s, waking_of, weight_of
 
 Kind: TypeAlias = Literal["read", "write"]
-_SHAPE = ("unit_s", "unit_s_per_byte", "shared_s", "shared_s_per_byte")
-_LOWEST = (1e-7, 1e-14, 1e-8, 1e-14)
-_HIGHEST = (10.0, 1e-3, 1.0, 1e-3)
-"""Ends of the search, in s and s/B."""
-_UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Numbers of units that are tried first; then those between the neighbours of the best."""
-_BETWEEN = {2: (3,), 4: (3, 5, 6), 8: (6, 10, 12), 16: (12, 20, 24), 32: (24, 48), 64: (48, 96)}
-_EVALUATIONS = 25
 _ROUNDS = 2
-"""Rounds of the mapping: the second one moves little."""
-_COMPLETIONS = 6000
-_BAD = 0.1
-"""Errors of more than this (in logarithms) count linearly, not squared."""
-_PULL = 0.003
-"""Weak pull towards the start, where the sweep says nothing of a parameter."""
+"""Rounds of the mapping: a third one moves nothing to speak of."""
+_COMPLETIONS = 2000
+_CLOSED_LOOP = ("depth", "block_bytes", "read_share")
+_BUSY = 0.05
+"""Share of the time that all stands still from which a reader is told."""
 
 
 class DeviceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,26 +62,42 @@ class DeviceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _Seen:
     """What is read off the measurements directly, before the search."""
 
+    closed: Sequence[Closed]
+    lone: Sequence[Lone]
+    base_bytes: int
     host_s: float
-    scatters: Mapping[str, Scatter]
+    alone: Mapping[str, Quantiles]
+    waking: Mapping[str, Waking]
+    idle_weight: float
+    is_weight_known: bool
+    idle_most_s: float
+    stalls: Stalls
 
-    @property
-    def stall_share(self) -> float:
-        return float(np.mean([one.stall_share for one in self.scatters.values()]))
-
-    @property
-    def stall_s(self) -> float:
-        weights = [one.stall_share for one in self.scatters.values()]
-        times = [one.stall_s for one in self.scatters.values()]
-        mean = np.average(times, weights=weights) if sum(weights) > 0.0 else np.mean(times)
-        return max(float(mean), 1e-9)
-
-
-_Shapes: TypeAlias = dict[str, tuple[float, float, float, float]]
-"""For each kind: times at a unit and at the shared part, of a request and of its byte."""
+    def values(self, limits: Limits) -> dict[str, float | int]:
+        """Return the parameters of the device."""
+        values: dict[str, float | int] = {
+            "base_bytes": self.base_bytes,
+            "host_s": self.host_s,
+            "units": limits.units,
+            "idle_weight": self.idle_weight,
+            "idle_most_s": self.idle_most_s,
+            "stalls_per_s": self.stalls.per_s,
+            "stall_s": self.stalls.mean_s,
+        }
+        for kind, times in self.alone.items():
+            waking = self.waking[kind]
+            own = dict(zip(SHAPE, limits.shapes[kind], strict=True))
+            own |= {"s_p10": times.p10, "s_p50": times.p50, "s_p90": times.p90}
+            own |= {
+                "wake_s": waking.wake_s * math.sqrt(1.0 + waking.cv**2),
+                "wake_exponent": waking.exponent,
+                "wake_cv": waking.cv,
+            }
+            values |= {f"{kind}_{name}": value for name, value in own.items()}
+        return values
 
 
 class DeviceFit:
@@ -107,32 +118,33 @@ class DeviceFit:
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the device that answers the sweep best."""
         wanted = _typed(options)
-        speeds = speeds_of(points, wanted.kinds)
-        known = _Known(
-            host_s=host_s_of(speeds),
-            scatters={kind: scatter_of(speeds, kind) for kind in wanted.kinds},
+        seen = _seen(points, wanted.kinds)
+        loops = Loops(
+            closed=seen.closed,
+            alone=seen.alone,
+            base_bytes=seen.base_bytes,
+            host_s=seen.host_s,
+            ratios=np.ones(len(seen.closed)),
         )
-        units, shapes = _searched(speeds, known, np.ones(len(speeds)), _candidates(target))
-        simulated = np.array([speed.throughput for speed in speeds])
-        if not target.is_replicate:
+        if target.is_replicate:
+            known = _known(target, seen.alone)
+            loops = replace(loops, ratios=_ratios(loops, target.config, known))
+            limits = limits_of(loops, known)
+        else:
+            limits = limits_of(loops)
             for _ in range(_ROUNDS):
-                values = _values(known, units, shapes)
-                simulated = np.array([_simulated(speed, values) for speed in speeds])
-                ratios = simulated / _network(speeds, known, units, shapes)
-                units, shapes = _searched(speeds, known, ratios, (units,))
-            values = _values(known, units, shapes)
-            simulated = np.array([_simulated(speed, values) for speed in speeds])
-        values = _values(known, units, shapes)
+                loops = replace(loops, ratios=_ratios(loops, seen.values(limits), limits))
+                limits = replace(limits_of(loops, limits), bounds=limits.bounds)
+        values: dict[str, Value] = dict(seen.values(limits))
         if wanted.flush:
             values["flush_s"] = flush_s_of(points)
-        declared = target.parameters
+        names = self.parameter_names(options)
+        if target.is_replicate:
+            return Found(parameters=tuple(_parameters(names, values, target, limits)))
         return Found(
-            parameters=tuple(
-                FittedParameter(name=name, value=values[name], unit=declared[name].unit)
-                for name in self.parameter_names(options)
-            ),
-            residuals=tuple(_residuals(speeds, simulated)),
-            notes=tuple(_notes(speeds, known, simulated)),
+            parameters=tuple(_parameters(names, values, target, limits)),
+            residuals=tuple(_residuals(seen, seen.values(limits))),
+            notes=tuple(_notes(seen, limits)),
         )
 
 
@@ -146,150 +158,149 @@ def _kind_of(name: str) -> str:
     return next((kind for kind in ("read", "write") if name.startswith(f"{kind}_")), "")
 
 
-def _candidates(target: Target) -> tuple[int, ...]:
-    return (int(target.config["units"]),) if target.is_replicate else _UNITS
-
-
-def _searched(
-    speeds: Sequence[Speed], known: _Known, ratios: Floats, candidates: Sequence[int]
-) -> tuple[int, _Shapes]:
-    """Return the number of units and the times that answer best; `ratios` correct the network."""
-    found = _tried(speeds, known, ratios, candidates)
-    best = min(found, key=lambda one: (one[0], one[1]))[1]
-    if len(candidates) > 1:
-        found += _tried(speeds, known, ratios, _BETWEEN.get(best, ()))
-    _, units, shapes = min(found, key=lambda one: (one[0], one[1]))
-    return units, shapes
-
-
-def _tried(
-    speeds: Sequence[Speed], known: _Known, ratios: Floats, candidates: Sequence[int]
-) -> list[tuple[float, int, _Shapes]]:
-    """Return cost, number and times for each number of units."""
-    found: list[tuple[float, int, _Shapes]] = []
-    for units in candidates:
-        cost, shapes = 0.0, {}
-        for kind in known.scatters:
-            places = [place for place, speed in enumerate(speeds) if speed.kind == kind]
-            own = [speeds[place] for place in places]
-            one, shape = _searched_kind(own, known, units, ratios[places])
-            cost += one
-            shapes[kind] = shape
-        found.append((cost, units, shapes))
-    return found
-
-
-def _searched_kind(
-    speeds: Sequence[Speed], known: _Known, units: int, ratios: Floats
-) -> tuple[float, tuple[float, float, float, float]]:
-    from scipy import optimize  # noqa: PLC0415 - slow to import, few commands need it
-
-    observed = np.log([speed.throughput for speed in speeds]) - np.log(ratios)
-    start = np.log(_first_guess(speeds, known))
-    lowest, highest = np.log(_LOWEST), np.log(_HIGHEST)
-    start = np.clip(start, lowest + 1e-6, highest - 1e-6)
-
-    def errors(place: Floats) -> Floats:
-        shape = tuple(np.exp(place))
-        found = [_throughput(speed, known, units, shape) for speed in speeds]
-        return np.concatenate([np.log(found) - observed, _PULL * (place - start)])
-
-    found = optimize.least_squares(
-        errors,
-        start,
-        bounds=(lowest, highest),
-        loss="huber",
-        f_scale=_BAD,
-        diff_step=1e-4,
-        ftol=1e-6,
-        xtol=1e-6,
-        max_nfev=_EVALUATIONS,
-    )
-    first, per_byte, shared, shared_per_byte = (float(x) for x in np.exp(found.x))
-    return float(found.cost), (first, per_byte, shared, shared_per_byte)
-
-
-def _first_guess(speeds: Sequence[Speed], known: _Known) -> tuple[float, float, float, float]:
-    """Return times that the ends of the sweep suggest: depth 1, and the largest throughputs."""
-    alone = sorted((s.size, 1.0 / s.throughput) for s in speeds if s.population == 1)
-    (small, first_s), (large, last_s) = alone[0], alone[-1]
-    per_byte = max(last_s - first_s, 1e-9) / max(large - small, 1)
-    most_per_s = max(speed.throughput for speed in speeds)
-    most_bytes_per_s = max(speed.throughput * speed.size for speed in speeds)
-    unit_s = max(first_s - known.host_s - per_byte * small, 0.1 * first_s)
-    return unit_s, per_byte, 0.3 / most_per_s, 0.5 / most_bytes_per_s
-
-
-def _throughput(speed: Speed, known: _Known, units: int, shape: Sequence[float]) -> float:
-    unit_s, per_byte, shared_s, shared_per_byte = shape
-    stalls_s = known.stall_share * known.stall_s
-    return closed_throughput(
-        [
-            (known.host_s, 1),
-            (unit_s + speed.size * per_byte + stalls_s, units),
-            (shared_s + speed.size * shared_per_byte, 1),
-        ],
-        speed.population,
-    )
-
-
-def _network(speeds: Sequence[Speed], known: _Known, units: int, shapes: _Shapes) -> Floats:
-    return np.array([_throughput(speed, known, units, shapes[speed.kind]) for speed in speeds])
-
-
-def _values(known: _Known, units: int, shapes: _Shapes) -> dict[str, float | int]:
-    """Return the parameters of the device."""
-    values: dict[str, float | int] = {
-        "host_s": known.host_s,
-        "units": units,
-        "stall_share": known.stall_share,
-        "stall_s": known.stall_s,
+def _seen(points: Sequence[SourcePoint], kinds: Sequence[str]) -> _Seen:
+    closed = closed_points(points, kinds)
+    base = min(one.size for one in closed if one.population == 1)
+    lone = lone_points(points, kinds, base)
+    alone = {kind: alone_of(closed, kind, base) for kind in kinds}
+    waking = {
+        kind: waking_of([one for one in lone if one.kind == kind], alone[kind]) for kind in kinds
     }
-    for kind, shape in shapes.items():
-        values |= {f"{kind}_{name}": value for name, value in zip(_SHAPE, shape, strict=True)}
-        unit_s = shape[0] + shape[1] * 4096
-        values[f"{kind}_cv"] = min(known.scatters[kind].deviation_s / unit_s, 20.0)
-    return values
-
-
-def _simulated(speed: Speed, values: Mapping[str, float | int]) -> float:
-    """Return the simulated throughput (1/s) of a point, without its first quarter."""
-    model = fitted_device(
-        **values,
-        block_bytes=speed.size,
-        read_share=1.0 if speed.kind == "read" else 0.0,
-        depth=speed.population,
+    most_s = max((one.idle_s for one in lone if one.is_regular), default=1e-3)
+    weight, is_known = weight_of(lone, alone, waking, most_s)
+    return _Seen(
+        closed=closed,
+        lone=lone,
+        base_bytes=base,
+        host_s=host_s_of(closed),
+        alone=alone,
+        waking=waking,
+        idle_weight=weight,
+        is_weight_known=is_known,
+        idle_most_s=most_s,
+        stalls=stalls_of(lone, closed),
     )
-    result = simulate(model, seed=1, completions=_COMPLETIONS + 40 * speed.population)
+
+
+def _known(target: Target, kinds: Mapping[str, Quantiles]) -> Limits:
+    """Return what the target says was found before."""
+    config = target.config
+    shapes = {}
+    for kind in kinds:
+        first, second, third = (float(config[f"{kind}_{name}"]) for name in SHAPE)
+        shapes[kind] = (first, second, third)
+    return Limits(units=int(config["units"]), shapes=shapes, bounds={}, misfit=0.0)
+
+
+def _ratios(loops: Loops, values: Mapping[str, Value], limits: Limits) -> Floats:
+    """Return the throughput of the simulated device over that of the network, at all points."""
+    calm = {
+        name: value
+        for name, value in values.items()
+        if name in {one.name for one in DEVICE} and name != "stalls_per_s"
+    }
+    simulated = [_simulated(tuple(sorted(calm.items())), _load_of(one)) for one in loops.closed]
+    # The network of the very values that were simulated, whatever the points say by themselves.
+    same = replace(
+        loops,
+        host_s=float(calm["host_s"]),
+        alone={
+            kind: Quantiles(*(float(calm[f"{kind}_s_p{one}"]) for one in (10, 50, 90)))
+            for kind in loops.alone
+        },
+    )
+    return np.array(simulated) / same.network(limits.units, limits.shapes)
+
+
+def _load_of(one: Closed) -> tuple[int, int, float]:
+    return one.population, one.size, 1.0 if one.kind == "read" else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _simulated(values: tuple[tuple[str, Value], ...], load: tuple[int, int, float]) -> float:
+    """Return the simulated throughput (1/s) of a closed loop, without its first quarter."""
+    model = fitted_device(**dict(values), **dict(zip(_CLOSED_LOOP, load, strict=True)))
+    result = simulate(model, seed=1, completions=_COMPLETIONS + 30 * load[0])
     done = result.classes.columns["completion_count"].sum(axis=1)
     first = int(np.searchsorted(done, 0.25 * done[-1]))
     times_s = result.snapshot_times_s
     return float((done[-1] - done[first]) / (times_s[-1] - times_s[first]))
 
 
-def _residuals(speeds: Sequence[Speed], simulated: Floats) -> Iterator[Residual]:
-    for speed, fitted in zip(speeds, simulated, strict=True):
-        seen = speed.point.observed["throughput"]
-        yield Residual(
-            experiment=speed.point.experiment,
-            levels=dict(speed.point.levels),
-            metric="throughput",
-            unit="1/s",
-            observed=seen.value,
-            low=seen.low,
-            high=seen.high,
-            fitted=float(fitted),
+def _parameters(
+    names: Sequence[str], values: Mapping[str, Value], target: Target, limits: Limits
+) -> Iterator[FittedParameter]:
+    declared = target.parameters
+    for name in names:
+        low, high = limits.bounds.get(name, (None, None))
+        if high is not None and not math.isfinite(high):
+            most = declared[name].high
+            high = None if most is None else float(most)
+        yield FittedParameter(
+            name=name,
+            value=values[name],
+            unit=declared[name].unit,
+            low=low,
+            high=high,
+            note="" if name not in limits.bounds else "not determined by the sweep: a bound",
         )
 
 
-def _notes(speeds: Sequence[Speed], known: _Known, simulated: Floats) -> Iterator[str]:
-    errors = np.abs(np.log(simulated / [speed.throughput for speed in speeds]))
-    yield (
-        f"{len(speeds)} points of a micro sweep; the simulated device is within "
-        f"{100 * math.expm1(float(np.median(errors))):.2g} % at half of them"
+def _residuals(seen: _Seen, values: Mapping[str, Value]) -> Iterator[Residual]:
+    fixed = tuple(sorted((name, value) for name, value in values.items() if name != "stalls_per_s"))
+    loss = 1.0 - seen.stalls.share
+    for one in seen.closed:
+        yield _residual(one.point, "throughput", "1/s", loss * _simulated(fixed, _load_of(one)))
+    for lone in seen.lone:
+        median_s = lone_median_s(
+            lone,
+            seen.alone[lone.kind],
+            seen.waking[lone.kind],
+            seen.idle_weight,
+            seen.idle_most_s,
+        )
+        if "response_s_p50" in lone.point.observed:
+            yield _residual(lone.point, "response_s_p50", "s", median_s)
+
+
+def _residual(point: SourcePoint, metric: str, unit: str, fitted: float) -> Residual:
+    seen = point.observed[metric]
+    return Residual(
+        experiment=point.experiment,
+        levels=dict(point.levels),
+        metric=metric,
+        unit=unit,
+        observed=seen.value,
+        low=seen.low,
+        high=seen.high,
+        fitted=fitted,
     )
-    for kind in known.scatters:
-        deep = {s.size for s in speeds if s.kind == kind and s.population > 1}
+
+
+def _notes(seen: _Seen, limits: Limits) -> Iterator[str]:
+    if limits.bounds:
+        words = ", ".join(limits.bounds)
+        yield f"not determined by the sweep, and without effect in the model: {words}"
+    if not seen.lone:
+        yield (
+            "no open load of single requests (load = open, law = constant): what waking up takes "
+            "is not known, and stalls are those that a closed loop sees"
+        )
+    for kind, waking in seen.waking.items():
+        if seen.lone and waking.wake_s > 0.0 and not waking.is_exponent_known:
+            yield f"{kind}s came alone after one idle time: how waking up grows is assumed"
+    if seen.lone and not seen.is_weight_known:
+        yield (
+            "no open load at random (law = poisson): that the last idle time alone counts for "
+            "waking up is assumed"
+        )
+    if seen.stalls.share > _BUSY:
+        yield (
+            f"all stood still for {seen.stalls.share:.0%} of the time: the machine did other "
+            "things, and predictions hold while it does them"
+        )
+    for kind in seen.alone:
+        deep = {one.size for one in seen.closed if one.kind == kind and one.population > 1}
         if len(deep) < 2:  # noqa: PLR2004 - one size tells nothing of bytes
             yield (
                 f"{kind}s deeper than 1 have one size only: whether bytes take the time of a unit "

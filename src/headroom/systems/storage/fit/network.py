@@ -1,8 +1,8 @@
 """The closed network of a fitted device: throughput at a number of outstanding requests.
 
-Three stations in a row, passed by N requests again and again: the host (one server), the units
-(several), and what the units share (one server). With exponential times it has product form and
-its throughput is exact; Buzen's convolution computes it.
+Stations in a row, passed by N requests again and again: the host (one server), the units (several),
+and what the units share (one server). With exponential times it has product form and its throughput
+is exact; Buzen's convolution computes it, for all points of a sweep together.
 
 Source: Buzen, *Computational Algorithms for Closed Queueing Networks with Exponential Servers*,
 Communications of the ACM 16 (1973).
@@ -22,7 +22,7 @@ def closed_throughput(demands_s: Sequence[tuple[float, int]], population: int) -
     Parameters
     ----------
     demands_s
-        Mean service time (s) and number of servers of each station.
+        Mean service time (s) and number of servers of each station, one of them above 1 at most.
     population
         Requests that are always outstanding, >= 1.
 
@@ -35,19 +35,44 @@ def closed_throughput(demands_s: Sequence[tuple[float, int]], population: int) -
     >>> round(closed_throughput([(0.01, 1), (0.01, 1)], 3), 6)  # N / (N + 1) of each
     75.0
     """
-    busy = [(demand, servers) for demand, servers in demands_s if demand > 0.0]
-    scale_s = max(demand / servers for demand, servers in busy)
-    total = np.zeros(population + 1)
-    total[0] = 1.0
-    for demand, servers in busy:
-        total = np.convolve(total, _factors(demand / scale_s, servers, population))
-        total = total[: population + 1]
-        total /= total.max()
-    return float(total[population - 1] / total[population] / scale_s)
+    single = [[demand] for demand, servers in demands_s if servers == 1]
+    shared = [(demand, servers) for demand, servers in demands_s if servers > 1]
+    if len(shared) > 1:
+        raise ValueError("a fitted device has one station with several servers")
+    demand, servers = shared[0] if shared else (0.0, 1)
+    found = closed_throughputs(np.array(single), np.array([demand]), servers, [population])
+    return float(found[0])
 
 
-def _factors(demand: float, servers: int, population: int) -> Floats:
-    """Return demand^n / (product of min(j, servers), j = 1 to n) for n = 0 to `population`."""
-    steps = demand / np.minimum(np.arange(1, population + 1), servers)
-    logarithms = np.concatenate([[0.0], np.cumsum(np.log(steps))])
-    return np.exp(logarithms - logarithms.max())  # type: ignore[no-any-return]
+def closed_throughputs(
+    single_s: Floats, several_s: Floats, servers: int, populations: Sequence[int]
+) -> Floats:
+    """Return the throughput (1/s) at each of several points.
+
+    Parameters
+    ----------
+    single_s
+        Shape (stations, points). Mean service times (s) at stations of one server.
+    several_s
+        Shape (points,). Mean service times (s) at the station with several servers.
+    servers
+        Number of those.
+    populations
+        Requests that are always outstanding at each point, >= 1.
+
+    Examples
+    --------
+    >>> closed_throughputs(np.array([[0.01, 0.01]]), np.array([0.0, 0.01]), 4, [5, 1]).round(6)
+    array([100.,  50.])
+    """
+    counts = np.asarray(populations)
+    most, points = int(counts.max()), np.arange(counts.size)
+    scale_s = np.maximum(several_s / servers, single_s.max(axis=0, initial=0.0))
+    # With n requests at a station its factor is demand^n / (product of min(j, servers), j <= n).
+    steps = several_s / scale_s / np.minimum(np.arange(1, most + 1), servers)[:, None]
+    total = np.concatenate([np.ones((1, counts.size)), np.cumprod(steps, axis=0)])
+    for demand in single_s / scale_s:
+        for count in range(1, most + 1):
+            total[count] += demand * total[count - 1]
+    found: Floats = total[counts - 1, points] / total[counts, points] / scale_s
+    return found

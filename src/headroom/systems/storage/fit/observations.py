@@ -1,59 +1,130 @@
-"""What a micro sweep says of a device: requests per second, processor time, scatter, stalls."""
+"""What a micro sweep says of a device: closed loops, lone requests, processor time, flushes.
 
-from collections.abc import Sequence
+A closed loop hides when all stands still: no further request is sent then, so a long stall is one
+slow request of many. Requests with due times of their own meet stalls in proportion to their
+length, as every arrival does that does not look (Wolff, *Poisson Arrivals See Time Averages*,
+1982). So what is usual is read off both, stalls off open points wherever there are any.
+
+Invariant: what a point says is a function of its merged distribution and of its estimates; times
+beyond `STALL_FACTOR` medians are stalls, and no part of what is usual.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from headroom.experiment.fit_method import Counted, FitError, SourcePoint
+from headroom.systems.storage.fit.laws import Quantiles, quantile_of, quantiles_of
 
-STALL_FACTOR = 10.0
-"""A service of more than so many medians is a stall."""
+STALL_FACTOR = 5.0
+"""A time of more than so many medians is a stall."""
 _MANY = 8
 """Outstanding requests from which the processor time per request is that of a busy host."""
+_LEAST_ERROR = 0.03
+"""Relative error of a throughput below which no point is believed, whatever its interval says."""
+_NORMAL_P975 = 1.96
+_MOST_STALLED = 0.9
+"""Largest share of the time in which all stands still."""
+_LIGHT = 3.0
+"""Gaps between requests, in medians of their time, from which a request is alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speed:
-    """One closed micro point of reads or writes alone."""
+class Closed:
+    """One closed micro point of reads or writes alone.
+
+    Parameters
+    ----------
+    point, kind, population, size
+        The point, ``"read"`` or ``"write"``, requests outstanding, length of a request (B).
+    usual
+        Distribution of the times without stalls, None where the runs keep none.
+    throughput
+        Requests per second without stalls, by Little's law; as observed without a distribution.
+    error
+        Relative standard error of it.
+    """
 
     point: SourcePoint
     kind: str
     population: int
     size: int
+    usual: Counted | None
     throughput: float
+    error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scatter:
-    """How the services of one kind scatter at depth 1: standard deviation (s), and stalls."""
+class Lone:
+    """One open point at which hardly a request finds another one.
 
-    deviation_s: float
-    stall_share: float
-    stall_s: float
+    Parameters
+    ----------
+    point, kind, size
+        As in `Closed`.
+    idle_s
+        How long nothing has happened when a request comes; the mean where it varies.
+    is_regular
+        Whether it is always the same.
+    times
+        Quantiles of the response times without stalls.
+    stalled_count, count
+        Requests that met a stall, and all.
+    excess_s
+        Sum of what the stalled ones took longer than the others.
+    typical_excess_s
+        What a request took longer on average for stalls, in the replication in the middle.
+    """
+
+    point: SourcePoint
+    kind: str
+    size: int
+    idle_s: float
+    is_regular: bool
+    times: Quantiles
+    stalled_count: float
+    count: float
+    excess_s: float
+    typical_excess_s: float
 
 
-def speeds_of(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[Speed]:
-    """Return the points that identify a device; others, such as mixed ones, are left out.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stalls:
+    """How often all stands still (1/s), and for how long (s)."""
+
+    per_s: float
+    mean_s: float
+    is_of_open_points: bool
+
+    @property
+    def share(self) -> float:
+        """Share of the time in which all stands still."""
+        busy = self.per_s * self.mean_s
+        return busy / (1.0 + busy)
+
+
+def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[Closed]:
+    """Return the closed points that identify a device; mixed ones, for example, are left out.
 
     Raises
     ------
     FitError
         Depths or sizes are too few to tell the parts of the device apart.
     """
-    found = [speed for point in points for speed in _speed(point) if speed.kind in kinds]
+    found = [closed for point in points for closed in _closed(point) if closed.kind in kinds]
     for kind in kinds:
-        own = [speed for speed in found if speed.kind == kind]
+        own = [closed for closed in found if closed.kind == kind]
         share = 1.0 if kind == "read" else 0.0
         where = f"points with read_share = {share:g} and sync = never"
-        depths = {speed.population for speed in own}
+        depths = {closed.population for closed in own}
         if len(depths) < 3 or 1 not in depths:  # noqa: PLR2004 - as the message says
             raise FitError(
                 f"the sweep has {len(depths)} depths of {kind}s; units and limits need 3 or more, "
                 "1 among them",
                 cure=f"add {where}: factors.depth = [1, 2, 4, 8, 16, 32, 64, 128]",
             )
-        if len({speed.size for speed in own}) < 2:  # noqa: PLR2004 - as the message says
+        if len({closed.size for closed in own}) < 2:  # noqa: PLR2004 - as the message says
             raise FitError(
                 f"the sweep has one size of {kind}s only, which tells nothing of a byte's time",
                 cure=f"add {where}: factors.block_bytes = [4096, 65536, 1048576] at depths 1 and "
@@ -62,44 +133,65 @@ def speeds_of(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[Speed
     return found
 
 
-def _speed(point: SourcePoint) -> list[Speed]:
-    config, share = point.config, float(point.config.get("read_share", 1.0))
-    is_closed = config.get("load", "closed") == "closed"
-    is_plain = config.get("workload") == "micro" and config.get("sync", "never") == "never"
-    throughput = point.observed.get("throughput")
-    if not (is_closed and is_plain and share in {0.0, 1.0}) or throughput is None:
-        return []
-    speed = Speed(
-        point=point,
-        kind="read" if share else "write",
-        population=int(config.get("depth", 1)) * int(config.get("streams", 1)),
-        size=int(config["block_bytes"]),
-        throughput=throughput.value,
+def lone_points(points: Sequence[SourcePoint], kinds: Sequence[str], size: int) -> list[Lone]:
+    """Return the open points of requests of `size` B that come one by one."""
+    found = [lone for point in points for lone in _lone(point)]
+    return [lone for lone in found if lone.kind in kinds and lone.size == size]
+
+
+def alone_of(closed: Sequence[Closed], kind: str, size: int) -> Quantiles:
+    """Return the usual times of requests of `size` B at depth 1.
+
+    Raises
+    ------
+    FitError
+        There is no such point, or its runs keep no distribution.
+    """
+    for one in closed:
+        if one.kind == kind and one.population == 1 and one.size == size and one.usual is not None:
+            return quantiles_of(one.usual)
+    raise FitError(
+        f"the runs of {kind}s of {size} B at depth 1 keep no distribution of their times",
+        cure="fit from runs of the system `storage`, or of a model with one class of requests, at "
+        f"depth 1 and block_bytes = {size}",
     )
-    return [speed] if speed.throughput > 0.0 else []
 
 
-def host_s_of(speeds: Sequence[Speed]) -> float:
+def stalls_of(lone: Sequence[Lone], closed: Sequence[Closed]) -> Stalls:
+    """Return the stalls that open points met; those of the loops at depth 1 without any."""
+    if lone:
+        stalled = sum(one.stalled_count for one in lone)
+        mean_s = sum(one.excess_s for one in lone) / stalled if stalled else 0.0
+        # How many requests meet one is the same at each point, and as robust as what is printed:
+        # neither one replication nor one point at which all stood still for long counts for others.
+        lost_s = float(np.median([one.typical_excess_s for one in lone]))
+        share = min(lost_s / mean_s, _MOST_STALLED) if mean_s > 0.0 else 0.0
+        # Stalls without memory leave an arrival their mean time yet, and take a share of the time.
+        per_s = share / (1.0 - share) / mean_s if mean_s > 0.0 else 0.0
+        return Stalls(per_s=per_s, mean_s=max(mean_s, 1e-9), is_of_open_points=True)
+    count = excess_s = time_s = 0.0
+    for one in closed:
+        bins = _times_of(one.point, one.kind, ("service_s", "response_s"))
+        if one.population == 1 and bins is not None:
+            stalled, beyond_s = _stalled(bins)
+            count, excess_s = count + stalled, excess_s + beyond_s
+            time_s += bins.mean * float(bins.counts.sum()) - beyond_s
+    per_s = count / time_s if time_s > 0.0 else 0.0
+    mean_s = excess_s / count if count else 0.0
+    return Stalls(per_s=per_s, mean_s=max(mean_s, 1e-9), is_of_open_points=False)
+
+
+def host_s_of(closed: Sequence[Closed]) -> float:
     """Return the processor time (s) of a small request on a busy host.
 
     It never exceeds what one processor can do at the highest throughput that was seen.
     """
-    smallest = min(speed.size for speed in speeds)
-    small = [speed for speed in speeds if speed.size == smallest]
-    busy = [speed for speed in small if speed.population >= _MANY] or small
-    seen = [cost for speed in busy if (cost := _processor_s(speed)) is not None]
-    most = 0.95 / max(speed.throughput for speed in small)
+    smallest = min(one.size for one in closed)
+    small = [one for one in closed if one.size == smallest]
+    busy = [one for one in small if one.population >= _MANY] or small
+    seen = [cost for one in busy if (cost := _processor_s(one)) is not None]
+    most = 0.95 / max(one.throughput for one in small)
     return min(float(np.median(seen)), most) if seen else 0.1 * most
-
-
-def _processor_s(speed: Speed) -> float | None:
-    """Return the processor time (s) of a request: measured, or that of a simulated host."""
-    observed = speed.point.observed
-    if "cpu_s_per_request" in observed:
-        return observed["cpu_s_per_request"].value
-    if "station.host.utilization" in observed:
-        return observed["station.host.utilization"].value / speed.throughput
-    return None
 
 
 def flush_s_of(points: Sequence[SourcePoint]) -> float:
@@ -124,27 +216,114 @@ def flush_s_of(points: Sequence[SourcePoint]) -> float:
     return float(np.median(found))
 
 
-def scatter_of(speeds: Sequence[Speed], kind: str) -> Scatter:
-    """Return the scatter of the services of one kind: those of its smallest request at depth 1."""
-    own = [speed for speed in speeds if speed.kind == kind and speed.population == 1]
-    point = min(own, key=lambda speed: speed.size).point
-    for name in (f"class.{kind}.service_s", "service_s", f"class.{kind}.response_s", "response_s"):
-        if name in point.distributions:
-            return _scatter(point.distributions[name])
-    raise FitError(
-        f"the runs of {kind}s at depth 1 keep no distribution of their service times",
-        cure="fit from runs of the system `storage`, or of a model with one class of requests",
+def usual_of(bins: Counted) -> Counted:
+    """Return a distribution without its stalls.
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 9.0])
+    >>> times = Counted(low=values, high=values, counts=np.array([9, 1]))
+    >>> usual_of(times).counts.tolist()
+    [9]
+    """
+    is_usual = (bins.low + bins.high) / 2.0 <= STALL_FACTOR * quantile_of(bins, 0.5)
+    return Counted(low=bins.low[is_usual], high=bins.high[is_usual], counts=bins.counts[is_usual])
+
+
+def _stalled(bins: Counted) -> tuple[float, float]:
+    """Return how many times are stalls, and by how much (s) they exceed the mean of the others."""
+    usual = usual_of(bins)
+    count = float(bins.counts.sum() - usual.counts.sum())
+    return count, bins.mean * float(bins.counts.sum()) - usual.mean * float(
+        usual.counts.sum() + count
     )
 
 
-def _scatter(bins: Counted) -> Scatter:
-    middle = (bins.low + bins.high) / 2.0
-    counts = bins.counts / bins.counts.sum()
-    median = float(middle[np.searchsorted(np.cumsum(counts), 0.5)])
-    is_stall = middle > STALL_FACTOR * median
-    body, stalls = counts * ~is_stall, counts * is_stall
-    mean = float((body * middle).sum() / body.sum())
-    variance = float((body * (middle - mean) ** 2).sum() / body.sum())
-    share = float(stalls.sum())
-    stall_s = float((stalls * middle).sum() / share) - mean if share > 0.0 else median
-    return Scatter(deviation_s=variance**0.5, stall_share=share, stall_s=stall_s)
+def _kind_of(point: SourcePoint) -> str:
+    """Return what a plain micro point asks for, empty for a mix or another workload."""
+    config = point.config
+    is_plain = config.get("workload") == "micro" and config.get("sync", "never") == "never"
+    share = float(config.get("read_share", 1.0))
+    if not is_plain or share not in {0.0, 1.0}:
+        return ""
+    return "read" if share else "write"
+
+
+def _times_of(point: SourcePoint, kind: str, quantities: Sequence[str]) -> Counted | None:
+    for quantity in quantities:
+        for name in (f"class.{kind}.{quantity}", quantity):
+            if name in point.distributions:
+                return typical(point, name)
+    return None
+
+
+def typical(point: SourcePoint, metric: str) -> Counted:
+    """Return the distribution of a metric over all replications, moved to the typical one.
+
+    Replications may differ, even by ten times: merged, the fast ones of a closed loop have most of
+    the requests. So the times are scaled to the median that the results print, which is that of the
+    replication in the middle; where the replications agree, nothing changes.
+    """
+    bins = point.distributions[metric]
+    seen = point.observed.get(f"{metric}_p50")
+    if seen is None or seen.value <= 0.0:
+        return bins
+    factor = seen.value / quantile_of(bins, 0.5)
+    return Counted(low=bins.low * factor, high=bins.high * factor, counts=bins.counts)
+
+
+def _closed(point: SourcePoint) -> Iterator[Closed]:
+    config, kind = point.config, _kind_of(point)
+    seen = point.observed.get("throughput")
+    if not kind or config.get("load", "closed") != "closed" or seen is None or seen.value <= 0.0:
+        return
+    population = int(config.get("depth", 1)) * int(config.get("streams", 1))
+    times = _times_of(point, kind, ("service_s", "response_s"))
+    usual = None if times is None else usual_of(times)
+    half = 0.0 if seen.low is None or seen.high is None else (seen.high - seen.low) / 2.0
+    yield Closed(
+        point=point,
+        kind=kind,
+        population=population,
+        size=int(config["block_bytes"]),
+        usual=usual,
+        throughput=seen.value if usual is None else population / usual.mean,
+        error=max(half / seen.value / _NORMAL_P975, _LEAST_ERROR),
+    )
+
+
+def _lone(point: SourcePoint) -> Iterator[Lone]:
+    config, kind = point.config, _kind_of(point)
+    times = _times_of(point, kind, ("response_s",))
+    if not kind or config.get("load") != "open" or times is None:
+        return
+    usual = usual_of(times)
+    quantiles = quantiles_of(usual)
+    gap_s = int(config.get("streams", 1)) / float(config["rate"])
+    if gap_s < _LIGHT * quantiles.p50:
+        return
+    stalled, excess_s = _stalled(times)
+    mean = point.observed.get("response_s_mean")
+    mean_s = times.mean if mean is None else mean.value
+    yield Lone(
+        point=point,
+        kind=kind,
+        size=int(config["block_bytes"]),
+        idle_s=gap_s - quantiles.p50,
+        is_regular=config.get("law", "poisson") == "constant",
+        times=quantiles,
+        stalled_count=stalled,
+        count=float(times.counts.sum()),
+        excess_s=excess_s,
+        typical_excess_s=max(mean_s - usual.mean, 0.0),
+    )
+
+
+def _processor_s(closed: Closed) -> float | None:
+    """Return the processor time (s) of a request: measured, or that of a simulated host."""
+    observed = closed.point.observed
+    if "cpu_s_per_request" in observed:
+        return observed["cpu_s_per_request"].value
+    if "station.host.utilization" in observed:
+        return observed["station.host.utilization"].value / observed["throughput"].value
+    return None

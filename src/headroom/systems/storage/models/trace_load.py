@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headroom.experiment.system import Value
-from headroom.systems.storage.measure import first_requests, trace_description
+from headroom.systems.storage import measure
 from headroom.systems.storage.trace_files import format_of, trace_path
 
 
@@ -62,11 +62,13 @@ def described(table: Mapping[str, Any], target_bytes: int) -> TraceFacts:
     EnvironmentUnfitError
         The trace cannot be read, or a line of it is malformed.
     """
-    found = trace_description(table, target_bytes=target_bytes)
+    found = measure.trace_description(table, target_bytes)
     if not found["counters"]["trace_requests_left_out"]:
         still = found["requests"] - found["reads"] - found["writes"]
         return TraceFacts(found["counters"]["trace_requests"] - still, found["read_share"])
-    asked = first_requests(table, seed=0, target_bytes=target_bytes, count=found["requests"])
+    asked = measure.first_requests(
+        table, seed=0, target_bytes=target_bytes, count=found["requests"]
+    )
     return TraceFacts(int((asked["kind"] <= _WRITE).sum()), None)
 
 

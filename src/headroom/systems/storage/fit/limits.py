@@ -1,0 +1,263 @@
+"""Units, shared parts and times of bytes: what closed loops say of a device's limits.
+
+The throughput at depths and sizes is fitted by least squares of logarithms, each point weighed by
+its own error. The closed network with exponential times answers at once; how far the simulated
+device, with its true laws, is from that network is found by simulation and taken into account in
+the next round (output space mapping). A limit that the sweep never reaches is not run to some
+bound: it is left out, with the largest value that the points would still allow.
+
+Invariant: what is not determined is in `Limits.bounds`, and its value does nothing in the model.
+
+Sources: Bandler and others, *Space Mapping: the State of the Art*, IEEE Transactions on Microwave
+Theory and Techniques 52 (2004); Huber's loss against single bad points; the bounds are those of
+the profile of the likelihood, at the 95 % quantile of chi-square with one degree of freedom.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from headroom.systems.storage.fit.laws import Quantiles
+from headroom.systems.storage.fit.network import Floats, closed_throughputs
+from headroom.systems.storage.fit.observations import Closed
+
+SHAPE = ("s_per_byte", "shared_s", "shared_s_per_byte")
+"""What is searched for each kind: a byte at a unit, a request and its byte at what all share."""
+UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Numbers of units that are tried first; then those between the neighbours of the best."""
+_BETWEEN = {2: (3,), 4: (3, 5, 6), 8: (6, 10, 12), 16: (12, 20, 24), 32: (24, 48), 64: (48, 96)}
+SURE = 3.84
+"""Rise of the misfit beyond which a value is refuted (chi-square, 95 %)."""
+_ROBUST = 3.0
+"""Standard errors beyond which a point counts linearly, not squared."""
+_EVALUATIONS = 30
+_LOWEST = np.log((1e-14, 1e-9, 1e-14))
+_HIGHEST = np.log((1e-3, 1.0, 1e-3))
+_BOUND_STEPS = 12
+
+
+Shape: TypeAlias = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What was found.
+
+    Parameters
+    ----------
+    units
+        Requests that the device works on at once; the largest population where it is none of the
+        bounds' (see there).
+    shapes
+        For each kind the values of `SHAPE`, 0 where they are not determined.
+    bounds
+        For what is not determined, lowest and highest value that the sweep allows: ``"units"``, or
+        the name of the parameter.
+    misfit
+        Weighted sum of squared errors.
+    """
+
+    units: int
+    shapes: Mapping[str, Shape]
+    bounds: Mapping[str, tuple[float, float]]
+    misfit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loops:
+    """The closed points with all that is known before the search.
+
+    Parameters
+    ----------
+    closed
+        The points.
+    alone
+        Times at depth 1 of a request of `base_bytes`, for each kind.
+    base_bytes, host_s
+        That length (B), and the processor time of a request (s).
+    ratios
+        Throughput of the simulated device over that of the network, point by point.
+    """
+
+    closed: Sequence[Closed]
+    alone: Mapping[str, Quantiles]
+    base_bytes: int
+    host_s: float
+    ratios: Floats
+
+    def of(self, kind: str) -> "Loops":
+        """Return the part of one kind."""
+        places = [place for place, one in enumerate(self.closed) if one.kind == kind]
+        return replace(
+            self, closed=[self.closed[place] for place in places], ratios=self.ratios[places]
+        )
+
+    def network(self, units: int, shapes: Mapping[str, Sequence[float]]) -> Floats:
+        """Return the throughput (1/s) of the network at all points."""
+        per_byte, shared_s, shared_per_byte = np.array([shapes[one.kind] for one in self.closed]).T
+        sizes = np.array([float(one.size) for one in self.closed])
+        alone_s = np.array([self.alone[one.kind].mean for one in self.closed])
+        elsewhere_s = self.host_s + shared_s + self.base_bytes * shared_per_byte
+        at_unit_s = alone_s + (sizes - self.base_bytes) * per_byte - elsewhere_s
+        single_s = np.stack([np.full(sizes.size, self.host_s), shared_s + sizes * shared_per_byte])
+        populations = [one.population for one in self.closed]
+        return closed_throughputs(single_s, np.maximum(at_unit_s, 1e-9), units, populations)
+
+    def errors(self, units: int, shape: Sequence[float]) -> Floats:
+        """Return the errors of the logarithms of the throughput, in standard errors; one kind."""
+        found = self.network(units, dict.fromkeys(self.kinds, shape))
+        seen = np.log([one.throughput for one in self.closed]) - np.log(self.ratios)
+        errors: Floats = (np.log(found) - seen) / np.array([one.error for one in self.closed])
+        return errors
+
+    def misfit(self, units: int, shape: Sequence[float]) -> float:
+        """Return the sum of squared errors, large ones counted linearly (Huber)."""
+        size = np.abs(self.errors(units, shape))
+        return float(np.where(size <= _ROBUST, size**2, _ROBUST * (2.0 * size - _ROBUST)).sum())
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of requests, in the order of the points."""
+        return tuple(dict.fromkeys(one.kind for one in self.closed))
+
+    @property
+    def most_outstanding(self) -> int:
+        """Largest population of the sweep."""
+        return max(one.population for one in self.closed)
+
+
+def limits_of(loops: Loops, known: Limits | None = None) -> Limits:
+    """Return the limits that the loops determine.
+
+    Parameters
+    ----------
+    loops
+        The points.
+    known
+        Which values are determined is taken from here, and the number of units.
+    """
+    if known is not None:
+        return _with_units(loops, known.units, known, _determined(known))
+    most = loops.most_outstanding
+    tried: dict[int, Limits] = {}
+    last = None
+    for units in (*(u for u in UNITS if u < most), most):
+        last = tried[units] = _with_units(loops, units, last)
+    best = min(tried.values(), key=lambda one: (one.misfit, one.units))
+    for units in (u for u in _BETWEEN.get(best.units, ()) if u < most):
+        tried[units] = _with_units(loops, units, best)
+    found = min(tried.values(), key=lambda one: (one.misfit, one.units))
+    bounds: dict[str, tuple[float, float]] = {}
+    if tried[most].misfit <= found.misfit + SURE:
+        allowed = [u for u, one in tried.items() if one.misfit <= found.misfit + SURE]
+        found, bounds = tried[most], {"units": (float(min(allowed)), math.inf)}
+    pruned, more = _pruned(loops, found)
+    return replace(pruned, bounds={**bounds, **more})
+
+
+def _determined(known: Limits) -> dict[str, tuple[bool, ...]]:
+    return {kind: tuple(value > 0.0 for value in shape) for kind, shape in known.shapes.items()}
+
+
+def _with_units(
+    loops: Loops,
+    units: int,
+    start: Limits | None,
+    free: Mapping[str, tuple[bool, ...]] | None = None,
+) -> Limits:
+    """Return what fits best with a number of units; the search starts at what is likely near."""
+    shapes, misfit = {}, 0.0
+    for kind in loops.kinds:
+        own = loops.of(kind)
+        near = None if start is None else start.shapes[kind]
+        shapes[kind] = _searched(own, units, (free or {}).get(kind, (True, True, True)), near)
+        misfit += own.misfit(units, shapes[kind])
+    return Limits(units=units, shapes=shapes, bounds={}, misfit=misfit)
+
+
+def _pruned(loops: Loops, found: Limits) -> tuple[Limits, dict[str, tuple[float, float]]]:
+    """Leave out one by one what is not missed, and say how large it could have been."""
+    shapes, bounds, total = dict(found.shapes), {}, 0.0
+    for kind in loops.kinds:
+        own = loops.of(kind)
+        free = [True, True, True]
+        misfit = own.misfit(found.units, shapes[kind])
+        dropped = []
+        while any(free):
+            trials = []
+            for place in (place for place in range(len(SHAPE)) if free[place]):
+                fewer = tuple(is_free and one != place for one, is_free in enumerate(free))
+                shape = _searched(own, found.units, fewer, shapes[kind])
+                trials.append((own.misfit(found.units, shape), place, shape))
+            least, place, shape = min(trials)
+            if least > misfit + SURE:
+                break
+            free[place], shapes[kind], misfit = False, shape, min(least, misfit)
+            dropped.append(place)
+        total += own.misfit(found.units, shapes[kind])
+        for place in dropped:
+            bounds[f"{kind}_{SHAPE[place]}"] = (0.0, _bound(own, found.units, shapes[kind], place))
+    return replace(found, shapes=shapes, misfit=total), bounds
+
+
+def _bound(loops: Loops, units: int, shape: Shape, place: int) -> float:
+    """Return the largest value of what was left out that the points do not refute."""
+    most = loops.misfit(units, shape) + SURE
+    low, high = float(_LOWEST[place]), float(_HIGHEST[place])
+    for _ in range(_BOUND_STEPS):
+        middle = 0.5 * (low + high)
+        tried = [*shape]
+        tried[place] = math.exp(middle)
+        if loops.misfit(units, tried) > most:
+            high = middle
+        else:
+            low = middle
+    return math.exp(high)
+
+
+def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None) -> Shape:
+    """Return the values that answer best, those that are not free being 0."""
+    from scipy import optimize  # noqa: PLC0415 - slow to import, few commands need it
+
+    places = [place for place, is_free in enumerate(free) if is_free]
+    if not places:
+        return (0.0, 0.0, 0.0)
+    guess = np.log(_first_guess(loops))
+    if near is not None:
+        guess = np.array(
+            [math.log(one) if one > 0.0 else at for one, at in zip(near, guess, strict=True)]
+        )
+    lowest, highest = _LOWEST[places], _HIGHEST[places]
+
+    def shape(logarithms: Floats) -> list[float]:
+        values = [0.0, 0.0, 0.0]
+        for place, value in zip(places, np.exp(logarithms), strict=True):
+            values[place] = float(value)
+        return values
+
+    found = optimize.least_squares(
+        lambda logarithms: loops.errors(units, shape(logarithms)),
+        np.clip(guess[places], lowest + 1e-6, highest - 1e-6),
+        bounds=(lowest, highest),
+        loss="huber",
+        f_scale=_ROBUST,
+        diff_step=1e-3,
+        ftol=1e-5,
+        xtol=1e-5,
+        max_nfev=_EVALUATIONS,
+    )
+    first, second, third = shape(found.x)
+    return first, second, third
+
+
+def _first_guess(loops: Loops) -> Shape:
+    """Return what the ends of the sweep suggest: depth 1, and the largest throughputs."""
+    alone = sorted((one.size, 1.0 / one.throughput) for one in loops.closed if one.population == 1)
+    (small, first_s), (large, last_s) = alone[0], alone[-1]
+    per_byte = max(last_s - first_s, 1e-9) / max(large - small, 1)
+    most_per_s = max(one.throughput for one in loops.closed)
+    most_bytes_per_s = max(one.throughput * one.size for one in loops.closed)
+    return per_byte, 0.5 / most_per_s, 0.5 / most_bytes_per_s

@@ -1,0 +1,175 @@
+"""What a request takes longer that finds the machine asleep, as a power of the idle time.
+
+Processors halt, clocks slow down, caches go cold, a virtual machine loses its place: the longer
+nothing has happened, the longer it takes until all works again, over several decades of time. A
+power of the idle time says that with two numbers; how well, the residuals tell.
+
+One request alone does not warm a machine, so what counts is a running mean of the idle times. How
+much the last one weighs shows where requests come at random: with full weight their median is that
+of short idle times, with little that of a constant rate.
+
+Invariant: medians of the response times at the points of the sweep are what is fitted; nothing is
+said of idle times beyond the longest one of the sweep, where it stays as it is.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from headroom.systems.storage.fit.laws import NORMAL_P90, Quantiles
+from headroom.systems.storage.fit.network import Floats
+from headroom.systems.storage.fit.observations import Lone
+
+ASSUMED_EXPONENT = 0.5
+"""Exponent where one idle time alone was tried."""
+_UNIT_S = 1e-3
+_MOST_EXPONENT = 2.0
+_LEAST_SHARE = 0.02
+"""Part of the time at depth 1 below which nothing is said to wake up."""
+WEIGHTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02)
+"""Weights of the last idle time that are tried."""
+_GAPS = 4000
+_GRID = (np.arange(64) + 0.5) / 64.0
+_STEPS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waking:
+    """Median time (s) of waking up after an idle millisecond, its growth, and its scatter."""
+
+    wake_s: float
+    exponent: float
+    cv: float
+    is_exponent_known: bool
+
+    def median_s(self, idle_s: float) -> float:
+        """Return the median time of waking up after `idle_s`."""
+        return float(self.wake_s * (idle_s / _UNIT_S) ** self.exponent)
+
+
+NONE = Waking(wake_s=0.0, exponent=ASSUMED_EXPONENT, cv=0.0, is_exponent_known=False)
+
+
+def waking_of(lone: Sequence[Lone], alone: Quantiles) -> Waking:
+    """Return what waking up takes, from lone requests beside those of a busy loop.
+
+    Parameters
+    ----------
+    lone
+        Points of one kind and size.
+    alone
+        Times of the same requests at depth 1, one directly behind the other.
+    """
+    found = []
+    for one in (one for one in lone if one.is_regular):
+        deviation = _deviation(one.times, alone)
+        extra_s = _extra_s(one.times.p50, alone, deviation)
+        if extra_s > _LEAST_SHARE * alone.p50:
+            found.append((one.idle_s, extra_s, deviation))
+    if not found:
+        return NONE
+    idle, extra, deviations = (np.array(column) for column in zip(*found, strict=True))
+    deviation = float(np.median(deviations))
+    cv = math.sqrt(math.expm1(deviation**2))
+    logarithms = np.log(idle / _UNIT_S)
+    if np.ptp(logarithms) < math.log(2.0):
+        exponent, is_known = ASSUMED_EXPONENT, False
+    else:
+        slope = np.polyfit(logarithms, np.log(extra), 1)[0]
+        exponent, is_known = float(np.clip(slope, 0.0, _MOST_EXPONENT)), True
+    wake_s = math.exp(float(np.mean(np.log(extra) - exponent * logarithms)))
+    return Waking(wake_s=wake_s, exponent=exponent, cv=cv, is_exponent_known=is_known)
+
+
+def weight_of(
+    lone: Sequence[Lone],
+    alone: Mapping[str, Quantiles],
+    waking: Mapping[str, Waking],
+    most_s: float,
+) -> tuple[float, bool]:
+    """Return the weight of the last idle time, and whether the points tell it.
+
+    Parameters
+    ----------
+    lone
+        All points; those at which requests come at random tell.
+    alone, waking
+        For each kind.
+    most_s
+        Idle time (s) beyond which waking up takes no longer.
+    """
+    random = [one for one in lone if not one.is_regular and waking[one.kind].wake_s > 0.0]
+    if not random:
+        return 1.0, False
+
+    def misfit(weight: float) -> float:
+        return math.fsum(
+            math.log(
+                lone_median_s(one, alone[one.kind], waking[one.kind], weight, most_s)
+                / one.times.p50
+            )
+            ** 2
+            for one in random
+        )
+
+    return min(WEIGHTS, key=misfit), True
+
+
+def lone_median_s(
+    one: Lone, alone: Quantiles, waking: Waking, weight: float, most_s: float
+) -> float:
+    """Return the median response time (s) of the requests of a point."""
+    deviation = math.sqrt(math.log1p(waking.cv**2))
+    if one.is_regular:
+        return _median_s(alone, waking.median_s(min(one.idle_s, most_s)), deviation)
+    idle_s = np.minimum(one.idle_s * _mean_gaps(weight), most_s)
+    extra_s = waking.wake_s * (idle_s / _UNIT_S) ** waking.exponent
+    # A sample of sums of a fixed sample: smooth enough, and the same each time.
+    normal = np.random.default_rng(2).standard_normal((2, _GAPS))
+    first = alone.floor + (alone.p50 - alone.floor) * np.exp(alone.deviation * normal[0])
+    if alone.is_constant:
+        first = np.full(_GAPS, alone.p50)
+    return float(np.median(first + extra_s * np.exp(deviation * normal[1])))
+
+
+@lru_cache(maxsize=64)
+def _mean_gaps(weight: float) -> Floats:
+    """Return running means of exponential times with mean 1, the last one having a weight."""
+    gaps = np.random.default_rng(1).exponential(1.0, _GAPS)
+    means, mean = np.empty(_GAPS), 1.0
+    for place, gap in enumerate(gaps):
+        mean += weight * (gap - mean)
+        means[place] = mean
+    return means
+
+
+def _deviation(times: Quantiles, alone: Quantiles) -> float:
+    """Return the deviation of the logarithm of waking up: the scatter that depth 1 has not."""
+    spread_s = math.sqrt(max((times.p90 - times.p10) ** 2 - (alone.p90 - alone.p10) ** 2, 0.0))
+    extra_s = max(times.p50 - alone.p50, 1e-12)
+    return min(math.asinh(spread_s / (2.0 * extra_s)) / NORMAL_P90, 2.0)
+
+
+def _extra_s(median_s: float, alone: Quantiles, deviation: float) -> float:
+    """Return the median of waking up with which the sum of both has a median."""
+    low, high = 0.0, max(median_s - alone.floor, 0.0)
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        if _median_s(alone, middle, deviation) < median_s:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+def _median_s(alone: Quantiles, extra_s: float, deviation: float) -> float:
+    """Return the median of a time at depth 1 plus a lognormal one, by quadrature."""
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to import, few commands need it
+
+    normal = ndtri(_GRID)
+    first = np.array([alone.quantile(float(one)) for one in normal])
+    second = extra_s * np.exp(deviation * normal)
+    return float(np.median(first[:, None] + second[None, :]))
