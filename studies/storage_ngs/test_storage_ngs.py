@@ -25,14 +25,17 @@ class TestQuickForm(QuickForm):
 
 
 def test_the_models_settle_what_few_runs_can_settle(quick: QuickRun) -> None:
-    """Simulations have fixed seeds, so these verdicts are the same on every machine."""
+    """Simulations have fixed seeds, so these verdicts are the same on every machine.
+
+    How runs on NGS scatter is left out: six runs need not have one of the first among them.
+    """
     verdicts = quick.verdicts()
     for name in ("model-ngs-mean", "model-ngs-median"):
         assert verdicts[name] == "holds", name
     for name in ("model-ngs-min", "model-ngs-max", "model-eva-min", "model-eva-max"):
         assert verdicts[name] == "undecided", name
-    assert not [name for name, verdict in verdicts.items()
-                if name.startswith("model-") and verdict == "differs"]  # fmt: skip
+    for name in ("model-eva-mean", "model-eva-median", "model-mean-ratio", "model-warm-up"):
+        assert verdicts[name] != "differs", name
 
 
 def test_the_targets_stand_side_by_side_in_every_block(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from headroom.cli import session
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
-from headroom.experiment.system import Destructive, Foresees
+from headroom.experiment.system import Confirmation, Destructive, Foresees
 
 
 def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -39,13 +39,13 @@ def foresight_lines(plan: Plan) -> list[str]:
     return [f"{sentence} ({', '.join(names)})" for sentence, names in users.items()]
 
 
-def needed_words(plan: Plan) -> list[str]:
-    """Return the words that must be typed for a plan, each once."""
+def needed(plan: Plan) -> list[Confirmation]:
+    """Return what must be confirmed for a plan, each once."""
     found = (
-        words
+        one
         for experiment in plan.experiments
         for point in experiment.points
-        for words in words_for(experiment, point)
+        for one in confirmations(experiment, point)
     )
     return list(dict.fromkeys(found))
 
@@ -56,20 +56,22 @@ def confirm(plan: Plan, typed: Sequence[str]) -> None:
     Raises
     ------
     EnvironmentUnfitError
-        A point needs words that were not typed; the message has them.
+        A point needs words that were not typed; the message has them. Or it would write where
+        nothing may be written.
     StudyError
         Words were typed that no point needs.
     """
     given = [" ".join(words.split()) for words in typed]
-    missing = [words for words in needed_words(plan) if words not in given]
+    asked = needed(plan)
+    missing = [one for one in asked if one.words not in given]
     if missing:
-        options = " ".join(f'--overwrite "{words}"' for words in missing)
+        options = " ".join(f'--overwrite "{one.words}"' for one in missing)
         raise EnvironmentUnfitError(
-            "this run destroys what is on " + ", ".join(map(_name_of, missing)),
+            "this run destroys what is on " + ", ".join(map(_described, missing)),
             cure=f"if that is what you want, type it: add {options}",
         )
     for words in given:
-        if words not in needed_words(plan):
+        if words not in {one.words for one in asked}:
             raise StudyError(
                 f"--overwrite {words!r} names nothing that this run would overwrite",
                 cure="leave it out, or correct name and size; --dry-run says what is written",
@@ -79,11 +81,12 @@ def confirm(plan: Plan, typed: Sequence[str]) -> None:
             experiment.system.confirm(given)
 
 
-def words_for(experiment: PlannedExperiment, point: Point) -> tuple[str, ...]:
-    """Return the words that the run of one point needs."""
+def confirmations(experiment: PlannedExperiment, point: Point) -> tuple[Confirmation, ...]:
+    """Return what must be confirmed for the run of one point."""
     system = experiment.system
     return system.confirmations(point.config) if isinstance(system, Destructive) else ()
 
 
-def _name_of(words: str) -> str:
-    return words.rpartition(" ")[0]
+def _described(one: Confirmation) -> str:
+    name = one.words.rpartition(" ")[0]
+    return f"{name} ({one.holds})" if one.holds else f"{name} (nothing was recognised there)"

@@ -11,17 +11,17 @@ import msgspec
 import typer
 
 from headroom.analysis.fits import with_fits
-from headroom.analysis.results import ClaimResult, ExperimentResult, StudyResult
+from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.stopping import IntervalRule
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.cli.overwrite import (
     confirm,
+    confirmations,
     foresight,
     foresight_lines,
     say_foresight,
-    words_for,
 )
 from headroom.errors import ExitCode
 from headroom.experiment.fit_plan import stages
@@ -111,15 +111,22 @@ def run(
             outcome = _run_what_ifs(chosen.ready(), journal, how, outcome)
         result = session.analysed(plan, journal)
     page = session.write_artefacts(plan, result)
+    shown = _part(result, only) if only else result
     if as_json:
         write_json("study-result", result)
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
     else:
-        render_study(result, result_console(color))
-    claims = [claim for claim in result.claims if not only or claim.experiment in only]
-    wanted = {experiment.spec.name for experiment in chosen.experiments}
-    not_run = [one for one in result.experiments if one.name in wanted and _is_not_run(one)]
-    raise typer.Exit(_exit_code(outcome, result, claims if check else [], not_run))
+        render_study(shown, result_console(color))
+    raise typer.Exit(_exit_code(outcome, shown, is_checked=check))
+
+
+def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
+    """Return what `result` says about some experiments; the report has all of them."""
+    return msgspec.structs.replace(
+        result,
+        experiments=[one for one in result.experiments if one.name in names],
+        claims=[one for one in result.claims if one.experiment in names],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,18 +238,14 @@ def _is_not_run(experiment: ExperimentResult) -> bool:
     return experiment.fit is not None and experiment.fit.state != "fitted"
 
 
-def _exit_code(
-    outcome: Outcome,
-    result: StudyResult,
-    claims: Sequence[ClaimResult],
-    not_run: Sequence[ExperimentResult],
-) -> ExitCode:
-    """Return the exit code; `claims` are those that must hold."""
+def _exit_code(outcome: Outcome, result: StudyResult, *, is_checked: bool) -> ExitCode:
+    """Return the exit code of what was run; with a check, its claims must hold."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
-    if outcome.failed or not_run or _lacks_figures(result):
+    is_every_one_run = not any(_is_not_run(one) for one in result.experiments)
+    if outcome.failed or not is_every_one_run or _lacks_figures(result):
         return ExitCode.POINTS_FAILED
-    if any(claim.verdict != "holds" for claim in claims):
+    if is_checked and any(claim.verdict != "holds" for claim in result.claims):
         return ExitCode.CLAIMS_DIFFER
     return ExitCode.DONE
 
@@ -275,7 +278,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
             levels=dict(point.levels),
             waits="" if experiment.fit is None else experiment.fit.reason,
             uses=list(uses.get(point.key, ())),
-            confirm=list(words_for(experiment, point)),
+            confirm=[one.words for one in confirmations(experiment, point)],
         )
         for experiment in plan.experiments
         for point in experiment.points

@@ -13,7 +13,7 @@ from headroom.experiment.environment import machine_of
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.system import Column
 
-OTHER_VERSION = "of an earlier version of the study"
+OTHER_VERSION = "of other settings, or an earlier version of the study"
 OTHER_SEED = "of another study seed"
 OTHER_MACHINE = "measured on another machine"
 BEYOND_PLAN = "beyond the planned number of replications"

@@ -290,6 +290,22 @@ class WritesJsimg(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """What the user has to type before something of his is destroyed.
+
+    Parameters
+    ----------
+    words
+        What is to be typed: it names the thing and its size.
+    holds
+        What was found on it, in words; empty where nothing was.
+    """
+
+    words: str
+    holds: str = ""
+
+
 @runtime_checkable
 class Destructive(Protocol):
     """A system that can destroy what is the user's, if told so; optional for a `System`.
@@ -297,8 +313,8 @@ class Destructive(Protocol):
     No study file can satisfy it: the words are typed at each call of the command.
     """
 
-    def confirmations(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return the words that `config` needs, each of which names what is destroyed."""
+    def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
+        """Return what has to be confirmed for `config`; raise where no words would allow it."""
         ...
 
     def confirm(self, words: Sequence[str]) -> None:

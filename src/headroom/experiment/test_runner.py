@@ -101,8 +101,8 @@ def test_more_levels_and_replications_keep_the_older_rows(plan_of: MakePlan) -> 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("system.version = '2'", "of an earlier version of the study"),
-        ("fixed.rate = 2", "of an earlier version of the study"),
+        ("system.version = '2'", "of other settings, or an earlier version of the study"),
+        ("fixed.rate = 2", "of other settings, or an earlier version of the study"),
     ],
 )
 def test_rows_of_an_earlier_version_are_kept_and_not_reused(

@@ -93,10 +93,46 @@ def serve_soft_device(
     )
 
 
+def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict[str, Any]:
+    """Return what is in the trace of a workload on a target of `target_bytes`.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        The trace cannot be read, or a line of it is malformed.
+    """
+    text = msgspec.json.encode(workload)
+    return _told(lambda: _core.storage_trace_description(workload=text, target_bytes=target_bytes))
+
+
+def first_requests(
+    workload: Mapping[str, Any], *, seed: int, target_bytes: int, count: int
+) -> dict[str, Any]:
+    """Return the first `count` requests of a workload, as arrays by name.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        The workload cannot be.
+
+    Examples
+    --------
+    >>> micro = {"kind": "micro", "block_bytes": 4096, "pattern": "sequential"}
+    >>> first_requests(micro, seed=1, target_bytes=1 << 20, count=3)["offset"].tolist()
+    [0, 4096, 8192]
+    """
+    text = msgspec.json.encode(workload)
+    return _told(
+        lambda: _core.storage_requests(
+            workload=text, seed=seed, target_bytes=target_bytes, count=count
+        )
+    )
+
+
 def _told(call: Callable[[], T]) -> T:
     try:
         return call()
-    except _core.StorageError as error:
+    except (_core.StorageError, _core.WorkloadError) as error:
         message, cure = error.args
         raise EnvironmentUnfitError(message, cure=cure) from error
 

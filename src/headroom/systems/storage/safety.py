@@ -15,7 +15,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.machine_facts import ROOT, read_text
@@ -52,7 +51,8 @@ class Existing:
     contents
         What was found on it.
     is_read_only
-        Whether the device itself refuses writes; the kernel may open it for them nevertheless.
+        Whether the device or the file system refuses writes; the kernel may open a device for them
+        nevertheless.
     """
 
     path: Path
@@ -127,6 +127,7 @@ def examine_file(path: Path) -> Existing:
         is_device=False,
         uses=(),
         contents=("a file that Headroom did not make",),
+        is_read_only=bool(os.statvfs(real).f_flag & os.ST_RDONLY),
     )
 
 
@@ -140,13 +141,33 @@ def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
     flags |= os.O_RDWR if is_written else os.O_RDONLY
     if is_written and found.is_device:
         flags |= os.O_EXCL
-    descriptor = _open(found.path, flags, is_patient=found.is_device and not found.uses)
+    descriptor = _open(found.path, flags)
     try:
         _check_same(found, os.fstat(descriptor))
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def check_writable(found: Existing) -> None:
+    """Refuse to write to a target that is in use or read-only, whatever the user typed.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Nothing may be written there.
+    """
+    if found.uses:
+        raise EnvironmentUnfitError(
+            f"{found.path} is in use and is never written to: {in_words(found.uses)}",
+            cure="unmount or detach it first, or name another target",
+        )
+    if found.is_read_only:
+        raise EnvironmentUnfitError(
+            f"{found.path} is read-only, and the workload writes",
+            cure="take a workload that only reads, or another target",
+        )
 
 
 def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "headroom run") -> None:
@@ -166,15 +187,7 @@ def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "head
     EnvironmentUnfitError
         Writing is refused; the message holds the words to type where that may be cured so.
     """
-    if found.uses:
-        raise EnvironmentUnfitError(
-            f"{found.path} is in use and is never written to: {in_words(found.uses)}",
-            cure="unmount or detach it first, or name another target",
-        )
-    if found.is_read_only:
-        raise EnvironmentUnfitError(
-            f"{found.path} is read-only", cure="take a workload that only reads, or another target"
-        )
+    check_writable(found)
     if not any(" ".join(words.split()) == found.words for words in typed):
         raise unconfirmed(found, command)
 
@@ -289,19 +302,11 @@ _CURES = {
 }
 
 
-_PATIENCE_S = 2.0
-"""The kernel lets go of what a ring had open a moment after the ring is gone."""
-
-
-def _open(path: Path, flags: int, *, is_patient: bool = False) -> int:
-    end_s = monotonic() + (_PATIENCE_S if is_patient else 0.0)
-    while True:
-        try:
-            return os.open(path, flags)
-        except OSError as error:
-            if error.errno != errno.EBUSY or monotonic() >= end_s:
-                raise _unopened(path, error) from error
-        sleep(0.01)
+def _open(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags)
+    except OSError as error:
+        raise _unopened(path, error) from error
 
 
 def _unopened(path: Path, error: OSError) -> HeadroomError:

@@ -14,7 +14,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Metric, Parameter, Value
+from headroom.experiment.system import Column, Confirmation, Metric, Parameter, Value
 from headroom.systems.storage.block_run import run_blocks
 from headroom.systems.storage.interfaces import INTERFACES, Interfaces
 from headroom.systems.storage.measurement import Measurement
@@ -114,8 +114,8 @@ class StorageSystem:
         )
         return hashlib.sha256(content).hexdigest()[:16]
 
-    def confirmations(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return the words that the user must type before `config` may run."""
+    def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
+        """Return what the user must confirm before `config` may run."""
         return self._target(config).confirmations(config)
 
     def confirm(self, words: Sequence[str]) -> None:

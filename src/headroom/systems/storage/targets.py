@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headroom.errors import EnvironmentUnfitError, StudyError
-from headroom.experiment.system import Value
+from headroom.experiment.system import Confirmation, Value
 from headroom.quantities import format_quantity
 from headroom.systems.storage import safety
 from headroom.systems.storage.device_facts import alignment_of, facts_of
@@ -20,6 +20,7 @@ from headroom.systems.storage.laying_out import allows_direct, forget
 from headroom.systems.storage.places import is_memory, resolve
 from headroom.systems.storage.session import SESSION, Session, Wanted
 from headroom.systems.storage.setup_table import TargetTable, parse_bytes
+from headroom.systems.storage.signatures import in_words
 from headroom.systems.storage.workload_table import writes
 
 DEFAULT_BYTES = 1 << 30
@@ -99,10 +100,19 @@ class Target:
             return safety.examine_file(self.path)
         return None
 
-    def confirmations(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return the words to be typed before `config` may run."""
+    def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
+        """Return what is to be confirmed before `config` may run.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            It writes to a target that is in use or read-only, which no words allow.
+        """
         found = self.existing() if writes(config) else None
-        return (found.words,) if found is not None else ()
+        if found is None:
+            return ()
+        safety.check_writable(found)
+        return (Confirmation(words=found.words, holds=in_words(found.contents)),)
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
         """Return what a run makes and writes there, in sentences."""

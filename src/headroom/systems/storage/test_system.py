@@ -1,6 +1,7 @@
 """The system `storage` on real targets: what comes out, what is refused, what is left behind."""
 
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,7 +14,7 @@ from headroom.analysis.summaries import run_values
 from headroom.analysis.windows import open_window
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.run import Run
-from headroom.experiment.system import Value
+from headroom.experiment.system import Confirmation, Value
 from headroom.systems.storage.leftovers import PREFIX
 from headroom.systems.storage.places import disk_folder, memory_folder
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
@@ -99,10 +100,14 @@ def _is_empty(folder: Path) -> bool:
 
 
 def test_nothing_as_a_target_measures_the_tool_and_says_so() -> None:
+    """What else the machine does makes the share smaller, never larger: the largest counts."""
     with _session(none={"kind": "nothing"}) as system:
-        run = system.run(_config(system, depth=128, requests=50_000), seed=1)
-    assert run.values["tool_share"] > 0.1
-    assert any("the tool itself is being measured" in remark for remark in run.remarks)
+        config = _config(system, depth=128, requests=50_000)
+        runs = [system.run(config, seed=seed) for seed in range(5)]
+    for run in runs:
+        is_said = any("the tool itself is being measured" in remark for remark in run.remarks)
+        assert is_said is (run.values["tool_share"] > 0.1)
+    assert max(run.values["tool_share"] for run in runs) > 0.1
 
 
 def test_requests_of_one_seed_are_the_same_and_of_another_are_not() -> None:
@@ -183,12 +188,14 @@ def test_writing_to_a_file_of_the_user_needs_the_words_and_keeps_its_size(tmp_pa
     file.write_bytes(content)
     with _session(one={"kind": "file", "path": str(file)}) as system:
         config = _config(system, read_share=0.0)
-        (words,) = system.confirmations(config)
-        assert words == f"{file} {MIB}"
+        (asked,) = system.confirmations(config)
+        assert asked == Confirmation(
+            words=f"{file} {MIB}", holds="a file that Headroom did not make"
+        )
         with pytest.raises(EnvironmentUnfitError, match="destroys what is there"):
             system.run(config, seed=1)
         assert file.read_bytes() == content
-        system.confirm([words])
+        system.confirm([asked.words])
         system.run(config, seed=1)
     assert file.stat().st_size == MIB
     assert file.read_bytes() != content
@@ -205,11 +212,31 @@ def test_a_loop_device_is_written_with_its_words_only(tmp_path: Path, attach: At
         assert f'--overwrite "{device} {4 * MIB}"' in caught.value.cure
         assert image.read_bytes() == bytes(4 * MIB)
         system.confirm([f"{device} {4 * MIB}"])
-        run = system.run(config, seed=1)
-        assert run.is_sound
+        # A written device is opened exclusively: each run has to let go of it at once.
+        for interface in ("io_uring", "io_uring", "threads", "io_uring"):
+            assert system.run({**config, "interface": interface}, seed=1).is_sound
         assert system.run(_config(system), seed=1).is_sound
         assert "block device" in system.targets["one"].facts()
     assert image.stat().st_size == 4 * MIB
+
+
+def test_no_words_are_offered_for_what_may_never_be_written(
+    tmp_path: Path, attach: Attach, mount: Callable[..., Path]
+) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(bytes(8 * MIB))
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True, capture_output=True)
+    (device, protected) = (attach(image), attach(image, "--read-only"))
+    folder = mount(str(device))
+    (folder / "precious").write_bytes(bytes(MIB))
+    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+    for table, words in (
+        ({"kind": "block_device", "path": str(device)}, "is in use and is never written to"),
+        ({"kind": "block_device", "path": str(protected)}, "is read-only"),
+        ({"kind": "file", "path": str(folder / "precious")}, "is read-only"),
+    ):
+        with _session(one=table) as system, pytest.raises(EnvironmentUnfitError, match=words):
+            system.confirmations(_config(system, read_share=0.5))
 
 
 def test_a_target_that_vanishes_leaves_a_marked_partial_result(

@@ -1,11 +1,15 @@
 //! One operation as one system call of the calling thread.
 //!
+//! The calls are bare ones: those of the C library make each of them a point at which a thread may
+//! be cancelled, which costs as much as the rest of the way into the kernel.
+//!
 //! Invariant: the descriptors are the run's own, copied from those of the caller, and live as long
 //! as anybody may be in a call. So a thread whose call outlasts the run never meets a file that
 //! got the same number later, nor memory that somebody else uses by then.
 
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::fs::File;
+
+use rustix::io::{Errno, Result, pread, pwrite};
 
 use super::backend::Operation;
 use super::buffers::Buffers;
@@ -30,19 +34,22 @@ pub struct Calls {
     buffers: Buffers,
 }
 
-/// A file of the target; without a descriptor it was not open, and every call says so.
+/// A file of the target; without a file it was not open, and every call says so.
 #[derive(Debug)]
 struct Own {
-    descriptor: Option<OwnedFd>,
+    file: Option<File>,
     is_device: bool,
 }
 
 impl Calls {
     /// Return the calls on `files`, with `buffers` of their own.
     pub fn new(files: &[i32], buffers: Buffers) -> Self {
-        let own = |&file: &i32| Own {
-            descriptor: file_of(file).ok().map(OwnedFd::from),
-            is_device: trim::is_device(file),
+        let own = |&descriptor: &i32| {
+            let file = file_of(descriptor).ok();
+            Own {
+                is_device: file.as_ref().is_some_and(trim::is_device),
+                file,
+            }
         };
         Self {
             files: files.iter().map(own).collect(),
@@ -51,26 +58,35 @@ impl Calls {
     }
 
     #[inline]
-    #[allow(unsafe_code, reason = "system calls on memory that outlives them")]
-    #[allow(clippy::cast_possible_wrap, reason = "offsets of files are below 2^63")]
-    fn try_call(&self, place: u32, operation: Operation) -> isize {
+    fn try_call(&self, place: u32, operation: Operation) -> Result<usize> {
         let own = &self.files[operation.file as usize];
-        let file = own.descriptor.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        let buffer = self.buffers.at(place, operation.at).cast();
-        let (length, offset) = (operation.length as usize, operation.offset as i64);
+        let file = own.file.as_ref().ok_or(Errno::BADF)?;
+        let (offset, length) = (operation.offset, u64::from(operation.length));
+        match operation.kind {
+            Kind::Read => pread(file, self.part(place, operation), offset),
+            Kind::Write => pwrite(file, self.part(place, operation), offset),
+            Kind::Sync => rustix::fs::fsync(file).map(|()| 0),
+            Kind::DataSync => data_sync(file).map(|()| 0),
+            Kind::Trim => trim::trim(file, own.is_device, offset, length).map(|()| 0),
+        }
+    }
+
+    /// Return the part of the buffer of `place` that `operation` moves.
+    #[inline]
+    #[allow(unsafe_code, reason = "memory of a place that is in use")]
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "each place is used by one thread at a time"
+    )]
+    fn part(&self, place: u32, operation: Operation) -> &mut [u8] {
+        let (begin, length) = (
+            self.buffers.at(place, operation.at),
+            operation.length as usize,
+        );
+        debug_assert!(operation.at as usize + length <= self.buffers.place_bytes());
         // SAFETY: the buffer belongs to the place, which carries this operation only, and the
         // layout keeps operations within it.
-        unsafe {
-            match operation.kind {
-                Kind::Read => libc::pread(file, buffer, length, offset),
-                Kind::Write => libc::pwrite(file, buffer, length, offset),
-                Kind::Sync => libc::fsync(file) as isize,
-                Kind::DataSync => data_sync(file) as isize,
-                Kind::Trim => {
-                    trim::trim(file, own.is_device, operation.offset, length as u64) as isize
-                }
-            }
-        }
+        unsafe { std::slice::from_raw_parts_mut(begin, length) }
     }
 }
 
@@ -86,15 +102,10 @@ impl Caller for Calls {
             return operation.length as i32;
         }
         loop {
-            let result = self.try_call(place, operation);
-            if result >= 0 {
-                return result as i32;
-            }
-            let errno = io::Error::last_os_error()
-                .raw_os_error()
-                .unwrap_or(libc::EIO);
-            if errno != libc::EINTR {
-                return -errno;
+            match self.try_call(place, operation) {
+                Ok(moved) => return moved as i32,
+                Err(Errno::INTR) => {}
+                Err(error) => return -error.raw_os_error(),
             }
         }
     }
@@ -105,16 +116,7 @@ impl Caller for Calls {
     }
 }
 
-#[allow(unsafe_code, reason = "a system call")]
-fn data_sync(file: i32) -> i32 {
-    // SAFETY: no memory is involved.
-    #[cfg(target_os = "linux")]
-    unsafe {
-        libc::fdatasync(file)
-    }
-    // SAFETY: no memory is involved.
-    #[cfg(not(target_os = "linux"))]
-    unsafe {
-        libc::fsync(file)
-    }
-}
+#[cfg(not(target_vendor = "apple"))]
+use rustix::fs::fdatasync as data_sync;
+#[cfg(target_vendor = "apple")]
+use rustix::fs::fsync as data_sync;

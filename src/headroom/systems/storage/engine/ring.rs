@@ -21,6 +21,7 @@ use super::clock::Clock;
 use super::error::EngineError;
 use super::trim;
 use crate::systems::storage::request::Kind;
+use crate::systems::storage::verify::check::file_of;
 
 /// What to do where a ring that worked does not any more.
 const CURE: &str = "use the interface threads";
@@ -136,14 +137,14 @@ fn answer(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<i32> {
     }
 }
 
-/// Return whether `file` is trimmed by the command of block devices: it is one, and not the ring
+/// Return whether a file is trimmed by the command of block devices: it is one, and not the ring
 /// alone lacks that command (before Linux 6.12), as it would refuse a senseless one otherwise.
-fn discards(ring: &mut IoUring, file: i32) -> bool {
-    if !trim::is_device(file) {
+fn discards(ring: &mut IoUring, descriptor: i32) -> bool {
+    let Some(file) = file_of(descriptor).ok().filter(trim::is_device) else {
         return false;
-    }
-    let result = answer(ring, &discard(types::Fd(file), 0, 0));
-    !matches!(result, Ok(errno) if errno == -libc::EOPNOTSUPP) || !trim::can_discard(file)
+    };
+    let result = answer(ring, &discard(types::Fd(descriptor), 0, 0));
+    !matches!(result, Ok(errno) if errno == -libc::EOPNOTSUPP) || !trim::can_discard(&file)
 }
 
 /// Return the entry that discards a range (B) of a block device.
@@ -310,6 +311,23 @@ impl<'a> RingBackend<'a> {
             .nsec((left_ns % 1_000_000_000) as u32);
         let args = SubmitArgs::new().timespec(&time);
         self.submitter.submit_with_args(1, &args).map(|_| ())
+    }
+}
+
+/// The thread keeps a ring that is registered with it, and a ring what is registered with that:
+/// files that stay open keep a device that was opened exclusively busy.
+impl Drop for RingBackend<'_> {
+    fn drop(&mut self) {
+        // The only failure is that nothing is registered.
+        if self.facts.has_registered_files {
+            let _ = self.submitter.unregister_files();
+        }
+        if self.facts.has_registered_buffers {
+            let _ = self.submitter.unregister_buffers();
+        }
+        if self.facts.has_registered_ring {
+            let _ = self.submitter.unregister_ring_fd();
+        }
     }
 }
 

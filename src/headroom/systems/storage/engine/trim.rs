@@ -6,7 +6,12 @@
 //! Source: the manual pages of `fallocate` and `ioctl_blkdiscard`; `block/ioctl.c` of Linux for the
 //! command of the ring (6.12 and later).
 
-use std::io;
+use std::fs::File;
+use std::os::unix::fs::FileTypeExt;
+
+#[cfg(target_os = "linux")]
+use rustix::fs::FallocateFlags;
+use rustix::io::{Errno, Result};
 
 /// `BLKDISCARD`: `_IO(0x12, 119)`.
 #[cfg(target_os = "linux")]
@@ -18,46 +23,49 @@ pub const RING_DISCARD: u32 = 0x1200;
 #[cfg(target_os = "linux")]
 pub const HOLE: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
 
-/// Return whether a descriptor is that of a block device.
-#[allow(unsafe_code, reason = "a system call on a bare descriptor")]
-pub fn is_device(file: i32) -> bool {
-    let mut state = std::mem::MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: the call fills the structure where it succeeds, and nothing is read where it fails.
-    let mode = unsafe {
-        if libc::fstat(file, state.as_mut_ptr()) != 0 {
-            return false;
-        }
-        state.assume_init().st_mode
-    };
-    mode & libc::S_IFMT == libc::S_IFBLK
+/// Return whether a file is a block device.
+pub fn is_device(file: &File) -> bool {
+    file.metadata()
+        .is_ok_and(|state| state.file_type().is_block_device())
 }
 
-/// Trim a range (B) of a file or, where it `is_device`, of a block device; 0 or -1 as of a call.
+/// Trim a range (B) of a file or, where it `is_device`, of a block device.
+///
+/// # Errors
+///
+/// What the system answers.
 #[cfg(target_os = "linux")]
-#[allow(unsafe_code, reason = "system calls")]
-#[allow(clippy::cast_possible_wrap, reason = "offsets of files are below 2^63")]
-pub fn trim(file: i32, is_device: bool, offset: u64, length: u64) -> i32 {
+pub fn trim(file: &File, is_device: bool, offset: u64, length: u64) -> Result<()> {
     if is_device {
-        let range = [offset, length];
-        // SAFETY: the system reads two numbers, which live until the call returns.
-        return unsafe { libc::ioctl(file, DISCARD, range.as_ptr()) };
+        return discard(file, offset, length);
     }
-    // SAFETY: no memory is involved.
-    unsafe { libc::fallocate(file, HOLE, offset as i64, length as i64) }
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(file, hole, offset, length)
 }
 
 /// As on Linux; elsewhere nothing can be trimmed.
 #[cfg(not(target_os = "linux"))]
-#[allow(unsafe_code, reason = "the error number of the thread")]
-pub fn trim(_file: i32, _is_device: bool, _offset: u64, _length: u64) -> i32 {
-    // SAFETY: the place of the error number is valid in every thread.
-    unsafe { *libc::__error() = libc::ENOTSUP };
-    -1
+pub fn trim(_file: &File, _is_device: bool, _offset: u64, _length: u64) -> Result<()> {
+    Err(Errno::NOTSUP)
+}
+
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "a system call that nobody wraps")]
+fn discard(file: &File, offset: u64, length: u64) -> Result<()> {
+    use std::os::fd::AsRawFd;
+
+    let range = [offset, length];
+    // SAFETY: the system reads two numbers, which live until the call returns.
+    if unsafe { libc::ioctl(file.as_raw_fd(), DISCARD, range.as_ptr()) } == 0 {
+        return Ok(());
+    }
+    let cause = std::io::Error::last_os_error();
+    Err(Errno::from_io_error(&cause).unwrap_or(Errno::IO))
 }
 
 /// Return whether a block device that is open for writing can discard: it is asked for nothing,
 /// which one that can refuses as senseless.
 #[cfg(target_os = "linux")]
-pub fn can_discard(file: i32) -> bool {
-    trim(file, true, 0, 0) == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
+pub fn can_discard(file: &File) -> bool {
+    matches!(discard(file, 0, 0), Ok(()) | Err(Errno::INVAL))
 }

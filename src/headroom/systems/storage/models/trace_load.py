@@ -11,11 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from headroom import _core
-from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
+from headroom.systems.storage.measure import first_requests, trace_description
 from headroom.systems.storage.trace_files import format_of, trace_path
 
 
@@ -65,18 +62,11 @@ def described(table: Mapping[str, Any], target_bytes: int) -> TraceFacts:
     EnvironmentUnfitError
         The trace cannot be read, or a line of it is malformed.
     """
-    text = msgspec.json.encode(table)
-    try:
-        found = _core.storage_trace_description(workload=text, target_bytes=target_bytes)
-        if not found["counters"]["trace_requests_left_out"]:
-            still = found["requests"] - found["reads"] - found["writes"]
-            return TraceFacts(found["counters"]["trace_requests"] - still, found["read_share"])
-        asked = _core.storage_requests(
-            workload=text, seed=0, target_bytes=target_bytes, count=found["requests"]
-        )
-    except _core.WorkloadError as error:
-        message, cure = error.args
-        raise EnvironmentUnfitError(message, cure=cure) from error
+    found = trace_description(table, target_bytes=target_bytes)
+    if not found["counters"]["trace_requests_left_out"]:
+        still = found["requests"] - found["reads"] - found["writes"]
+        return TraceFacts(found["counters"]["trace_requests"] - still, found["read_share"])
+    asked = first_requests(table, seed=0, target_bytes=target_bytes, count=found["requests"])
     return TraceFacts(int((asked["kind"] <= _WRITE).sum()), None)
 
 
