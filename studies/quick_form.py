@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from headroom.errors import ExitCode
 
 
@@ -31,6 +33,17 @@ class QuickRun:
     def verdicts(self) -> dict[str, str]:
         """Return the verdict on each claim."""
         return {claim["name"]: claim["verdict"] for claim in self.results["claims"]}
+
+
+class ClaimRows:
+    """Tests of a README with a table of claims, whose first column are their names."""
+
+    def test_the_readme_has_a_row_for_every_claim(
+        self, request: pytest.FixtureRequest, study: dict[str, Any]
+    ) -> None:
+        text = (request.path.parent / "README.md").read_text(encoding="utf-8")
+        names = [claim["name"] for claim in study["claim"]]
+        assert [name for name in names if f"| `{name}` |" not in text] == []
 
 
 class QuickForm:
