@@ -121,6 +121,7 @@ def test_the_stored_rows_hold_every_question() -> None:
     rows: list[Row] = read_rows(part.RESULTS)
     assert {row.metric for row in rows} == {
         part.COST,
+        part.PROGRAM,
         part.RATE,
         part.TRANSACTIONS,
         part.DRAWN,
