@@ -23,7 +23,7 @@
 //! requests`; then a model with the seed r, whose mechanism is called `requests`, gets the same.
 //!
 //! With `moves_data` requests that move none are left out; with `by_kind` the open streams are given
-//! as two, stream 0 with all reads and stream 1 with all writes ([`select`]).
+//! as two, stream 0 with all reads and stream 1 with all writes (`select`).
 //!
 //! Invariant: what is returned depends on the parameters, the seed and the calls of `next` alone.
 
