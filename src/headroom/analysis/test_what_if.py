@@ -40,6 +40,14 @@ def planned(folder: Path, *, model: str, rest: str) -> Plan:
     return make_plan(load_study(folder), quick=False)
 
 
+def with_what_ifs(plan: Plan, folder: Path) -> StudyResult:
+    """Run a plan and the changes that its results ask for, with a journal in `folder`."""
+    with Journal.open(folder / "journal.sqlite", create=True) as journal:
+        run_study(plan, journal)
+        run_study(planned_what_ifs(plan, journal), journal)
+        return analysed(plan, journal)
+
+
 def analysed(plan: Plan, journal: Journal) -> StudyResult:
     return analyse(plan, journal, environments=journal.environments(), command="")
 
@@ -62,10 +70,7 @@ def repair_throughput(servers: int, users: int, think_s: float, service_s: float
 def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path) -> None:
     """Oracle: 60 users, think 1 s, service 50 ms: one server against two, and one twice as fast."""
     plan = planned(tmp_path, model="interactive", rest=INTERACTIVE)
-    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run_study(plan, journal)
-        run_study(planned_what_ifs(plan, journal), journal)
-        result = analysed(plan, journal)
+    result = with_what_ifs(plan, tmp_path)
     assert point_at(result, 2).what_ifs == [], "nothing limits 2 users"
     found = {one.change: one for one in point_at(result, 60).what_ifs}
     base = repair_throughput(1, 60, 1.0, 0.05)
@@ -180,10 +185,7 @@ def test_a_system_that_is_done_before_the_other_one_is_warm_is_compared_too(tmp_
     text = STUDY.replace('model = "{model}"', 'file = "slow_start.py"')
     (tmp_path / "study.toml").write_text(text.format(rest=""))
     plan = make_plan(load_study(tmp_path), quick=False)
-    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run_study(plan, journal)
-        run_study(planned_what_ifs(plan, journal), journal)
-        result = analysed(plan, journal)
+    result = with_what_ifs(plan, tmp_path)
     point = result.experiments[0].points[0]
     assert point.warm_up is not None
     assert point.warm_up.cut_s > 48
@@ -197,10 +199,7 @@ def test_pairs_of_one_seed_cancel_the_chance_of_the_arrivals(tmp_path: Path) -> 
     """Throughput of an open queue is its arrivals, and those are the same in both systems."""
     rest = 'factors = { utilization = [0.95] }\nwhat_if = { parts = "all", replications = 6 }'
     plan = planned(tmp_path, model="mm1", rest=rest)
-    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run_study(plan, journal)
-        run_study(planned_what_ifs(plan, journal), journal)
-        result = analysed(plan, journal)
+    result = with_what_ifs(plan, tmp_path)
     throughput = result.experiments[0].points[0].what_ifs[0].effects[0]
     assert throughput.metric == "throughput"
     assert throughput.ratio == pytest.approx(1.0, abs=0.01)
@@ -230,10 +229,7 @@ def test_an_overloaded_point_says_whether_doubling_would_carry_the_load(tmp_path
     study = STUDY.replace('model = "{model}", completions = 20_000', 'file = "model.py"')
     (tmp_path / "study.toml").write_text(study.format(rest="factors = { rate = [1.4] }"))
     plan = make_plan(load_study(tmp_path), quick=False)
-    with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
-        run_study(plan, journal)
-        run_study(planned_what_ifs(plan, journal), journal)
-        result = analysed(plan, journal)
+    result = with_what_ifs(plan, tmp_path)
     point = result.experiments[0].points[0]
     assert not point.estimates
     notes = {one.change: one.note for one in point.what_ifs}

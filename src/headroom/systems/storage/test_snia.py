@@ -1,7 +1,6 @@
 """Tests of a solid-state device in rounds: the matrix, and that rounds end when they are steady."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from headroom.errors import StudyError
 from headroom.experiment.system import Value
 from headroom.systems.storage import measure
+from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.snia_cells import MIXES, SIZES, Cell, cells_of
 from headroom.systems.storage.soft_script import SoftScript
@@ -19,26 +19,18 @@ from headroom.systems.storage.system import StorageSystem
 MIB = 1 << 20
 
 
-@contextmanager
-def _session(**table: Any) -> Iterator[StorageSystem]:
-    setup = StorageSetup(targets={"one": TargetTable(**table)}, reserve=4096)
-    system = StorageSystem.load(setup, base=Path())
-    system.open_session(print)
-    try:
-        yield system
-    finally:
-        system.close_session()
+def _session(**table: Any) -> AbstractContextManager[StorageSystem]:
+    return session_of(StorageSetup(targets={"one": TargetTable(**table)}))
 
 
 def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
     plain: dict[str, Value] = {
         "target": "one",
         "workload": "snia_like",
         "seconds": 0.0,
         "snia_precondition": 0.0,
     }
-    return {**defaults, **plain, **given}
+    return config_of(system, **{**plain, **given})
 
 
 def test_the_matrix_is_that_of_the_specification() -> None:

@@ -1,14 +1,16 @@
 """A target that never answers: the run ends, keeps and marks what it measured, says what hangs."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
+from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.soft_mount import SoftMount
 from headroom.systems.storage.soft_script import SoftScript
@@ -19,21 +21,14 @@ NEVER_S = 9e5
 INTERFACES = pytest.mark.parametrize("interface", ["io_uring", "threads"])
 
 
-@contextmanager
-def _session(device: Path, **limits: float) -> Iterator[StorageSystem]:
+def _session(device: Path, **limits: float) -> AbstractContextManager[StorageSystem]:
     table = TargetTable(kind="file", path=str(device))
-    setup = StorageSetup(targets={"one": table}, reserve=4096, drain_s=0.05, **limits)  # type: ignore[arg-type]
-    system = StorageSystem.load(setup, base=Path())
-    system.open_session(print)
-    try:
-        yield system
-    finally:
-        system.close_session()
+    setup = StorageSetup(targets={"one": table}, drain_s=0.05)
+    return session_of(msgspec.structs.replace(setup, **limits))
 
 
 def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
-    return {**defaults, "target": "one", **given}
+    return config_of(system, **{"target": "one", **given})
 
 
 def _descriptors() -> int:

@@ -3,8 +3,8 @@
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from headroom.experiment.run import Run
 from headroom.experiment.system import Confirmation, Value
 from headroom.systems.storage.leftovers import PREFIX
 from headroom.systems.storage.places import disk_folder, memory_folder
+from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.system import StorageSystem
 
@@ -24,20 +25,15 @@ MIB = 1 << 20
 Attach = Callable[..., Path]
 
 
-@contextmanager
-def _session(*, study: Path = Path(), **targets: dict[str, Any]) -> Iterator[StorageSystem]:
+def _session(
+    *, study: Path = Path(), **targets: dict[str, Any]
+) -> AbstractContextManager[StorageSystem]:
     tables = {name: TargetTable(**table) for name, table in targets.items()}
-    system = StorageSystem.load(StorageSetup(targets=tables, reserve=4096), base=study)
-    system.open_session(print)
-    try:
-        yield system
-    finally:
-        system.close_session()
+    return session_of(StorageSetup(targets=tables), study=study)
 
 
 def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
-    return {**defaults, "seconds": 0.0, "requests": 2000, **given}
+    return config_of(system, **{"seconds": 0.0, "requests": 2000, **given})
 
 
 def _made(folder: Path) -> set[Path]:

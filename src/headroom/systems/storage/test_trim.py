@@ -1,8 +1,8 @@
 """Trims: holes in files, discards of block devices, with the words that writing needs."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.system import Value
+from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.system import StorageSystem
 
@@ -18,26 +19,18 @@ Attach = Callable[..., Path]
 INTERFACES = pytest.mark.parametrize("interface", ["io_uring", "threads"])
 
 
-@contextmanager
-def _session(**table: Any) -> Iterator[StorageSystem]:
-    setup = StorageSetup(targets={"one": TargetTable(**table)}, reserve=4096)
-    system = StorageSystem.load(setup, base=Path())
-    system.open_session(print)
-    try:
-        yield system
-    finally:
-        system.close_session()
+def _session(**table: Any) -> AbstractContextManager[StorageSystem]:
+    return session_of(StorageSetup(targets={"one": TargetTable(**table)}))
 
 
 def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
     trims: dict[str, Value] = {
         "read_share": 0.0,
         "trim_share": 1.0,
         "pattern": "sequential",
         "block_bytes": 65536,
     }
-    return {**defaults, "target": "one", "seconds": 0.0, **trims, **given}
+    return config_of(system, **{"target": "one", "seconds": 0.0, **trims, **given})
 
 
 @INTERFACES

@@ -4,8 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.system import Value
 from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.places import memory_folder
+from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable, VerifyTable
 from headroom.systems.storage.soft_script import Misdirected, ScriptedError, SoftScript, Torn
 from headroom.systems.storage.system import StorageSystem
@@ -104,20 +104,13 @@ def test_the_figures_of_a_study_on_a_soft_device_are_those_of_its_script(tmp_pat
         assert f"at offset {(write - 257) * 4096} write {write} had to be" in said
 
 
-@contextmanager
-def _system(table: TargetTable, **verify: Any) -> Iterator[StorageSystem]:
-    setup = StorageSetup(targets={"one": table}, reserve=4096, verify=VerifyTable(**verify))
-    system = StorageSystem.load(setup, base=Path())
-    system.open_session(print)
-    try:
-        yield system
-    finally:
-        system.close_session()
+def _system(table: TargetTable, **verify: Any) -> AbstractContextManager[StorageSystem]:
+    return session_of(StorageSetup(targets={"one": table}, verify=VerifyTable(**verify)))
 
 
 def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
-    return {**defaults, "seconds": 0.0, "requests": 2000, "read_share": 0.5, **given}
+    plain: dict[str, Value] = {"seconds": 0.0, "requests": 2000, "read_share": 0.5}
+    return config_of(system, **{**plain, **given})
 
 
 def test_extremes_counters_and_faults_of_a_run_are_those_of_the_script() -> None:
