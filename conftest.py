@@ -1,5 +1,7 @@
 """Rules for every test: no clock decides, and in continuous integration a skip is a failure.
 
+Files of tests, and pages of the documents, are handed out to processes that run beside each other.
+
 A skip is silent rot: the browser disappears from an image, and the report is never opened
 again. So with CI=true each skip becomes a failure, unless its reason stands in `MAY_SKIP`.
 There the properties are also tried with the same examples every time, so that a change, and not
@@ -16,6 +18,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 collect_ignore_glob = ["src/headroom/cli/starters/*"]
 """Starter studies are files to be copied, not modules of the package."""
@@ -47,6 +50,20 @@ hypothesis.settings.load_profile(
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts its background jobs with SIGINT ignored, and every program that a test starts
 would inherit that: a test of Ctrl-C would wait for ever."""
+
+
+class _ByFileAndPage(LoadFileScheduling):
+    """A file of tests stays in one process, and so does each page of the documents."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        is_page = nodeid.startswith("tests/test_docs.py::test_the_examples_of_a_page")
+        return nodeid if is_page else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """Return who hands tests out to the processes that run beside each other."""
+    return _ByFileAndPage(config, log)
 
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - the place itself is meant, no file in it

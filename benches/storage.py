@@ -5,7 +5,8 @@ Four questions:
 - what a request costs the engine itself: a ring that does nothing, at depth 128, all histograms
   kept, against the bound that was asked for and beside threads at depth 1;
 - what an I/O costs on a disk (O_DIRECT) and on tmpfs beside tuned fio (`benches/peers/fio.py`), and
-  whether as many are done: cost and rate are those of the same runs;
+  whether as many are done: cost and rate are those of the same runs; and what it costs a bare loop
+  without times or statistics (`benches/peers/bare_io.py`), below which no tool can get;
 - what a transaction costs beside the original PostMark of Debian, on tmpfs, its start included;
 - what a request costs its source.
 
@@ -31,7 +32,7 @@ import msgspec
 
 from benches.folders import new_folder
 from benches.harness import Case, Row, Work, aligned, figure, read_rows
-from benches.peers import fio
+from benches.peers import bare_io, fio
 from headroom import _core
 from headroom.systems.storage import measure
 from headroom.systems.storage.postmark import carry_out
@@ -144,12 +145,15 @@ def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) ->
         return Contender(lambda: fio.run(load(interface), SECONDS))
 
     ours = Contender(lambda: own(load("io_uring" if is_direct else "threads"), SECONDS))
-    why = fio.missing() or _unfit(folder)
-    names = {f"{fio.name()} {one}": one for one in interfaces}
-    theirs = {} if why else {name: peer(one) for name, one in names.items()}
-    cannot = dict.fromkeys(names, why) if why else {}
     if _unfit(folder):
         return []
+    names = {f"{fio.name()} {one}": one for one in interfaces}
+    theirs = {} if fio.missing() else {name: peer(one) for name, one in names.items()}
+    cannot = dict.fromkeys(names, fio.missing()) if fio.missing() else {}
+    if bare_io.missing():
+        cannot[bare_io.NAME] = bare_io.missing()
+    else:
+        theirs[bare_io.NAME] = Contender(lambda: bare_io.run(load(interfaces[0]), SECONDS))
 
     def case(
         metric: str, unit: str, better: Literal["high", "low"], ask: Callable[[Contender], float]
@@ -315,6 +319,7 @@ def shown(rows: list[Row]) -> str:
     tables = [
         _nothing_table(rows),
         _fio_table(rows),
+        _floor_table(rows),
         _program_table(rows),
         _postmark_table(rows),
         _source_table(rows),
@@ -342,10 +347,35 @@ def _fio_table(rows: list[Row]) -> list[tuple[str, ...]]:
     for title in ("disk", "tmpfs"):
         costs, rates = _found(rows, COST, f"{title}, "), _found(rows, RATE, f"{title}, ")
         for one, many in zip(costs, rates, strict=True):
+            if one.peer == bare_io.NAME:
+                continue
             marks = (_verdict(one, FIO_COST), _ratio(many), _verdict(many, FIO_RATE))
             cells = (f"  {one.case}", _own(one), one.peer, _peer(one), _ratio(one), *marks)
             lines.append(cells)
     return lines
+
+
+def _floor_table(rows: list[Row]) -> list[tuple[str, ...]]:
+    """Return what the kernel leaves to save: the bare loop beside us, and beside the cheapest fio."""
+    lines: list[tuple[str, ...]] = [
+        ("the least that it can cost", "Headroom", "bare loop", "ratio", "no tool beats fio by more than")
+    ]
+    for row in _found(rows, COST, ""):
+        if row.peer == bare_io.NAME:
+            lines.append((f"  {row.case}", _own(row), _peer(row), _ratio(row), _most(rows, row)))
+    return lines
+
+
+def _most(rows: list[Row], floor: Row) -> str:
+    """Return by how much a tool could be cheaper than fio that were as cheap as the bare loop."""
+    theirs = [
+        row.peer_value
+        for row in _found(rows, COST, floor.case)
+        if row.peer != bare_io.NAME and row.peer_value is not None
+    ]
+    if not theirs or not floor.peer_value:
+        return ""
+    return figure(min(theirs) / floor.peer_value)
 
 
 def _program_table(rows: list[Row]) -> list[tuple[str, ...]]:

@@ -52,8 +52,8 @@ BESIDE = [
     *("--numprocesses=auto", "--maxprocesses=4"),
     *("--dist=loadfile", "--no-loadscope-reorder"),
 ]
-"""Processes of pytest beside each other: a file stays in one, and the studies, which take longest,
-begin first."""
+"""Processes of pytest beside each other: a file stays in one (`conftest.py` says what does not), and
+the studies, which take longest, begin first."""
 
 STATIC = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),
@@ -85,7 +85,10 @@ TESTS = [
     Step(name="Rust tests", argv=cargo("test", "--quiet")),
     Step(
         name="Python tests, documents and studies",
-        argv=[sys.executable, "-m", "pytest", "--color=no", "-q", f"--junitxml={JUNIT}", *BESIDE],
+        argv=[
+            *(sys.executable, "-m", "pytest", "--color=no", "-q", f"--junitxml={JUNIT}"),
+            *("--durations=30", *BESIDE),
+        ],
     ),
 ]
 

@@ -12,10 +12,16 @@ import pytest
 from benches import folders
 from benches import storage as part
 from benches.harness import Case, Row, measure_case, read_rows
-from benches.peers import fio
+from benches.peers import bare_io, fio
 from headroom.systems.storage import measure
 
 SMALL_BYTES = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def _without_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the bare loop to be there: building it takes minutes."""
+    monkeypatch.setattr(bare_io, "missing", lambda: "")
 
 
 def load(path: Path, **changes: object) -> fio.Load:
@@ -60,13 +66,15 @@ def test_a_cost_case_is_followed_by_what_it_ran_for(metric: str, distance: int) 
 
 def test_without_the_peers_the_rows_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(bare_io, "missing", lambda: "no compiler: apt install cargo")
     cases = part.cases()
     beside = [case for case in cases if case.metric in {part.COST, part.TRANSACTIONS}]
     silent = [case for case in beside if case.name != part.NOTHING]
     assert silent
-    assert all(
-        not case.peers and "apt install" in " ".join(case.cannot.values()) for case in silent
-    )
+    for case in silent:
+        assert not case.peers
+        assert all("apt install" in why for why in case.cannot.values())
+        assert (bare_io.NAME in case.cannot) == (case.metric == part.COST)
 
 
 @pytest.mark.parametrize("kind", ["randread", "randwrite"])
@@ -115,6 +123,29 @@ def test_verdicts_follow_from_the_ranges() -> None:
     assert "1.14 (1.14 to 1.14)" in said
     assert "met" in said
     assert "missed" not in said
+
+
+def test_the_floor_tells_how_much_cheaper_than_fio_a_tool_can_be() -> None:
+    rows = measure_case(
+        Case(
+            name="disk, read, depth 1",
+            metric=part.COST,
+            unit="s",
+            measure="returned",
+            better="low",
+            headroom=lambda: 8.0,
+            peers={"fio psync": lambda: 9.0, "fio io_uring": lambda: 8.4, bare_io.NAME: lambda: 7.0},
+            repeats=2,
+        )
+    )
+    said = part.shown([*rows, *rate_rows(rows)])
+    (line,) = [one for one in said.splitlines() if one.startswith("  disk") and "0.875" in one]
+    assert line.split()[-1] == "1.20"
+
+
+def rate_rows(costs: list[Row]) -> list[Row]:
+    """Return the rows of the rates beside those of the costs."""
+    return [replace(row, metric=part.RATE) for row in costs]
 
 
 def test_the_stored_rows_hold_every_question() -> None:

@@ -1,4 +1,4 @@
-"""The workloads in NeXosim, and a bare loop as the ceiling: two programs in Rust.
+"""Programs in Rust: the workloads in NeXosim, and bare loops as the ceiling and as the floor.
 
 Their crate, `benches/nexosim`, is a workspace of its own, which only the benchmark builds.
 """
@@ -27,8 +27,8 @@ BARE_LOOP = "bare loop in Rust, without statistics"
 BARE_LOOP_VISITS = {"central-server": 10_000_000}
 
 
-def build() -> None:
-    """Build both programs.
+def build(*names: str) -> None:
+    """Build the programs `names`, all of them without names.
 
     Raises
     ------
@@ -44,6 +44,7 @@ def build() -> None:
             "--locked",
             "--quiet",
         ),
+        *(word for name in names for word in ("--bin", name)),
         *("--manifest-path", str(CRATE / "Cargo.toml"), "--target-dir", str(TARGET)),
     ]
     try:

@@ -4,6 +4,8 @@ At each point that both experiments have, predicted over measured must lie withi
 around one. Its interval counts the uncertainty of both sides, and over several points each gets
 the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95 %.
 
+A point that has no figures on one side leaves the claim undecided at best; the others are told.
+
 Invariant: a claim holds only where every point that both have agrees with its whole interval.
 """
 
@@ -34,13 +36,22 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     other = evidence.to or Evidence(points=[])
     met = _met(claim, evidence, other)
     each = 1.0 - (1.0 - CONFIDENCE) / len(met)
-    pairs = [_pair(claim, one, there, confidence=each) for one, there in met]
+    pairs, missing = [], []
+    for one, there in met:
+        try:
+            pairs.append(_pair(claim, one, there, confidence=each))
+        except NoEvidenceError as error:
+            missing.append(error)
+    if not pairs:
+        raise missing[0]
     verdicts = [pair.verdict for pair in pairs]
+    if missing:
+        verdicts.append("undecided")
     verdict: Verdict = next((v for v in ("differs", "undecided") if v in verdicts), "holds")
     worst = max(pairs, key=_distance)
     return Finding(
         verdict=verdict,
-        reason=_reason(claim, pairs, verdict, each),
+        reason=_reason(claim, pairs, verdict, each, missing),
         ours=_ours(pairs, worst),
         value=worst.ratio,
         low=worst.low,
@@ -121,16 +132,29 @@ def _words_of(pair: PredictedPair) -> str:
 
 
 def _reason(
-    claim: AgreementClaim, pairs: Sequence[PredictedPair], verdict: Verdict, each: float
+    claim: AgreementClaim,
+    pairs: Sequence[PredictedPair],
+    verdict: Verdict,
+    each: float,
+    missing: Sequence[NoEvidenceError],
 ) -> str:
-    allowed = _WORDS.allowed(_region(claim))
+    count = len(pairs) + len(missing)
+    decisive = [pair for pair in pairs if pair.verdict == verdict]
     if verdict == "holds":
-        text = f"predicted over measured is {allowed}, with its whole interval"
+        text = f"predicted over measured is {_WORDS.allowed(_region(claim))}, with its whole interval"
+    elif not decisive:
+        text = f"the other {_points(len(pairs))} with the whole interval"
     else:
-        first = max((pair for pair in pairs if pair.verdict == verdict), key=_distance)
-        why = first.note or _WORDS.reason(verdict, _region(claim))
-        where = f"at {format_levels(first.levels)}: " if len(pairs) > 1 else ""
-        text = f"{where}{_words_of(first)}, {why}" if len(pairs) > 1 else why
-    if len(pairs) > 1:
-        text += f" (Bonferroni: each of {len(pairs)} points at {100.0 * each:.6g} %)"
+        first = max(decisive, key=_distance)
+        text = first.note or _WORDS.reason(verdict, _region(claim))
+        if count > 1:
+            text = f"at {format_levels(first.levels)}: {_words_of(first)}, {text}"
+    if missing:
+        text = f"{missing[0]}; {text}"
+    if count > 1:
+        text += f" (Bonferroni: each of {count} points at {100.0 * each:.6g} %)"
     return text
+
+
+def _points(count: int) -> str:
+    return "point agrees" if count == 1 else f"{count} points agree"

@@ -5,7 +5,7 @@
 use super::backend::Backend;
 use super::buffers::Buffers;
 use super::calls::Calls;
-use super::clock::Usage;
+use super::clock::{Punctual, Usage};
 use super::content::Content;
 use super::drive::Drive;
 use super::error::EngineError;
@@ -91,6 +91,7 @@ fn on_ring<C: Content>(
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> (Measured, C) {
     let (job, files) = (asked.job, asked.files());
+    let _punctual = Punctual::begin();
     let mut backend = RingBackend::new(&mut ring, &files, &mut buffers);
     let run = asked.parts(content).drive(&mut backend, is_wanted);
     let mut facts = vec![("interface", Interface::IoUring.name().to_owned())];
@@ -139,6 +140,7 @@ fn on_threads<C: Content + 'static>(
         ("interface", Interface::Threads.name().to_owned()),
         ("threads", load.place_count().to_string()),
     ];
+    let _punctual = Punctual::begin();
     let before = Usage::now();
     let shared = Shared::new(load, record, content, patience);
     let shared = Workers::run(shared, calls, is_wanted)?;
@@ -253,12 +255,12 @@ struct Finished<C> {
 }
 
 impl<C> Finished<C> {
-    fn measured(self, job: &Job, facts: Vec<(&'static str, String)>) -> (Measured, C) {
+    fn measured(mut self, job: &Job, facts: Vec<(&'static str, String)>) -> (Measured, C) {
         let problem = self
             .breakage
             .or_else(|| problem(job, &self.load, self.end_ns));
         let measured = Measured {
-            outcome: Outcome::new(&self.load, self.record, self.end_ns, problem),
+            outcome: Outcome::new(&mut self.load, self.record, self.end_ns, problem),
             usage: self.usage,
             call_count: self.call_count,
             facts,

@@ -1,6 +1,11 @@
-//! The machine's clock, and what the process has used of the machine.
+//! The machine's clock, waking up in time, and what the process has used of the machine.
 
+#[cfg(target_os = "linux")]
+use std::num::NonZeroU64;
 use std::time::Instant;
+
+#[cfg(target_os = "linux")]
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 /// Time since the start of a run.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +30,42 @@ impl Clock {
     #[allow(clippy::cast_possible_truncation, reason = "584 years of nanoseconds")]
     pub fn now_ns(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
+    }
+}
+
+/// As long as it lives, the calling thread and those that it starts are woken when they asked to be.
+///
+/// Linux may wake a thread up to 50 us late, so that it can wake several at once. A request that is
+/// due meanwhile would begin late, and its response time would be the tool's.
+pub struct Punctual {
+    #[cfg(target_os = "linux")]
+    before: Option<NonZeroU64>,
+}
+
+#[cfg(target_os = "linux")]
+impl Punctual {
+    /// Begin; where the system refuses, nothing changes.
+    pub fn begin() -> Self {
+        let before = current_timer_slack().ok().and_then(NonZeroU64::new);
+        let _ = set_current_timer_slack(Some(NonZeroU64::MIN));
+        Self { before }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Punctual {
+    fn drop(&mut self) {
+        if self.before.is_some() {
+            let _ = set_current_timer_slack(self.before);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Punctual {
+    /// Begin.
+    pub const fn begin() -> Self {
+        Self {}
     }
 }
 
@@ -85,4 +126,21 @@ impl Usage {
 fn seconds(time: libc::timeval) -> f64 {
     let (s, us) = (time.tv_sec as f64, time.tv_usec as f64);
     s + us / 1e6
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{Punctual, current_timer_slack};
+
+    #[test]
+    fn threads_are_woken_in_time_as_long_as_it_is_asked_for() {
+        let before = current_timer_slack().expect("Linux has it");
+        assert!(before > 1, "nobody asked for it yet");
+        let punctual = Punctual::begin();
+        assert_eq!(current_timer_slack(), Ok(1));
+        let of_child = std::thread::spawn(current_timer_slack).join();
+        assert_eq!(of_child.expect("it ends"), Ok(1));
+        drop(punctual);
+        assert_eq!(current_timer_slack(), Ok(before));
+    }
 }

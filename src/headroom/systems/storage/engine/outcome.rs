@@ -107,12 +107,13 @@ pub struct Outcome {
 
 impl Outcome {
     /// Report `load`, whose end was at `end_ns`.
-    pub fn new(load: &Load, record: Record, end_ns: u64, problem: Option<String>) -> Self {
+    pub fn new(load: &mut Load, record: Record, end_ns: u64, problem: Option<String>) -> Self {
+        let (snapshots, samples) = record.finish(end_ns, load);
+        let load = &*load;
         let (stop_reason, stop_ns) = load.stopped().unwrap_or((StopReason::Interrupted, end_ns));
         let used: Vec<usize> = (0..load.tallies().len())
             .filter(|&class| load.tallies()[class].arrived.count > 0)
             .collect();
-        let (snapshots, samples) = record.finish(end_ns, load);
         let of_class = |pick: fn(&Tally) -> &Spans| {
             quantities(load, &used, |tally| spans(pick(tally), end_ns))
         };

@@ -53,7 +53,8 @@ impl Patience {
             .is_some_and(|since_ns| now_ns.saturating_sub(since_ns) > self.drain_ns)
     }
 
-    fn is_silent(&mut self, load: &Load, now_ns: u64) -> bool {
+    fn is_silent(&mut self, load: &mut Load, now_ns: u64) -> bool {
+        load.settle();
         let ended_count = load.ended_count();
         if ended_count != self.ended_count || load.outstanding_count() == 0 {
             self.ended_count = ended_count;

@@ -71,6 +71,7 @@ impl Record {
     fn take(&mut self, load: &mut Load) {
         let at_ns = self.next_ns;
         load.advance(at_ns);
+        load.settle();
         if self.snapshots.is_due(at_ns) {
             let mut row = self.snapshots.blank();
             fill(&mut row, load, at_ns);
@@ -97,8 +98,9 @@ impl Record {
     }
 
     /// Return all snapshots, the last at `end_ns`, and all samples.
-    pub fn finish(self, end_ns: u64, load: &Load) -> (Rows, Rows) {
+    pub fn finish(self, end_ns: u64, load: &mut Load) -> (Rows, Rows) {
         let mut row = Row::default();
+        load.settle();
         fill(&mut row, load, end_ns);
         let snapshots = self.snapshots.finish(SimTime::from_ticks(end_ns), row);
         (snapshots, self.samples.finish())

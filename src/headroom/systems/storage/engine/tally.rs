@@ -6,8 +6,10 @@
 //! requests present, integrated up to t, is t times those present less the sum of their arrivals,
 //! plus what those that left have spent, found from moments alone.
 //!
-//! Requests that are handed over together, or seen to end together, have the same moments: runs of
-//! those are counted at once, with what they would come to one by one.
+//! Begins and good ends are noted first, and counted later, many at once: counting has much code and
+//! many tables, and what the system does between two requests drives both out of the caches.
+//! Requests that are handed over together, or seen to end together, have the same moments: a run of
+//! those is one note, and counts as it would one by one.
 //!
 //! Invariant: a request that failed is in no histogram, and its time is counted as lost.
 
@@ -48,8 +50,11 @@ pub struct Times {
     pub done_ns: u64,
 }
 
+/// Notes after which they are counted.
+const NOTE_LIMIT: usize = 64;
+
 /// Begins with the same moments, one after the other.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct BeginRun {
     arrived_ns: u64,
     begun_ns: u64,
@@ -58,7 +63,7 @@ struct BeginRun {
 }
 
 /// Good ends with the same moments, one after the other.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct EndRun {
     times: Times,
     count: u64,
@@ -98,8 +103,10 @@ pub struct Tally {
     /// lock, which may differ from that of the ends by the time of waiting for it: series and
     /// segments go by this moment, so their ends never go back.
     latest_ns: u64,
-    begins: BeginRun,
-    ends: EndRun,
+    /// Begins that are not counted yet.
+    begins: Vec<BeginRun>,
+    /// Good ends that are not counted yet.
+    ends: Vec<EndRun>,
 }
 
 impl Tally {
@@ -109,76 +116,69 @@ impl Tally {
         self.arrived.add(at_ns, 1);
     }
 
-    /// Count a begin; `is_timed` says that the arrival was a due time.
+    /// Note a begin; `is_timed` says that the arrival was a due time.
     #[inline]
     pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
-        let wait_ns = elapsed(arrived_ns, begun_ns);
-        self.begun.add(begun_ns, 1);
-        self.wait_ns += u128::from(wait_ns);
-        if is_timed {
-            self.lateness.add(wait_ns, SimTime::from_ticks(begun_ns));
+        if let Some(last) = self.begins.last_mut()
+            && (last.begun_ns, last.arrived_ns, last.is_timed) == (begun_ns, arrived_ns, is_timed)
+        {
+            last.count += 1;
+            return;
         }
+        if self.begins.len() >= NOTE_LIMIT {
+            self.settle();
+        }
+        self.begins.push(BeginRun {
+            arrived_ns,
+            begun_ns,
+            is_timed,
+            count: 1,
+        });
     }
 
-    /// Count a good end.
+    /// Note a good end.
     #[inline]
     pub fn complete(&mut self, times: Times, bytes: u32) {
-        let now = self.latest(times.done_ns);
-        let response_ns = elapsed(times.arrived_ns, times.done_ns);
-        self.ended.add(times.done_ns, 1);
-        self.bytes += u128::from(bytes);
-        self.response.add(response_ns, now);
-        self.service
-            .add(elapsed(times.begun_ns, times.done_ns), now);
-        self.series.record(response_ns, now);
-    }
-
-    /// Count a begin as [`Self::begin`], with the next [`Self::settle`].
-    #[inline]
-    pub fn begin_in_run(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
-        let run = &mut self.begins;
-        if arrived_ns != run.arrived_ns || begun_ns != run.begun_ns || is_timed != run.is_timed {
-            self.settle_begins();
-            self.begins = BeginRun {
-                arrived_ns,
-                begun_ns,
-                is_timed,
-                count: 0,
-            };
+        let bytes = u64::from(bytes);
+        if let Some(last) = self.ends.last_mut()
+            && last.times == times
+        {
+            last.count += 1;
+            last.bytes += bytes;
+            return;
         }
-        self.begins.count += 1;
-    }
-
-    /// Count a good end as [`Self::complete`], with the next [`Self::settle`].
-    #[inline]
-    pub fn complete_in_run(&mut self, times: Times, bytes: u32) {
-        if times != self.ends.times {
-            self.settle_ends();
-            self.ends.times = times;
+        if self.ends.len() >= NOTE_LIMIT {
+            self.settle();
         }
-        self.ends.count += 1;
-        self.ends.bytes += u64::from(bytes);
+        self.ends.push(EndRun {
+            times,
+            count: 1,
+            bytes,
+        });
     }
 
-    /// Count the runs of begins and ends: before anybody looks.
-    #[inline]
+    /// Count what is noted: before anybody looks.
+    #[inline(never)]
     pub fn settle(&mut self) {
-        self.settle_begins();
-        self.settle_ends();
+        let mut begins = std::mem::take(&mut self.begins);
+        for run in begins.drain(..) {
+            self.count_begins(run);
+        }
+        self.begins = begins;
+        let mut ends = std::mem::take(&mut self.ends);
+        for run in ends.drain(..) {
+            self.count_ends(run);
+        }
+        self.ends = ends;
     }
 
     /// Return whether everything is counted.
     pub const fn is_settled(&self) -> bool {
-        self.begins.count == 0 && self.ends.count == 0
+        self.begins.is_empty() && self.ends.is_empty()
     }
 
     #[inline]
-    fn settle_begins(&mut self) {
-        let run = self.begins;
-        if run.count == 0 {
-            return;
-        }
-        self.begins.count = 0;
+    fn count_begins(&mut self, run: BeginRun) {
         let wait_ns = elapsed(run.arrived_ns, run.begun_ns);
         self.begun.add(run.begun_ns, run.count);
         self.wait_ns += u128::from(wait_ns) * u128::from(run.count);
@@ -189,16 +189,12 @@ impl Tally {
     }
 
     #[inline]
-    fn settle_ends(&mut self) {
+    fn count_ends(&mut self, run: EndRun) {
         let EndRun {
             times,
             count,
             bytes,
-        } = self.ends;
-        if count == 0 {
-            return;
-        }
-        (self.ends.count, self.ends.bytes) = (0, 0);
+        } = run;
         let now = self.latest(times.done_ns);
         let response_ns = elapsed(times.arrived_ns, times.done_ns);
         let service_ns = elapsed(times.begun_ns, times.done_ns);
@@ -255,6 +251,7 @@ mod tests {
             };
             tally.complete(times, 1);
         }
+        tally.settle();
         let ends: Vec<u64> = tally
             .series
             .finish()

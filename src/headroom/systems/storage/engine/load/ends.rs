@@ -3,7 +3,7 @@
 //! Streams are asked for more when all that ended at a moment is known, as many as there is room for.
 
 use super::place::{Arrival, Next};
-use super::{Counting, Load, StopReason};
+use super::{Load, StopReason};
 use crate::systems::storage::engine::tally::Times;
 use crate::systems::storage::request::{Kind, Request};
 
@@ -15,23 +15,7 @@ impl Load {
             let place = &mut self.places[place as usize];
             place.begun_ns = begun_ns;
             let is_timed = place.request.due_ns.is_some();
-            let tally = &mut self.tallies[place.class as usize];
-            if self.counting == Counting::InRuns {
-                tally.begin_in_run(place.arrived_ns, begun_ns, is_timed);
-            } else {
-                tally.begin(place.arrived_ns, begun_ns, is_timed);
-            }
-        }
-        self.settle();
-    }
-
-    #[inline]
-    fn settle(&mut self) {
-        if self.counting == Counting::OneByOne {
-            return;
-        }
-        for tally in &mut self.tallies {
-            tally.settle();
+            self.tallies[place.class as usize].begin(place.arrived_ns, begun_ns, is_timed);
         }
     }
 
@@ -74,13 +58,12 @@ impl Load {
         Next::Rest
     }
 
-    /// Count what has ended at `now_ns`, and let arrive what there is room for since.
+    /// Let arrive what there is room for since requests ended at `now_ns`.
     #[inline]
     pub fn replenish(&mut self, now_ns: u64) {
         if self.with_room.is_empty() {
             return;
         }
-        self.settle();
         if self.is_careful {
             self.runnable.extend(self.held_back.drain(..));
         }
@@ -130,12 +113,7 @@ impl Load {
             let is_timed = ended.request.due_ns.is_some();
             self.tallies[class as usize].defect_count += u64::from(is_late && is_timed);
         }
-        let tally = &mut self.tallies[class as usize];
-        if self.counting == Counting::InRuns {
-            tally.complete_in_run(times, length);
-        } else {
-            tally.complete(times, length);
-        }
+        self.tallies[class as usize].complete(times, length);
         self.failures.forget_row();
         if kind == Kind::Write && self.sync.is_some() {
             self.sync_after_write(index, done_ns);

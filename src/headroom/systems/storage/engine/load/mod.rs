@@ -23,23 +23,11 @@ use super::backend::Operation;
 use super::classes::Classes;
 use super::content::Content;
 use super::failures::Failures;
-use super::job::{Interface, Job, SyncKind};
+use super::job::{Job, SyncKind};
 use super::tally::Tally;
 use super::target::Layout;
 use crate::systems::storage::request::{Kind, Request, Source};
 use crate::systems::storage::requests::WorkloadError;
-
-/// Places with which a look for requests of the same moments costs more than it saves.
-const FEW: u32 = 4;
-
-/// How begins and ends are counted; what is counted is the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counting {
-    /// Each for itself.
-    OneByOne,
-    /// Those with the same moments together: many may have them, so it pays to look for them.
-    InRuns,
-}
 
 /// Streams, places and counts of a run.
 pub struct Load {
@@ -63,7 +51,6 @@ pub struct Load {
     is_careful: bool,
     classes: Classes,
     tallies: Vec<Tally>,
-    counting: Counting,
     failures: Failures,
     sync: Option<(u64, Kind)>,
     stop_ns: u64,
@@ -107,11 +94,6 @@ impl Load {
             is_careful: false,
             tallies: vec![Tally::default(); classes.names().len()],
             classes,
-            counting: if job.interface != Interface::Threads && place_count > FEW {
-                Counting::InRuns
-            } else {
-                Counting::OneByOne
-            },
             failures: Failures::new(job.failure_limit),
             sync: job
                 .sync
@@ -322,7 +304,12 @@ impl Load {
         &self.classes
     }
 
-    /// Return what was counted, class by class.
+    /// Count all that is noted: before anybody looks at what was counted.
+    pub fn settle(&mut self) {
+        self.tallies.iter_mut().for_each(Tally::settle);
+    }
+
+    /// Return what was counted, class by class; [`Load::settle`] has to come before.
     pub fn tallies(&self) -> &[Tally] {
         debug_assert!(self.tallies.iter().all(Tally::is_settled));
         &self.tallies
@@ -330,7 +317,7 @@ impl Load {
 
     /// Return the number of requests that have ended, well or badly.
     pub fn ended_count(&self) -> u64 {
-        self.tallies.iter().map(|tally| tally.ended.count).sum()
+        self.tallies().iter().map(|tally| tally.ended.count).sum()
     }
 
     /// Return the request that has been outstanding for longest, and when (ns) it began.

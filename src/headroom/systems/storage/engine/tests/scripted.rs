@@ -170,7 +170,7 @@ pub fn run_careful(
         is_wanted: &mut || true,
     };
     let end_ns = drive.run(backend).expect("a scripted backend never breaks");
-    Outcome::new(&drive.load, drive.record, end_ns, None)
+    Outcome::new(&mut drive.load, drive.record, end_ns, None)
 }
 
 /// Return the column `name` of the only station at all snapshots.

@@ -85,10 +85,10 @@ fn hang(job: &Job, depth: u32, hangs_at: u64, is_wanted: &mut dyn FnMut() -> boo
     let load = Load::new(job, Box::new(source), Layout::new(&job.target, 4096), depth);
     let pattern = Pattern::new(1, 0.0);
     let shared = Shared::new(load, Record::new(None), pattern, Patience::new(job));
-    let shared = Workers::run(shared, caller, is_wanted).expect("threads");
+    let mut shared = Workers::run(shared, caller, is_wanted).expect("threads");
     assert!(!shared.content.is_careful());
     let problem = problem(job, &shared.load, shared.end_ns);
-    let outcome = Outcome::new(&shared.load, shared.record, shared.end_ns, problem);
+    let outcome = Outcome::new(&mut shared.load, shared.record, shared.end_ns, problem);
     assert_laws(&outcome);
     Ended {
         outcome,

@@ -1,0 +1,178 @@
+//! The floor: the least that a program can pay for random requests of 4 KiB on one file.
+//!
+//! A loop as somebody would write it by hand for this one load: offsets from a table that was drawn
+//! before, registered files and buffers, batches, no times, no statistics but the number of
+//! requests. What it costs is the kernel's work and hardly more, so no tool can be cheaper.
+//! Arguments: path, bytes of it, `io_uring` or `psync`, `randread` or `randwrite`, requests
+//! outstanding, `direct` or `cached`, seconds. Prints requests, seconds, processor seconds in the
+//! program, and in the kernel.
+
+use std::alloc::{Layout, alloc_zeroed};
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::time::{Duration, Instant};
+
+use io_uring::types::Fixed;
+use io_uring::{IoUring, opcode, squeue};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const BLOCK_BYTES: usize = 4096;
+/// Offsets that are drawn before the load, used one after the other, over and over.
+const OFFSET_COUNT: usize = 1 << 16;
+/// Turns between two looks at the clock.
+const TURNS_PER_LOOK: u32 = 32;
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [path, bytes, interface, kind, depth, cache, seconds] = &arguments[..] else {
+        panic!("path, bytes, interface, kind, depth, cache, seconds");
+    };
+    let is_read = kind == "randread";
+    let file = OpenOptions::new()
+        .read(true)
+        .write(!is_read)
+        .custom_flags(if cache == "direct" { libc::O_DIRECT } else { 0 })
+        .open(path)
+        .expect("the file opens");
+    let load = Load {
+        file,
+        is_read,
+        depth: depth.parse().expect("a depth"),
+        offsets: offsets(bytes.parse().expect("a size")),
+        length: Duration::from_secs_f64(seconds.parse().expect("a time")),
+    };
+    let before = usage();
+    let start = Instant::now();
+    let count = if interface == "io_uring" { load.through_a_ring() } else { load.by_calls() };
+    let (elapsed, after) = (start.elapsed(), usage());
+    println!(
+        "{count} {} {} {}",
+        elapsed.as_secs_f64(),
+        after.0 - before.0,
+        after.1 - before.1
+    );
+}
+
+struct Load {
+    file: File,
+    is_read: bool,
+    depth: u32,
+    offsets: Vec<u64>,
+    length: Duration,
+}
+
+impl Load {
+    /// Carry the load out with one call for each request; return how many there were.
+    fn by_calls(&self) -> u64 {
+        assert_eq!(self.depth, 1, "a call carries one request");
+        let buffer = buffer(1);
+        let end = Instant::now() + self.length;
+        let mut count = 0;
+        loop {
+            for offset in self.offsets.iter().skip(count as usize % OFFSET_COUNT).take(32) {
+                let moved = if self.is_read {
+                    self.file.read_at(buffer, *offset)
+                } else {
+                    self.file.write_at(buffer, *offset)
+                };
+                assert_eq!(moved.expect("the request succeeds"), BLOCK_BYTES);
+                count += 1;
+            }
+            if Instant::now() >= end {
+                return count;
+            }
+        }
+    }
+
+    /// Carry the load out through a ring; return how many requests there were.
+    fn through_a_ring(&self) -> u64 {
+        let mut ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_coop_taskrun()
+            .build(self.depth.next_power_of_two())
+            .expect("a ring");
+        let buffer = buffer(self.depth as usize);
+        let region = libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        };
+        let submitter = ring.submitter();
+        // SAFETY: the buffer is never freed.
+        unsafe { submitter.register_buffers(&[region]) }.expect("registered buffers");
+        submitter.register_files(&[self.file.as_raw_fd()]).expect("a registered file");
+        let end = Instant::now() + self.length;
+        let mut next = self.offsets.iter().cycle();
+        let mut free: Vec<u32> = (0..self.depth).collect();
+        let (mut count, mut turns, mut is_over) = (0, 0, false);
+        loop {
+            for place in free.drain(..) {
+                let offset = *next.next().expect("an endless circle");
+                let entry = self.entry(place, buffer, offset);
+                // SAFETY: file and buffer live until the program ends; a place has one request.
+                unsafe { ring.submission().push(&entry) }.expect("room for every place");
+            }
+            match ring.submit_and_wait(1) {
+                Ok(_) => {}
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(error) => panic!("the ring: {error}"),
+            }
+            for done in ring.completion() {
+                assert_eq!(done.result(), BLOCK_BYTES as i32, "the request succeeds");
+                free.push(done.user_data() as u32);
+                count += 1;
+            }
+            turns += 1;
+            if turns % TURNS_PER_LOOK == 0 && !is_over {
+                is_over = Instant::now() >= end;
+            }
+            if is_over {
+                // What is under way is waited for by the kernel when the ring is closed.
+                return count;
+            }
+        }
+    }
+
+    fn entry(&self, place: u32, buffer: &mut [u8], offset: u64) -> squeue::Entry {
+        let part = buffer[place as usize * BLOCK_BYTES..].as_mut_ptr();
+        let length = BLOCK_BYTES as u32;
+        if self.is_read {
+            opcode::ReadFixed::new(Fixed(0), part, length, 0).offset(offset).build()
+        } else {
+            opcode::WriteFixed::new(Fixed(0), part, length, 0).offset(offset).build()
+        }
+        .user_data(u64::from(place))
+    }
+}
+
+/// Return memory for `depth` requests, at the border of a page; it is never freed.
+fn buffer(depth: usize) -> &'static mut [u8] {
+    let bytes = depth * BLOCK_BYTES;
+    let layout = Layout::from_size_align(bytes, BLOCK_BYTES).expect("a small size");
+    // SAFETY: the size is not zero; the memory is zeroed, and nobody else has it.
+    unsafe { std::slice::from_raw_parts_mut(alloc_zeroed(layout), bytes) }
+}
+
+fn offsets(bytes: u64) -> Vec<u64> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let blocks = bytes / BLOCK_BYTES as u64;
+    (0..OFFSET_COUNT)
+        .map(|_| random.random_range(0..blocks) * BLOCK_BYTES as u64)
+        .collect()
+}
+
+/// Return the processor time (s) of the process in the program and in the kernel.
+fn usage() -> (f64, f64) {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the call fills the structure; zeros are a valid value of it in any case.
+    let usage = unsafe {
+        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()), 0, "{}", io::Error::last_os_error());
+        usage.assume_init()
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    (seconds(usage.ru_utime), seconds(usage.ru_stime))
+}
