@@ -18,6 +18,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 collect_ignore_glob = ["src/headroom/cli/starters/*"]
@@ -61,7 +62,7 @@ class _ByFileAndPage(LoadFileScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
     """Return who hands tests out to the processes that run beside each other."""
     return _ByFileAndPage(config, log)
 

@@ -356,13 +356,21 @@ def _fio_table(rows: list[Row]) -> list[tuple[str, ...]]:
 
 
 def _floor_table(rows: list[Row]) -> list[tuple[str, ...]]:
-    """Return what the kernel leaves to save: the bare loop beside us, and beside the cheapest fio."""
+    """Return what the kernel leaves to save: the bare loop beside us and beside fio."""
     lines: list[tuple[str, ...]] = [
-        ("the least that it can cost", "Headroom", "bare loop", "ratio", "no tool beats fio by more than")
+        (
+            "the least that it can cost",
+            "Headroom",
+            "bare loop",
+            "ratio",
+            "no tool beats fio by more than",
+        )
     ]
-    for row in _found(rows, COST, ""):
-        if row.peer == bare_io.NAME:
-            lines.append((f"  {row.case}", _own(row), _peer(row), _ratio(row), _most(rows, row)))
+    lines += [
+        (f"  {row.case}", _own(row), _peer(row), _ratio(row), _most(rows, row))
+        for row in _found(rows, COST, "")
+        if row.peer == bare_io.NAME
+    ]
     return lines
 
 

@@ -52,8 +52,8 @@ BESIDE = [
     *("--numprocesses=auto", "--maxprocesses=4"),
     *("--dist=loadfile", "--no-loadscope-reorder"),
 ]
-"""Processes of pytest beside each other: a file stays in one (`conftest.py` says what does not), and
-the studies, which take longest, begin first."""
+"""Processes of pytest beside each other: a file stays in one (`conftest.py` says what does not),
+and the studies, which take longest, begin first."""
 
 STATIC = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),

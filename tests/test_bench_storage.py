@@ -134,7 +134,11 @@ def test_the_floor_tells_how_much_cheaper_than_fio_a_tool_can_be() -> None:
             measure="returned",
             better="low",
             headroom=lambda: 8.0,
-            peers={"fio psync": lambda: 9.0, "fio io_uring": lambda: 8.4, bare_io.NAME: lambda: 7.0},
+            peers={
+                "fio psync": lambda: 9.0,
+                "fio io_uring": lambda: 8.4,
+                bare_io.NAME: lambda: 7.0,
+            },
             repeats=2,
         )
     )

@@ -91,7 +91,7 @@ def results(folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("system", ["model", "command", "machine"])
+@pytest.mark.parametrize("system", ["model", "command", "machine", "storage"])
 def test_a_starter_study_runs_as_it_is_written(tmp_path: Path, system: str) -> None:
     study = tmp_path / "mine"
     assert headroom("init", study, "--system", system).returncode == 0

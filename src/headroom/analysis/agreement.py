@@ -141,7 +141,9 @@ def _reason(
     count = len(pairs) + len(missing)
     decisive = [pair for pair in pairs if pair.verdict == verdict]
     if verdict == "holds":
-        text = f"predicted over measured is {_WORDS.allowed(_region(claim))}, with its whole interval"
+        text = (
+            f"predicted over measured is {_WORDS.allowed(_region(claim))}, with its whole interval"
+        )
     elif not decisive:
         text = f"the other {_points(len(pairs))} with the whole interval"
     else:

@@ -84,13 +84,17 @@ def test_levels_in_to_choose_among_the_points_of_the_other_experiment() -> None:
 def test_points_without_figures_or_without_a_partner_are_told() -> None:
     row = check(evidence({0.5: None}), evidence({0.5: around(1.0)}))
     assert (row.verdict, row.reason) == ("undecided", "no figures of response_s_mean at load = 0.5")
-    some = check(evidence({0.1: around(1.0), 0.5: around(1.0)}), evidence({0.1: around(1.0), 0.5: None}))
+    some = check(
+        evidence({0.1: around(1.0), 0.5: around(1.0)}), evidence({0.1: around(1.0), 0.5: None})
+    )
     assert some.verdict == "undecided"
     assert some.reason.startswith(
         "no figures of response_s_mean at load = 0.5; the other point agrees"
     )
     assert [pair.levels["load"] for pair in some.pairs] == [0.1]
-    wrong = check(evidence({0.1: around(9.0), 0.5: around(1.0)}), evidence({0.1: around(1.0), 0.5: None}))
+    wrong = check(
+        evidence({0.1: around(9.0), 0.5: around(1.0)}), evidence({0.1: around(1.0), 0.5: None})
+    )
     assert wrong.verdict == "differs"
     apart = check(evidence({0.5: around(1.0)}), evidence({0.7: around(1.0)}))
     assert apart.reason == "no point is in both experiments"

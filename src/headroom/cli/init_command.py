@@ -18,6 +18,7 @@ class Starter(StrEnum):
     MODEL = "model"
     COMMAND = "command"
     MACHINE = "machine"
+    STORAGE = "storage"
 
 
 _BESIDE = {Starter.MACHINE: ("headroom.systems.transactions", "machines/spax.toml", "machine.toml")}
@@ -30,7 +31,7 @@ def init(
     system: Annotated[
         Starter,
         typer.Option(
-            help="A simulation model, a real program as a black box, or a machine under TPC-C."
+            help="A simulation model, a real program as a black box, a machine, or a disk."
         ),
     ] = Starter.MODEL,
 ) -> None:
