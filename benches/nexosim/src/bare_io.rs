@@ -90,7 +90,7 @@ impl Load {
 
     /// Carry the load out through a ring; return how many requests there were.
     fn through_a_ring(&self) -> u64 {
-        let mut ring = IoUring::builder()
+        let mut ring: IoUring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_coop_taskrun()
