@@ -1,15 +1,23 @@
 """A target that never answers: the run ends, keeps and marks what it measured, says what hangs."""
 
 import os
+import shutil
+import signal
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
+from headroom.systems.storage import session as session_module
+from headroom.systems.storage.leftovers import clean_up
+from headroom.systems.storage.postmark import carry_out
+from headroom.systems.storage.session import Session
 from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.soft_mount import SoftMount
@@ -87,3 +95,76 @@ def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: M
         device.switch(has_power=False)
         while _descriptors() > before:
             os.sched_yield()
+
+
+# PostMark.
+
+
+def _halt(process: int) -> None:
+    """Stop a process and wait until the last of its threads has stopped."""
+    os.kill(process, signal.SIGSTOP)
+
+    def states() -> set[str]:
+        threads = Path(f"/proc/{process}/task").glob("*/stat")
+        return {thread.read_text().rpartition(")")[2].split()[0] for thread in threads}
+
+    while states() != {"T"}:
+        os.sched_yield()
+
+
+def test_postmark_ends_where_the_file_system_hangs(soft_device: Mounted) -> None:
+    """Fault: the server is stopped, so no call returns; the copy of the folder lives on in it."""
+    device = soft_device(SoftScript())
+    folder = os.open(device.at, os.O_RDONLY | os.O_DIRECTORY)
+    before = _descriptors()
+    job: dict[str, Any] = {
+        "seed": 1,
+        "target": {"kind": "folder", "fd": folder},
+        "workload": {"files": 10},
+        "silence_s": 0.1,
+        "drain_s": 0.1,
+    }
+    _halt(device.server)
+    try:
+        done = carry_out(job)
+        assert done.stopped is not None
+        assert done.stopped.reason == "silent"
+        assert (done.stopped.operation, done.stopped.phase) == ("create", "creation")
+        assert done.stuck_count == 1
+        assert "did not answer" in done.faults[0]
+        assert "1 thread is left in a call" in done.faults[1]
+        assert done.stopped.error().cure
+        assert _descriptors() == before + 1
+    finally:
+        os.kill(device.server, signal.SIGCONT)
+    while _descriptors() > before:
+        os.sched_yield()
+    os.close(folder)
+
+
+def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, remove = threading.Event(), shutil.rmtree
+
+    def hang(folder: Path, **options: bool) -> None:
+        if (folder / "stuck").exists():
+            gate.wait()
+        remove(folder, **options)  # type: ignore[arg-type]  # as it is called there
+
+    monkeypatch.setattr(shutil, "rmtree", hang)
+    monkeypatch.setattr(session_module, "_REMOVAL_S", 0.05)
+    session = Session()
+    with session.pool(tmp_path) as first:
+        (first / "stuck").write_text("")
+    with session.pool(tmp_path) as second:
+        assert second.parent != first.parent
+    (said,) = session.end()
+    assert str(first.parent) in said
+    assert "does not answer" in said
+    assert not second.parent.exists()
+    # This process may still be in a call there, so nobody takes it for a leftover.
+    assert clean_up(tmp_path) == ()
+    gate.set()
+    while first.exists():
+        os.sched_yield()
