@@ -20,7 +20,7 @@ from headroom.systems.storage.leftovers import DATA, POOL, OwnFolder, clean_up, 
 from headroom.systems.storage.patience import SILENCE_S, within
 
 _REMOVAL_S = 10.0
-"""How long (s) is waited for the removal of a pool, whose files the engine has deleted."""
+"""How long (s) is waited at most for the removal of a pool: the engine has deleted its files."""
 
 
 def _silent(_: str) -> None:
@@ -105,7 +105,7 @@ class Session:
         try:
             yield folder
         finally:
-            self._remove_pool(own, folder)
+            self._remove_pool(own, folder, seconds=min(_REMOVAL_S, silence_s))
 
     def claim(self, parent: Path) -> None:
         """Make the folder of our own in `parent` now, so that what speaks against it is known."""
@@ -137,10 +137,10 @@ class Session:
             self._folders[real] = make_folder(real)
         return self._folders[real]
 
-    def _remove_pool(self, own: OwnFolder, folder: Path) -> None:
+    def _remove_pool(self, own: OwnFolder, folder: Path, *, seconds: float) -> None:
         """Remove a pool; where that does not end in time, whoever does it has the folder alone."""
         try:
-            within(_REMOVAL_S, lambda: shutil.rmtree(folder, ignore_errors=True), what=str(folder))
+            within(seconds, lambda: shutil.rmtree(folder, ignore_errors=True), what=str(folder))
         except EnvironmentUnfitError:
             self._folders.pop(own.path.parent, None)
             self._left.append(own)

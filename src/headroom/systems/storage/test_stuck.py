@@ -3,9 +3,12 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ import pytest
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
 from headroom.systems.storage import session as session_module
-from headroom.systems.storage.leftovers import clean_up
+from headroom.systems.storage.leftovers import POOL, PREFIX, clean_up
 from headroom.systems.storage.postmark import carry_out
 from headroom.systems.storage.session import Session
 from headroom.systems.storage.session_for_tests import config_of, session_of
@@ -168,3 +171,53 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
     gate.set()
     while first.exists():
         os.sched_yield()
+
+
+_STUDY = """
+schema = 1
+name = "frozen"
+title = "Frozen"
+seed = 1
+[[experiment]]
+name = "files"
+fixed = {{ workload = "postmark", postmark_files = 2000, postmark_transactions = 1_000_000_000 }}
+responses = ["throughput"]
+replications = {{ count = 2 }}
+[experiment.system]
+name = "storage"
+reserve = 0
+silence_s = 1.0
+drain_s = 0.1
+targets.one = {{ kind = "folder", path = "{place}" }}
+"""
+
+
+def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up(
+    attach: Callable[[Path], Path], mount: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Fault: a real file system stops in the midst of a run of a process of its own."""
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    place = mount(str(attach(image)))
+    (tmp_path / "study.toml").write_text(_STUDY.format(place=place))
+    argv = [sys.executable, "-m", "headroom", "run", str(tmp_path)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        while len(list(place.glob(f"{PREFIX}*/{POOL}/*"))) < 100:
+            assert child.poll() is None
+        subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
+        try:
+            # Its last words come before it ends, which it cannot in the midst of a call.
+            said = list(takewhile(lambda line: not line.startswith("Report:"), child.stdout))
+        finally:
+            subprocess.run(["fsfreeze", "--unfreeze", str(place)], check=True)
+    text = " ".join(" ".join(said).split())
+    assert "the file system did not answer" in text
+    assert "1 thread is left in a call that did not return" in text
+    assert list(place.glob(f"{PREFIX}*"))
+    setting = "experiment.fixed.postmark_transactions=2000"
+    again = subprocess.run([*argv, "--set", setting], check=True, capture_output=True, text=True)
+    assert "which a run that was killed left behind" in " ".join(again.stderr.split())
+    assert not list(place.glob(f"{PREFIX}*"))
