@@ -6,9 +6,11 @@ same for the calls of Python.
 Invariant: whoever waits here can be interrupted, and waits no longer than he said.
 """
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -62,3 +64,9 @@ def within(seconds: float, call: Callable[[], T], *, what: str) -> T:
             "name another target",
         ) from None
     return answered.result()
+
+
+def close(descriptor: int, seconds: float) -> None:
+    """Close a descriptor, which may ask a server; where it takes longer, a thread is left at it."""
+    with suppress(EnvironmentUnfitError):
+        within(seconds, lambda: os.close(descriptor), what="a file")

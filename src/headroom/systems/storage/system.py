@@ -68,7 +68,9 @@ class StorageSystem:
             raise TypeError(f"a StorageSetup is needed, not {type(setup).__name__}")
         reserve = parse_bytes(setup.reserve, least=0)
         targets = {
-            name: Target(name=name, table=table, study=base, reserve=reserve)
+            name: Target(
+                name=name, table=table, study=base, reserve=reserve, silence_s=setup.silence_s
+            )
             for name, table in setup.targets.items()
         }
         for target in targets.values():

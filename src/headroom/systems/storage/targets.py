@@ -4,7 +4,6 @@ Invariant: what `opened` yields is closed when its block ends; the engine gets d
 never a path.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from headroom.quantities import format_quantity
 from headroom.systems.storage import safety
 from headroom.systems.storage.device_facts import alignment_of, facts_of
 from headroom.systems.storage.laying_out import allows_direct, forget
+from headroom.systems.storage.patience import SILENCE_S, close
 from headroom.systems.storage.places import is_memory, resolve
 from headroom.systems.storage.session import SESSION, Session, Wanted
 from headroom.systems.storage.setup_table import TargetTable, parse_bytes
@@ -68,6 +68,8 @@ class Target:
         Folder of the study.
     reserve
         Bytes that stay free.
+    silence_s
+        How long (s) is waited for a file that does not close.
     session
         Keeps what is made.
     """
@@ -76,6 +78,7 @@ class Target:
     table: TargetTable
     study: Path
     reserve: int
+    silence_s: float = SILENCE_S
     session: Session = SESSION
 
     @property
@@ -209,7 +212,7 @@ class Target:
         files = []
         for one in opened:
             descriptor = safety.open_existing(one, is_written=is_written, direct=direct)
-            stack.callback(os.close, descriptor)
+            stack.callback(close, descriptor, self.silence_s)
             if not direct:
                 forget(descriptor)
             files.append({"fd": descriptor, "bytes": one.size_bytes})

@@ -19,6 +19,7 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
 from headroom.systems.storage import session as session_module
 from headroom.systems.storage.leftovers import POOL, PREFIX, clean_up
+from headroom.systems.storage.patience import within
 from headroom.systems.storage.postmark import carry_out
 from headroom.systems.storage.session import Session
 from headroom.systems.storage.session_for_tests import config_of, session_of
@@ -98,6 +99,32 @@ def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: M
         device.switch(has_power=False)
         while _descriptors() > before:
             os.sched_yield()
+
+
+def test_a_server_that_is_gone_does_not_hold_the_end_of_a_run(soft_device: Mounted) -> None:
+    """Cause: closing the file asks the server as well, and Python waited for that."""
+    device = soft_device(SoftScript(read_s=[1e-3]))
+
+    is_over = threading.Event()
+
+    def halt_once_used() -> None:
+        while device.truth()["read_count"] < 20 and not is_over.wait(0.01):
+            pass
+        _halt(device.server)
+
+    halted = threading.Thread(target=halt_once_used)
+    with _session(device.device, silence_s=2.0) as system:
+        config = _config(system, interface="threads", seconds=0.0, requests=1 << 40)
+        system.prepare()
+        halted.start()
+        try:
+            run = within(120.0, lambda: system.run(config, seed=1), what="the run")
+        finally:
+            is_over.set()
+            halted.join()
+            os.kill(device.server, signal.SIGCONT)
+    assert "did not answer" in run.faults[0]
+    assert run.values["stuck_count"] == 1.0
 
 
 # PostMark.
