@@ -38,7 +38,11 @@ pub fn storage_postmark<'py>(
         signal.is_none()
     };
     let outcome = py.detach(|| run(job, &mut is_wanted));
-    let dict = outcome_dict(py, &outcome.map_err(|error| raise(&error))?)?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return Err(signal.unwrap_or_else(|| raise(&error))),
+    };
+    let dict = outcome_dict(py, &outcome)?;
     dict.set_item("interrupt", signal)?;
     Ok(dict)
 }

@@ -73,15 +73,28 @@ def existing_journal(plan: Plan) -> Iterator[Journal]:
     """Open the journal of a study that has been run; say what to do where it has not."""
     path = journal_of(plan)
     if not path.exists():
-        variant = " --quick" if plan.is_quick else ""
-        raise StudyError(
-            f"{plan.folder} has no results yet ({path} does not exist)",
-            cure=f"run it first: headroom run {plan.folder}{variant}",
-        )
+        raise _not_run(plan, path)
     with Journal.open(path, create=False) as journal:
         yield journal
         if journal.unreadable_count:
             note(f"{journal.unreadable_count} damaged rows were passed over; `run` renews them")
+
+
+def _not_run(plan: Plan, path: Path) -> StudyError:
+    """Return the error that says what is not there, and what is instead."""
+    folder = shlex.quote(str(plan.folder))
+    own, other = (" --quick", "") if plan.is_quick else ("", " --quick")
+    run_it = f"headroom run {folder}{own}"
+    if not journal_path(plan.folder, not plan.is_quick).exists():
+        return StudyError(
+            f"{plan.folder} has no results yet ({path} does not exist)",
+            cure=f"run it first: {run_it}",
+        )
+    there = "but none of its quick form" if plan.is_quick else "but only of its quick form"
+    return StudyError(
+        f"{plan.folder} has results, {there}",
+        cure=f"see those: headroom show {folder}{other}; or run what is missing: {run_it}",
+    )
 
 
 def analysed(plan: Plan, journal: Journal) -> StudyResult:

@@ -1,9 +1,14 @@
 """Points are found by what a reader sees of them."""
 
+from pathlib import Path
+
 import pytest
+from typer.testing import CliRunner
 
 from headroom.analysis.results import PointResult
+from headroom.cli.app import app
 from headroom.cli.session import _is_level
+from headroom.experiment.paths import journal_path
 
 
 def point(**levels: object) -> PointResult:
@@ -24,3 +29,41 @@ def test_a_level_is_known_however_it_is_written(word: str) -> None:
 )
 def test_other_levels_are_told_apart(word: str) -> None:
     assert not _is_level(word, point(rate=250.0, is_fast=True, codec="xz"))
+
+
+_STUDY = """
+schema = 1
+name = "one"
+title = "One"
+seed = 1
+[[experiment]]
+name = "one"
+fixed = { seconds = 0.1 }
+replications = { count = 2 }
+[experiment.system]
+name = "storage"
+targets.one = { kind = "nothing" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "said", "cure"),
+    [
+        ([], "nothing", "has no results yet", "run it first: headroom run {folder}"),
+        ([], "quick", "results, but only of its quick form", "headroom show {folder} --quick;"),
+        (["--quick"], "whole", "results, but none of its quick form", "headroom show {folder};"),
+    ],
+)
+def test_results_that_are_not_there_are_told_from_those_that_are(
+    asked: list[str], there: str, said: str, cure: str, tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(_STUDY)
+    if there != "nothing":
+        journal = journal_path(tmp_path, there == "quick")
+        journal.parent.mkdir(parents=True)
+        journal.write_bytes(b"")
+    answer = CliRunner().invoke(app, ["show", str(tmp_path), *asked])
+    text = " ".join(answer.output.split())
+    assert answer.exit_code == 2
+    assert said in text
+    assert cure.format(folder=tmp_path) in text

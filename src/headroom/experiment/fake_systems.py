@@ -130,18 +130,28 @@ class FakeMeasure(FakeModel):
 
 
 class FakeKeeper(FakeMeasure):
-    """A measured system that keeps a file from run to run, and says when it opens and closes."""
+    """A measured system that keeps a file from run to run, and refuses a thousand users early."""
 
     name: ClassVar[str] = "fake-keeper"
 
-    def open_session(self, say: Callable[[str], None]) -> None:
-        """Make the file."""
+    def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:
+        """Make the file; tell of one that was there."""
         say("opening")
-        (self._base / "kept").write_text("")
+        kept = self._base / "kept"
+        said = ("a kept file was left",) if kept.exists() else ()
+        kept.write_text("")
+        return said
 
-    def close_session(self) -> None:
+    def check_point(self, config: Mapping[str, Value]) -> None:
+        """Refuse as many users as the file has no place for."""
+        assert (self._base / "kept").exists()  # noqa: S101 - what the runner promises
+        if int(config["users"]) == 1000:  # noqa: PLR2004 - as documented
+            raise EnvironmentUnfitError("there is no place for 1000 users", cure="take fewer")
+
+    def close_session(self) -> tuple[str, ...]:
         """Remove the file; a second call does nothing."""
         (self._base / "kept").unlink(missing_ok=True)
+        return ("all is gone",)
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run with the file, which must be there."""

@@ -23,7 +23,7 @@ from headroom.experiment.progress import Pace, Progress
 from headroom.experiment.run import Run
 from headroom.experiment.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
 from headroom.experiment.selection import Criteria, select_rows
-from headroom.experiment.system import Column, KeepsThings
+from headroom.experiment.system import ChecksPoints, Column, KeepsThings
 from headroom.experiment.tasks import Result, Task, recipe_of, utc_now
 from headroom.experiment.worker_pool import WorkerPool
 
@@ -188,12 +188,16 @@ class _Session:
         self._failed_count = 0
         self._event_count = 0
         self._untried: Counter[str] = Counter()
+        self._said: dict[str, None] = {}
         self._refusals: dict[str, HeadroomError] = {}
         self._was_killed = False
         self._mean_wall_s: float | None = None
 
     def run(self, found: resume.Survey, facts: Mapping[str, Any], jobs: int) -> None:
         """Run everything that the survey lacks."""
+        for experiment in self._plan.experiments:
+            if isinstance(experiment.system, KeepsThings):
+                self._note(experiment.system.open_session(self._progress.say))
         self._schedules = {column: self._schedule(column, found) for column in Column}
         for schedule in self._schedules.values():
             self._extend(schedule, schedule.settled())
@@ -210,7 +214,11 @@ class _Session:
         with ExitStack() as stack:
             for experiment in self._plan.experiments:
                 if isinstance(experiment.system, KeepsThings):
-                    stack.callback(experiment.system.close_session)
+                    stack.callback(lambda kept: self._note(kept.close_session()), experiment.system)
+
+    def _note(self, said: Iterable[str]) -> None:
+        """Keep what a system says for the notes, each sentence once."""
+        self._said |= dict.fromkeys(said)
 
     def outcome(self, found: resume.Survey) -> Outcome:
         """Return what has come of the session."""
@@ -224,7 +232,7 @@ class _Session:
             remaining=waiting,
             given_up=self._untried.total(),
             kept=found.kept,
-            notes=(*self._journal.notes, *found.notes(), *self._own_notes()),
+            notes=(*self._journal.notes, *self._said, *found.notes(), *self._own_notes()),
             event_count=self._event_count,
         )
 
@@ -239,18 +247,20 @@ class _Session:
 
     def _prepare(self) -> dict[str, dict[str, float | str]]:
         """Check the machine for every experiment that has work; returns their facts."""
-        waiting = {
-            state.experiment.spec.name: state.experiment
-            for schedule in self._schedules.values()
-            for state in schedule.states
-            if state.open_count
-        }
+        waiting: dict[str, list[PointState]] = {}
+        for schedule in self._schedules.values():
+            for state in schedule.states:
+                if state.open_count:
+                    waiting.setdefault(state.experiment.spec.name, []).append(state)
         facts = {}
-        for name, experiment in waiting.items():
+        for name, states in waiting.items():
+            system = states[0].experiment.system
             try:
-                if isinstance(experiment.system, KeepsThings):
-                    experiment.system.open_session(self._progress.say)
-                facts[name] = dict(experiment.system.prepare())
+                prepared = dict(system.prepare())
+                if isinstance(system, ChecksPoints):
+                    for state in states:
+                        system.check_point(state.point.config)
+                facts[name] = prepared
             except HeadroomError as error:
                 self._refusals[name] = error
         if not facts:

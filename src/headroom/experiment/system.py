@@ -332,15 +332,33 @@ class Foresees(Protocol):
 
 
 @runtime_checkable
+class ChecksPoints(Protocol):
+    """A system that can tell early what cannot run here; optional for a `System`."""
+
+    def check_point(self, config: Mapping[str, Value]) -> None:
+        """Raise `HeadroomError` where a run of `config` would fail: before anything is measured.
+
+        Called once per session for each point that has work, after `System.prepare`.
+        """
+        ...
+
+
+@runtime_checkable
 class KeepsThings(Protocol):
     """A system that keeps things from run to run of one session; optional for a `System`."""
 
-    def open_session(self, say: Callable[[str], None]) -> None:
-        """Begin a session; `say` shows the user what takes long."""
+    def open_session(self, say: Callable[[str], None]) -> Sequence[str]:
+        """Begin a session, also where nothing will be run; `say` shows the user what takes long.
+
+        Returns what was found and removed of earlier sessions, one sentence each.
+        """
         ...
 
-    def close_session(self) -> None:
-        """Remove whatever was made, also after a failure or an interrupt."""
+    def close_session(self) -> Sequence[str]:
+        """Remove whatever was made, also after a failure or an interrupt.
+
+        Returns what could not be removed, one sentence each.
+        """
         ...
 
 

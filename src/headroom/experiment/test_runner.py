@@ -460,3 +460,24 @@ def test_what_a_system_keeps_is_there_in_each_run_and_gone_after_the_session(
     assert outcome.done == (2 if mode == "plain" else 0)
     assert outcome.interrupted is (mode == "waits")
     assert not (plan.folder / "kept").exists()
+
+
+def test_a_point_that_cannot_run_is_refused_before_anything_is_measured(plan_of: MakePlan) -> None:
+    keeper = "[[experiment]]\nname = 'disk'\nsystem = { name = 'fake-keeper', log = 'log' }\n"
+    plan = plan_of(f"{keeper}factors.users = [10, 1000]\nreplications.count = 2")
+    with pytest.raises(EnvironmentUnfitError, match="no place for 1000 users"):
+        run_study(plan)
+    assert not (plan.folder / "log").exists()
+
+
+def test_what_earlier_sessions_left_is_removed_and_said_also_where_all_is_reused(
+    plan_of: MakePlan,
+) -> None:
+    keeper = "[[experiment]]\nname = 'disk'\nsystem.name = 'fake-keeper'\n"
+    plan = plan_of(f"{keeper}replications.count = 2")
+    assert run_study(plan).notes == ("all is gone",)
+    (plan.folder / "kept").write_text("")
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.reused) == (0, 2)
+    assert outcome.notes[:2] == ("a kept file was left", "all is gone")
+    assert not (plan.folder / "kept").exists()

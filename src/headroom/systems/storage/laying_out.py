@@ -22,7 +22,10 @@ _TOLD_EVERY_S = 2.0
 _BLOCK_BYTES = 4096
 
 
-def check_space(folder: Path, *, needed: int, reserve: int) -> None:
+_SMALLER = "make the target smaller (`bytes`), free some space, or name another folder"
+
+
+def check_space(folder: Path, *, needed: int, reserve: int, cure: str = _SMALLER) -> None:
     """Refuse what does not fit, before anything is made.
 
     Parameters
@@ -33,6 +36,8 @@ def check_space(folder: Path, *, needed: int, reserve: int) -> None:
         Bytes to be written there.
     reserve
         Bytes that must stay free, on the file system and, for one in memory, of the memory.
+    cure
+        What to do where they are not there.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def check_space(folder: Path, *, needed: int, reserve: int) -> None:
                 f"{folder} needs {format_quantity(needed, 'B')} and a reserve of "
                 f"{format_quantity(reserve, 'B')}, but {format_quantity(free, 'B')} are free "
                 f"{place}",
-                cure="make the target smaller (`bytes`), free some space, or name another folder",
+                cure=cure,
             )
 
 
@@ -89,7 +94,10 @@ def lay_out(
         The file could not be written; it is not there then.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise _not_laid_out(path, size, error) from error
     try:
         told_s = monotonic()
         for start, content in _contents(size, np.random.default_rng(seed), compressible_share):
@@ -102,17 +110,22 @@ def lay_out(
         forget(descriptor)
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise EnvironmentUnfitError(
-            f"{path} could not be laid out ({format_quantity(size, 'B')}): {error.strerror}",
-            cure="free some space, or make the target smaller (`bytes`)"
-            if error.errno in {errno.ENOSPC, errno.EDQUOT}
-            else "check the device: `dmesg` tells what it said",
-        ) from error
+        raise _not_laid_out(path, size, error) from error
     except BaseException:
         path.unlink(missing_ok=True)
         raise
     finally:
         os.close(descriptor)
+
+
+def _not_laid_out(path: Path, size: int, error: OSError) -> EnvironmentUnfitError:
+    is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return EnvironmentUnfitError(
+        f"{path} could not be laid out ({format_quantity(size, 'B')}): {error.strerror}",
+        cure="free some space, or make the target smaller (`bytes`)"
+        if is_full
+        else "check the device: `dmesg` tells what it said",
+    )
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

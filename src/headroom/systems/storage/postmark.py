@@ -18,7 +18,7 @@ import numpy.typing as npt
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.systems.storage import measure
 
-Reason: TypeAlias = Literal["no_space", "failed", "unwanted", "time", "out_of_files"]
+Reason: TypeAlias = Literal["no_space", "failed", "silent", "unwanted", "time", "out_of_files"]
 KINDS = ("create", "read", "append", "delete", "nothing")
 """Kinds of operations, by the numbers that `operations` gives."""
 PHASES = ("creation", "transactions", "deletion")
@@ -27,6 +27,8 @@ _UNITS = ((1 << 30, "gigabytes"), (1 << 20, "megabytes"), (1 << 10, "kilobytes")
 _CURES = {
     "no_space": "free some space, or use fewer or smaller files",
     "failed": "look at the system's log, for example with `dmesg`",
+    "silent": "look at what it waits for (`dmesg`, a server that is gone) and mount it again; "
+    "where it is only slow, raise `silence_s`",
     "unwanted": "start the run again",
     "time": "allow more seconds, or ask for fewer transactions",
     "out_of_files": "use more files, fewer transactions, or a larger create bias",
@@ -117,7 +119,9 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
     stopped
         Why it ended early, None where all was done; what was done until then is counted.
     left_count
-        Files that could not be deleted after a run that ended early.
+        Files that could not be deleted after a run that ended early, at most.
+    stuck_count
+        Threads that were left to themselves, in a call that did not return.
     read_call_bytes, write_call_bytes
         Most bytes (B) that one system call moved.
     tables
@@ -128,10 +132,21 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
     times: PhaseTimes
     stopped: Stopped | None
     left_count: int
+    stuck_count: int = 0
     threads: int
     read_call_bytes: int
     write_call_bytes: int
     tables: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the run is not sound: what ended it early, and what it could not take back."""
+        stopped = () if self.stopped is None else (self.stopped.error().message,)
+        if not self.stuck_count:
+            return stopped
+        threads = "1 thread is" if self.stuck_count == 1 else f"{self.stuck_count} threads are"
+        left = f"{threads} left in a call that did not return"
+        return (*stopped, f"{left}, and up to {self.left_count} files stay until a later run")
 
     @property
     def achieved_read_share(self) -> float | None:
@@ -156,14 +171,15 @@ def carry_out(
         made for the run, or ``{"kind": "nothing"}``, which measures the tool; ``workload``:
         parameters of the benchmark; and, where wanted, ``threads``, ``access`` (``"buffered"`` or
         ``"raw"``), ``buffer_bytes``, ``sync`` (``{"every": 1, "kind": "fsync"}``), ``data``,
-        ``stop``.
+        ``stop``, ``silence_s`` (end the run after so long without an answer), ``drain_s``.
     progress
         Called a few times per second with the share (0..1) that is done.
 
     Returns
     -------
     PostmarkResult
-        What was done. A full or failing device ends the run early: see `PostmarkResult.stopped`.
+        What was done. A device that is full, fails or does not answer ends the run early: see
+        `PostmarkResult.stopped`.
 
     Raises
     ------
@@ -172,7 +188,7 @@ def carry_out(
     EnvironmentUnfitError
         The folder cannot be used.
     KeyboardInterrupt
-        On Ctrl-C, after the files were deleted.
+        On Ctrl-C, after the files were deleted, as far as the file system answers.
 
     Examples
     --------
@@ -275,8 +291,8 @@ def report(result: PostmarkResult, *, workload: Mapping[str, Any]) -> str:
     """
     lines = [*_time_lines(result), *_file_lines(result), *_data_lines(result)]
     lines += [*_mix_lines(result, workload), *_response_lines(result)]
-    if result.stopped is not None:
-        lines += ["", f"Ended early: {result.stopped.error().message}"]
+    if result.faults:
+        lines += ["", *result.faults]
     return "\n".join(lines)
 
 

@@ -8,16 +8,18 @@ Invariant: counters are those that the original prints; times are those of singl
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from headroom.errors import StudyError
 from headroom.experiment.observed_metrics import observed_metrics
 from headroom.experiment.run import Run, Series
 from headroom.experiment.system import Metric, Value
 from headroom.systems.storage.conversion import histogram_of, table_of
 from headroom.systems.storage.job import OPERATIONS, stream_seed
 from headroom.systems.storage.laying_out import check_space
-from headroom.systems.storage.postmark import PostmarkResult, carry_out
+from headroom.systems.storage.measurement import Measurement
+from headroom.systems.storage.patience import within
+from headroom.systems.storage.postmark import PostmarkResult, carry_out, operations
 from headroom.systems.storage.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
 from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.targets import Target
@@ -32,6 +34,7 @@ _COUNTERS = (
     "deleted_alone_count", "deleted_mixed_count", "sync_count", "full_append_count",
     "read_bytes", "written_bytes",
 )  # fmt: skip
+_SMALLER = "use fewer or smaller files, free some space, or name another folder"
 _PHASES = ("creation_s", "transactions_s", "deletion_s")
 
 
@@ -59,9 +62,11 @@ def postmark_metrics() -> Iterator[Metric]:
     yield WARM_UP_RATIO
     yield Metric(name="left_count", unit="1", better="low",
                  description="Files that could not be deleted")  # fmt: skip
+    yield Metric(name="stuck_count", unit="1", better="low",
+                 description="Threads in a call that did not return")  # fmt: skip
 
 
-def run_postmark(config: Mapping[str, Value], *, target: Target, seed: int) -> Run:
+def run_postmark(asked: Measurement) -> Run:
     """Run PostMark once.
 
     Raises
@@ -69,15 +74,21 @@ def run_postmark(config: Mapping[str, Value], *, target: Target, seed: int) -> R
     HeadroomError
         The folder cannot be used, or the parameters contradict each other.
     """
-    check_may_create(target.path)
-    _check_room(config, target)
-    with target.session.pool(target.path) as folder:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    config, target, silence_s = asked.config, asked.target, asked.setup.silence_s
+    within(silence_s, lambda: check_pool(config, target), what=f"target {target.name!r}")
+    with target.session.pool(target.path, silence_s=silence_s) as folder:
+        descriptor = within(silence_s, lambda: _opened(folder), what=str(folder))
         try:
-            found = carry_out(job_of(config, seed=seed, folder=descriptor))
+            job = job_of(config, seed=asked.seed, folder=descriptor)
+            patience = {"silence_s": silence_s, "drain_s": asked.setup.drain_s}
+            found = carry_out({**job, **patience})
         finally:
             os.close(descriptor)
-    return run_of(found, own_s=_own_s(config, seed))
+    return run_of(found, own_s=_own_s(config, asked.seed))
+
+
+def _opened(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def job_of(config: Mapping[str, Value], *, seed: int, folder: int | None) -> dict[str, Any]:
@@ -105,16 +116,19 @@ def job_of(config: Mapping[str, Value], *, seed: int, folder: int | None) -> dic
     return job
 
 
-def _check_room(config: Mapping[str, Value], target: Target) -> None:
-    """Refuse a pool that may not fit: twice the files, all of the largest size."""
-    low, high = int(config["postmark_low_bytes"]), int(config["postmark_high_bytes"])
-    if low > high:
-        raise StudyError(
-            f"postmark_low_bytes is {low}, above postmark_high_bytes, which is {high}",
-            cure="make the largest file at least as large as the smallest",
-        )
-    needed = 2 * int(config["postmark_files"]) * high
-    check_space(target.path, needed=needed, reserve=target.reserve)
+def check_pool(config: Mapping[str, Value], target: Target) -> None:
+    """Refuse a pool that may not fit: twice the files, all of the largest size.
+
+    Raises
+    ------
+    HeadroomError
+        There is too little space, nothing may be made there, or the parameters contradict each
+        other.
+    """
+    operations(job_of(config, seed=0, folder=None), count=0)
+    check_may_create(target.path)
+    needed = 2 * int(config["postmark_files"]) * int(config["postmark_high_bytes"])
+    check_space(target.path, needed=needed, reserve=target.reserve, cure=_SMALLER)
 
 
 def _own_s(config: Mapping[str, Value], seed: int) -> float:
@@ -146,7 +160,7 @@ def run_of(found: PostmarkResult, *, own_s: float) -> Run:
         ),
         snapshot_times_s=tables["snapshots"]["times_s"],
         resources=(table_of("class", tables["snapshots"]["classes"]),),
-        faults=() if found.stopped is None else (found.stopped.error().message,),
+        faults=found.faults,
         remarks=remarks,
     )  # fmt: skip
 
@@ -170,6 +184,7 @@ def _values(found: PostmarkResult, own_s: float) -> dict[str, float]:
         **{phase: float(getattr(times, phase)) for phase in _PHASES},
         **{name: float(getattr(counters, name)) for name in _COUNTERS},
         "left_count": float(found.left_count),
+        "stuck_count": float(found.stuck_count),
     }
     if length_s > 0.0 and done:
         values["transactions_per_s"] = done / length_s

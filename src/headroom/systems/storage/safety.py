@@ -228,7 +228,9 @@ def check_may_create(folder: Path) -> None:
     if not os.access(real, os.W_OK | os.X_OK):
         raise EnvironmentUnfitError(
             f"{folder} cannot be written to: it is read-only, or not yours",
-            cure="name another folder, or change its permissions",
+            cure=_NOT_EVEN_ROOT
+            if os.geteuid() == 0
+            else "name another folder, or change its permissions",
         )
 
 
@@ -290,9 +292,14 @@ def _real(path: Path, what: str) -> Path:
         ) from error
 
 
+_ALLOWED = "run as root, or join the group that may use it (often `disk`)"
+_NOT_EVEN_ROOT = (
+    "root is refused as well: it may be immutable (`lsattr`, `chattr -i`), or its file system, a "
+    "server or a container forbids it; or name another target"
+)
 _CURES = {
-    errno.EACCES: "run as root, or join the group that may use it (often `disk`)",
-    errno.EPERM: "run as root, or join the group that may use it (often `disk`)",
+    errno.EACCES: _ALLOWED,
+    errno.EPERM: _ALLOWED,
     errno.EROFS: "it is read-only: take a workload that only reads, or another target",
     errno.EBUSY: "it is mounted or held by another program: unmount or detach it first",
     errno.EINVAL: 'it does not allow direct access: set direct = "no"',
@@ -310,6 +317,10 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _unopened(path: Path, error: OSError) -> HeadroomError:
+    if error.errno in {errno.EACCES, errno.EPERM} and os.geteuid() == 0:
+        return EnvironmentUnfitError(
+            f"{path} cannot be opened: {error.strerror}", cure=_NOT_EVEN_ROOT
+        )
     return EnvironmentUnfitError(
         f"{path} cannot be opened: {error.strerror}",
         cure=_CURES.get(error.errno or 0, "check it with another program, for example dd"),

@@ -3,8 +3,8 @@
 All systems of a process share one `Session`, so that a file that ten experiments read is laid out
 once. It is removed when the session ends, whichever way; see `leftovers` for what a kill leaves.
 
-Invariant: a file is used again only where size and content are those that are asked for, and where
-nobody else changed it.
+Invariants: a file is used again only where size and content are those that are asked for, and where
+nobody else changed it. A folder that could not be emptied in time is never used again.
 """
 
 import atexit
@@ -17,6 +17,10 @@ from pathlib import Path
 from headroom.errors import EnvironmentUnfitError
 from headroom.systems.storage.laying_out import check_space, lay_out
 from headroom.systems.storage.leftovers import DATA, POOL, OwnFolder, clean_up, make_folder
+from headroom.systems.storage.patience import SILENCE_S, within
+
+_REMOVAL_S = 10.0
+"""How long (s) is waited at most for the removal of a pool: the engine has deleted its files."""
 
 
 def _silent(_: str) -> None:
@@ -41,14 +45,22 @@ class Session:
     say: Callable[[str], None] = _silent
     _folders: dict[Path, OwnFolder] = field(default_factory=dict)
     _laid_out: dict[Wanted, list[Path]] = field(default_factory=dict)
+    _left: list[OwnFolder] = field(default_factory=list)
+    """Folders in which a call has not returned. Their locks stay closed: nobody takes them for
+    leftovers while this process may be in a call there."""
     _made_count: int = 0
 
-    def start(self, say: Callable[[str], None]) -> None:
-        """Remember whom to tell, and remove what earlier runs that were killed have left."""
+    def start(self, say: Callable[[str], None]) -> tuple[str, ...]:
+        """Remember whom to tell what takes long, and remove what runs that were killed have left.
+
+        Returns one sentence for each thing that was removed.
+        """
         self.say = say
-        for sentence in clean_up():
-            say(sentence)
         atexit.register(self.end)
+        try:
+            return within(SILENCE_S, clean_up, what="a place where an earlier run left files")
+        except EnvironmentUnfitError as error:
+            return (f"{error.message}; the files stay until a later run",)
 
     def files(self, wanted: Wanted) -> list[Path]:
         """Return files as they are wanted, laid out now or earlier.
@@ -64,7 +76,7 @@ class Session:
         for path in self._laid_out.pop(wanted, ()):
             path.unlink(missing_ok=True)
         self._make_room(wanted)
-        folder = self._folder(wanted.parent)
+        folder = self._own(wanted.parent).path
         self._made_count += 1
         paths = [folder / f"{DATA}{self._made_count}-{number}" for number in range(wanted.count)]
         for number, path in enumerate(paths):
@@ -79,30 +91,59 @@ class Session:
         return paths
 
     @contextmanager
-    def pool(self, parent: Path) -> Iterator[Path]:
-        """Make an empty folder for files that come and go; it is empty again afterwards."""
-        folder = self._folder(parent) / POOL
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+    def pool(self, parent: Path, *, silence_s: float = SILENCE_S) -> Iterator[Path]:
+        """Make an empty folder for files that come and go; it is gone again afterwards.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            It cannot be made, or the file system has not answered for `silence_s` (s).
+        """
+        own = within(silence_s, lambda: self._own(parent), what=str(parent))
+        folder = own.path / POOL
+        within(silence_s, lambda: _make_empty(folder), what=str(folder))
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            self._remove_pool(own, folder, seconds=min(_REMOVAL_S, silence_s))
 
-    def end(self) -> None:
-        """Remove everything; a second call does nothing."""
+    def claim(self, parent: Path) -> None:
+        """Make the folder of our own in `parent` now, so that what speaks against it is known."""
+        self._own(parent)
+
+    def end(self) -> tuple[str, ...]:
+        """Remove everything; a second call does nothing.
+
+        Returns one sentence for each folder that could not be removed.
+        """
         self._laid_out.clear()
         while self._folders:
             _, folder = self._folders.popitem()
-            folder.remove()
+            try:
+                within(SILENCE_S, folder.remove, what=str(folder.path))
+            except EnvironmentUnfitError:
+                self._left.append(folder)
         atexit.unregister(self.end)
+        words = "could not be removed: it does not answer; a later run removes it"
+        return tuple(f"{folder.path} {words}" for folder in self._left)
 
-    def _folder(self, parent: Path) -> Path:
+    def _own(self, parent: Path) -> OwnFolder:
         real = parent.resolve()
+        if real in self._folders and not self._folders[real].path.is_dir():
+            # Somebody took it away: only its place in the list is left.
+            self._folders.pop(real).remove()
         if real not in self._folders:
             clean_up(real)
             self._folders[real] = make_folder(real)
-        return self._folders[real].path
+        return self._folders[real]
+
+    def _remove_pool(self, own: OwnFolder, folder: Path, *, seconds: float) -> None:
+        """Remove a pool; where that does not end in time, whoever does it has the folder alone."""
+        try:
+            within(seconds, lambda: shutil.rmtree(folder, ignore_errors=True), what=str(folder))
+        except EnvironmentUnfitError:
+            self._folders.pop(own.path.parent, None)
+            self._left.append(own)
 
     def _make_room(self, wanted: Wanted) -> None:
         """Check that the files fit; those of other sizes in the same folder go first."""
@@ -116,6 +157,11 @@ class Session:
             for path in self._laid_out.pop(others[0]):
                 path.unlink(missing_ok=True)
             self._make_room(wanted)
+
+
+def _make_empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
 
 
 def _is_whole(path: Path, size: int) -> bool:

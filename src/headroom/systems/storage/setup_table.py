@@ -75,8 +75,8 @@ class StorageSetup(_Table, frozen=True):
     """Write blocks that tell where they belong, and check what is read back."""
 
 
-def parse_bytes(size: Bytes) -> int:
-    """Return a number of bytes, or raise `StudyError`.
+def parse_bytes(size: Bytes, *, least: int = 1) -> int:
+    """Return a number of bytes, `least` or more, or raise `StudyError`.
 
     Examples
     --------
@@ -92,6 +92,6 @@ def parse_bytes(size: Bytes) -> int:
                 f"{size!r} is no size", cure='write a number of bytes, or text such as "1 GiB"'
             )
         number = float(found[1]) * _UNITS[found[2]]
-    if number < 1 or number != int(number):
-        raise StudyError(f"{size!r} is no whole number of bytes", cure="give 1 or more")
+    if number < least or number != int(number):
+        raise StudyError(f"{size!r} is no whole number of bytes", cure=f"give {least} or more")
     return int(number)

@@ -7,6 +7,7 @@ where the file system lets go of it; what was made is removed when the session e
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -16,9 +17,11 @@ from headroom.errors import StudyError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Confirmation, Metric, Parameter, Value
 from headroom.systems.storage.block_run import run_blocks
+from headroom.systems.storage.early_checks import check_before_runs
 from headroom.systems.storage.interfaces import INTERFACES, Interfaces
 from headroom.systems.storage.measurement import Measurement
 from headroom.systems.storage.metrics import block_metrics
+from headroom.systems.storage.patience import within
 from headroom.systems.storage.postmark_run import postmark_metrics, run_postmark
 from headroom.systems.storage.session import SESSION
 from headroom.systems.storage.setup_table import StorageSetup, parse_bytes
@@ -63,9 +66,11 @@ class StorageSystem:
         """Return the system for a validated `setup`; relative paths start at `base`."""
         if not isinstance(setup, StorageSetup):
             raise TypeError(f"a StorageSetup is needed, not {type(setup).__name__}")
-        reserve = parse_bytes(setup.reserve)
+        reserve = parse_bytes(setup.reserve, least=0)
         targets = {
-            name: Target(name=name, table=table, study=base, reserve=reserve)
+            name: Target(
+                name=name, table=table, study=base, reserve=reserve, silence_s=setup.silence_s
+            )
             for name, table in setup.targets.items()
         }
         for target in targets.values():
@@ -126,39 +131,44 @@ class StorageSystem:
         """Return what a run of `config` makes and writes."""
         return self._target(config).foresight(config)
 
-    def open_session(self, say: Callable[[str], None]) -> None:
-        """Begin a session; what runs that were killed left behind is removed."""
-        SESSION.start(say)
+    def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:
+        """Begin a session; what runs that were killed left behind is removed, and said."""
+        return SESSION.start(say)
 
-    def close_session(self) -> None:
-        """Remove everything that was made on the targets."""
-        SESSION.end()
+    def close_session(self) -> tuple[str, ...]:
+        """Remove everything that was made on the targets; return what could not be."""
+        return SESSION.end()
 
     def prepare(self) -> Mapping[str, float | str]:
         """Measure what the tool itself costs, and say what the targets are."""
         facts: dict[str, float | str] = dict(self.interfaces.measure())
         for name, target in self.targets.items():
-            target.check()
-            facts[f"target {name}"] = target.facts()
+            facts[f"target {name}"] = within(
+                self.setup.silence_s, target.checked_facts, what=f"target {name!r}"
+            )
         return facts
+
+    def check_point(self, config: Mapping[str, Value]) -> None:
+        """Refuse a point whose target does not fit: missing, too small, too full, not writable."""
+        target = self._target(config)
+        check = partial(check_before_runs, config, target, self.typed)
+        within(self.setup.silence_s, check, what=f"target {target.name!r}")
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` where the point cannot be run."""
         check_workload(config)
-        target = self._target(config)
-        if config["workload"] == "postmark":
-            return run_postmark(config, target=target, seed=seed)
         asked = Measurement(
             config=config,
             seed=seed,
-            target=target,
+            target=self._target(config),
             typed=self.typed,
             interfaces=self.interfaces,
             setup=self.setup,
         )
-        return run_rounds(asked) if config["workload"] == "snia_like" else run_blocks(asked)
+        return _RUNS.get(str(config["workload"]), run_blocks)(asked)
 
     def _target(self, config: Mapping[str, Value]) -> Target:
+        """Return the target of a point; refuse what does not go with it or with the set-up."""
         target = self.targets[str(config["target"])]
         is_folder = target.table.kind == "folder"
         if config["workload"] == "postmark" and not is_folder:
@@ -167,7 +177,28 @@ class StorageSystem:
                 f"{target.table.kind!r}",
                 cure='take a target of kind "folder"',
             )
+        if self.setup.verify is not None:
+            self._check_verified(config)
         return target
+
+    def _check_verified(self, config: Mapping[str, Value]) -> None:
+        if config["workload"] == "postmark":
+            raise StudyError(
+                "`verify` is set, but PostMark compares nothing with what it wrote",
+                cure="remove `verify`, or take another workload",
+            )
+        if config["compressible_share"]:
+            raise StudyError(
+                "compressible_share is set, but verified blocks have a content of their own",
+                cure="remove compressible_share or `verify`",
+            )
+
+
+_RUNS: Mapping[str, Callable[[Measurement], Run]] = {
+    "postmark": run_postmark,
+    "snia_like": run_rounds,
+}
+"""How the workloads run that are no plain load of requests."""
 
 
 def _check_table(target: Target) -> None:
@@ -182,6 +213,11 @@ def _check_table(target: Target) -> None:
     if table.kind == "block_device" and not table.path:
         raise StudyError(
             f"target {target.name!r} has no path", cure='add path = "/dev/..." (see lsblk --paths)'
+        )
+    if table.files > 1 and table.kind not in {"file", "folder"}:
+        raise StudyError(
+            f"target {target.name!r} of kind {table.kind!r} has {table.files} files",
+            cure='remove `files`, or write kind = "folder"',
         )
     if table.kind == "soft":
         table.script.check(target.made_bytes)

@@ -4,7 +4,6 @@ Invariant: what `opened` yields is closed when its block ends; the engine gets d
 never a path.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,13 +16,16 @@ from headroom.quantities import format_quantity
 from headroom.systems.storage import safety
 from headroom.systems.storage.device_facts import alignment_of, facts_of
 from headroom.systems.storage.laying_out import allows_direct, forget
+from headroom.systems.storage.patience import SILENCE_S, close
 from headroom.systems.storage.places import is_memory, resolve
 from headroom.systems.storage.session import SESSION, Session, Wanted
 from headroom.systems.storage.setup_table import TargetTable, parse_bytes
 from headroom.systems.storage.signatures import in_words
+from headroom.systems.storage.workload_parameters import workload_parameters
 from headroom.systems.storage.workload_table import writes
 
 DEFAULT_BYTES = 1 << 30
+_DEFAULT_RATE = next(one.default for one in workload_parameters("micro") if one.name == "rate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ class Target:
         Folder of the study.
     reserve
         Bytes that stay free.
+    silence_s
+        How long (s) is waited for a file that does not close.
     session
         Keeps what is made.
     """
@@ -74,6 +78,7 @@ class Target:
     table: TargetTable
     study: Path
     reserve: int
+    silence_s: float = SILENCE_S
     session: Session = SESSION
 
     @property
@@ -84,8 +89,10 @@ class Target:
     @property
     def is_made(self) -> bool:
         """Whether Headroom makes its own files there."""
-        kind = self.table.kind
-        return kind == "folder" or (kind == "file" and not self.path.is_file())
+        if self.table.kind != "file":
+            return self.table.kind == "folder"
+        # What is there and no folder is the user's own, also where it is no file: a device.
+        return self.path.is_dir() or not self.path.exists()
 
     @property
     def made_bytes(self) -> int:
@@ -115,10 +122,13 @@ class Target:
         return (Confirmation(words=found.words, holds=in_words(found.contents)),)
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return what a run makes and writes there, in sentences."""
-        if self.table.kind in {"nothing", "soft"}:
-            return ()
+        """Return what a run asks for, makes and writes there, in sentences."""
         said = []
+        if _has_default_rate(config):
+            rate, law = float(config["rate"]), config["law"]
+            said.append(f"target {self.name}: {rate:g} requests/s ({law}), the default of `rate`")
+        if self.table.kind in {"nothing", "soft"}:
+            return tuple(said)
         if config["workload"] == "postmark":
             said.append(f"target {self.name}: {_files_of_postmark(config, self.path)}")
         if self.is_made and config["workload"] != "postmark":
@@ -133,6 +143,17 @@ class Target:
         if self.table.kind in {"nothing", "soft"}:
             return self.table.kind
         return facts_of(self.path, is_device=self.table.kind == "block_device")
+
+    def checked_facts(self) -> str:
+        """Return the facts of a place that fits.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            It does not; see `check`.
+        """
+        self.check()
+        return self.facts()
 
     def check(self) -> None:
         """Refuse a place that does not fit, before anything else is done.
@@ -180,7 +201,7 @@ class Target:
         found = self.existing()
         if found is None:
             safety.check_may_create(self.path)
-            paths = self.session.files(self._wanted(config))
+            paths = self.session.files(self.wanted(config))
             opened = [safety.examine_file(path) for path in paths]
         else:
             if is_written:
@@ -191,7 +212,7 @@ class Target:
         files = []
         for one in opened:
             descriptor = safety.open_existing(one, is_written=is_written, direct=direct)
-            stack.callback(os.close, descriptor)
+            stack.callback(close, descriptor, self.silence_s)
             if not direct:
                 forget(descriptor)
             files.append({"fd": descriptor, "bytes": one.size_bytes})
@@ -207,7 +228,14 @@ class Target:
             remarks=_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
         )
 
-    def _wanted(self, config: Mapping[str, Value]) -> Wanted:
+    def wanted(self, config: Mapping[str, Value]) -> Wanted:
+        """Return the files that are made for a run of `config`.
+
+        Raises
+        ------
+        StudyError
+            They would have no size.
+        """
         count = self.table.files
         size = self.made_bytes // count // 4096 * 4096
         if size == 0:
@@ -253,6 +281,12 @@ def _cache_remarks(wish: str, *, direct: bool, in_memory: bool) -> tuple[str, ..
     return (
         "the file system has no direct access: the page cache takes part, emptied before the run",
     )
+
+
+def _has_default_rate(config: Mapping[str, Value]) -> bool:
+    """Return whether a load is open at the rate that it has where nobody chooses one."""
+    is_open = config["workload"] == "micro" and config["load"] == "open"
+    return is_open and config["rate"] == _DEFAULT_RATE
 
 
 def _files_of_postmark(config: Mapping[str, Value], folder: Path) -> str:

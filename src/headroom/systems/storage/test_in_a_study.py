@@ -206,6 +206,36 @@ def test_an_interrupt_removes_all_and_a_kill_is_cleaned_up_by_the_next_run(
     assert set(_left([place, memory])) - before == set()
 
 
+def test_leftovers_are_removed_and_said_also_where_every_replication_is_reused(
+    study: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = study()
+    assert _headroom("run", folder, "--quiet").returncode == 0
+    place = tmp_path / "place"
+    code = "import sys, pathlib; from headroom.systems.storage.leftovers import make_folder;"
+    code += "make_folder(pathlib.Path(sys.argv[1])); import os; os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", code, str(place)], check=False)
+    (left,) = place.glob(f"{PREFIX}*")
+    answer = _headroom("run", folder)
+    assert answer.returncode == 0, answer.stderr
+    assert "4 replications of earlier runs reused" in answer.stderr
+    assert f"removed {left}, which a run that was killed left behind" in answer.stderr
+    assert not left.exists()
+
+
+def test_a_target_that_is_too_large_is_refused_before_anything_is_measured(
+    study: Callable[..., Path], tmp_path: Path
+) -> None:
+    setting = "experiment.system.targets.two.bytes=8000 TiB"
+    answer = _headroom("run", study(), "--set", setting)
+    assert answer.returncode == 5
+    assert "are free on its file system" in answer.stderr
+    assert "cure: make the target smaller" in answer.stderr
+    assert list((tmp_path / "place").iterdir()) == []
+    status = _headroom("status", tmp_path / "study", "--set", setting, "--json")
+    assert json.loads(status.stdout)["content"][0]["replications"] == 0
+
+
 def _is_running(folders: set[Path]) -> bool:
     """Return whether a file of a target is whole, so that the load begins or has begun."""
     sizes = [file.stat().st_size for folder in folders for file in folder.glob("data-*")]

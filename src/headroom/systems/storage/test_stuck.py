@@ -1,15 +1,27 @@
 """A target that never answers: the run ends, keeps and marks what it measured, says what hangs."""
 
 import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
+from headroom.systems.storage import session as session_module
+from headroom.systems.storage.leftovers import POOL, PREFIX, clean_up
+from headroom.systems.storage.patience import within
+from headroom.systems.storage.postmark import carry_out
+from headroom.systems.storage.session import Session
 from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.soft_mount import SoftMount
@@ -87,3 +99,152 @@ def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: M
         device.switch(has_power=False)
         while _descriptors() > before:
             os.sched_yield()
+
+
+def test_a_server_that_is_gone_does_not_hold_the_end_of_a_run(soft_device: Mounted) -> None:
+    """Cause: closing the file asks the server as well, and Python waited for that."""
+    device = soft_device(SoftScript(read_s=[1e-3]))
+
+    is_over = threading.Event()
+
+    def halt_once_used() -> None:
+        while device.truth()["read_count"] < 20 and not is_over.wait(0.01):
+            pass
+        _halt(device.server)
+
+    halted = threading.Thread(target=halt_once_used)
+    with _session(device.device, silence_s=2.0) as system:
+        config = _config(system, interface="threads", seconds=0.0, requests=1 << 40)
+        system.prepare()
+        halted.start()
+        try:
+            run = within(120.0, lambda: system.run(config, seed=1), what="the run")
+        finally:
+            is_over.set()
+            halted.join()
+            os.kill(device.server, signal.SIGCONT)
+    assert "did not answer" in run.faults[0]
+    assert run.values["stuck_count"] == 1.0
+
+
+# PostMark.
+
+
+def _halt(process: int) -> None:
+    """Stop a process and wait until the last of its threads has stopped."""
+    os.kill(process, signal.SIGSTOP)
+
+    def states() -> set[str]:
+        threads = Path(f"/proc/{process}/task").glob("*/stat")
+        return {thread.read_text().rpartition(")")[2].split()[0] for thread in threads}
+
+    while states() != {"T"}:
+        os.sched_yield()
+
+
+def test_postmark_ends_where_the_file_system_hangs(soft_device: Mounted) -> None:
+    """Fault: the server is stopped, so no call returns; the copy of the folder lives on in it."""
+    device = soft_device(SoftScript())
+    folder = os.open(device.at, os.O_RDONLY | os.O_DIRECTORY)
+    before = _descriptors()
+    job: dict[str, Any] = {
+        "seed": 1,
+        "target": {"kind": "folder", "fd": folder},
+        "workload": {"files": 10},
+        "silence_s": 0.1,
+        "drain_s": 0.1,
+    }
+    _halt(device.server)
+    try:
+        done = carry_out(job)
+        assert done.stopped is not None
+        assert done.stopped.reason == "silent"
+        assert (done.stopped.operation, done.stopped.phase) == ("create", "creation")
+        assert done.stuck_count == 1
+        assert "did not answer" in done.faults[0]
+        assert "1 thread is left in a call" in done.faults[1]
+        assert done.stopped.error().cure
+        assert _descriptors() == before + 1
+    finally:
+        os.kill(device.server, signal.SIGCONT)
+    while _descriptors() > before:
+        os.sched_yield()
+    os.close(folder)
+
+
+def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, remove = threading.Event(), shutil.rmtree
+
+    def hang(folder: Path, **options: bool) -> None:
+        if (folder / "stuck").exists():
+            gate.wait()
+        remove(folder, **options)  # type: ignore[arg-type]  # as it is called there
+
+    monkeypatch.setattr(shutil, "rmtree", hang)
+    monkeypatch.setattr(session_module, "_REMOVAL_S", 0.05)
+    session = Session()
+    with session.pool(tmp_path) as first:
+        (first / "stuck").write_text("")
+    with session.pool(tmp_path) as second:
+        assert second.parent != first.parent
+    (said,) = session.end()
+    assert str(first.parent) in said
+    assert "does not answer" in said
+    assert not second.parent.exists()
+    # This process may still be in a call there, so nobody takes it for a leftover.
+    assert clean_up(tmp_path) == ()
+    gate.set()
+    while first.exists():
+        os.sched_yield()
+
+
+_STUDY = """
+schema = 1
+name = "frozen"
+title = "Frozen"
+seed = 1
+[[experiment]]
+name = "files"
+fixed = {{ workload = "postmark", postmark_files = 2000, postmark_transactions = 1_000_000_000 }}
+responses = ["throughput"]
+replications = {{ count = 2 }}
+[experiment.system]
+name = "storage"
+reserve = 0
+silence_s = 1.0
+drain_s = 0.1
+targets.one = {{ kind = "folder", path = "{place}" }}
+"""
+
+
+def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up(
+    attach: Callable[[Path], Path], mount: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Fault: a real file system stops in the midst of a run of a process of its own."""
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    place = mount(str(attach(image)))
+    (tmp_path / "study.toml").write_text(_STUDY.format(place=place))
+    argv = [sys.executable, "-m", "headroom", "run", str(tmp_path)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        while len(list(place.glob(f"{PREFIX}*/{POOL}/*"))) < 100:
+            assert child.poll() is None
+        subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
+        try:
+            # Its last words come before it ends, which it cannot in the midst of a call.
+            said = list(takewhile(lambda line: not line.startswith("Report:"), child.stdout))
+        finally:
+            subprocess.run(["fsfreeze", "--unfreeze", str(place)], check=True)
+    text = " ".join(" ".join(said).split())
+    assert "the file system did not answer" in text
+    assert "1 thread is left in a call that did not return" in text
+    assert list(place.glob(f"{PREFIX}*"))
+    setting = "experiment.fixed.postmark_transactions=2000"
+    again = subprocess.run([*argv, "--set", setting], check=True, capture_output=True, text=True)
+    assert "which a run that was killed left behind" in " ".join(again.stderr.split())
+    assert not list(place.glob(f"{PREFIX}*"))

@@ -51,6 +51,16 @@ def test_defaults_are_a_workload_that_can_run(workload: str) -> None:
         ({"rate": 5.0}, "means nothing with load = 'closed'"),
         ({"zipf_exponent": 1.5}, "no request has the pattern 'zipf'"),
         ({"sync_every": 4}, "means nothing with sync = 'never'"),
+        ({"sync": "fsync"}, "no request writes"),
+        ({"sync": "fsync", "read_share": 0.5, "trim_share": 0.5}, "no request writes"),
+        ({"workload": "spc2_like", "sync": "fsync"}, "no request writes"),
+        ({"workload": "spc2_like", "spc2_part": "vod", "depth": 2}, "means nothing with spc2_part"),
+        ({"workload": "trace", "trace_file": "t", "depth": 2}, "means nothing with trace_timing"),
+        ({"workload": "trace", "trace_file": "t", "streams": 2}, "means nothing with workload"),
+        ({"workload": "snia_like", "classes": "kind"}, "means nothing with workload"),
+        ({"workload": "postmark", "interface": "threads"}, "PostMark makes plain calls"),
+        ({"workload": "postmark", "direct": "yes"}, "PostMark makes plain calls"),
+        ({"workload": "postmark", "postmark_low_bytes": 20_000}, "above postmark_high_bytes"),
         ({"seconds": 0.0}, "would never end"),
         ({"workload": "trace"}, "has no trace"),
     ],
@@ -61,6 +71,22 @@ def test_values_that_mean_nothing_are_refused_with_a_cure(
     with pytest.raises(StudyError, match=words) as caught:
         check_workload(_config(**given))  # type: ignore[arg-type]
     assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"depth": 8},
+        {"sync": "fsync", "read_share": 0.5},
+        {"workload": "spc1_like", "sync": "fsync"},
+        {"workload": "spc2_like", "depth": 2, "streams": 3},
+        {"workload": "trace", "trace_file": "t", "depth": 2, "trace_timing": "as_fast"},
+        {"workload": "trace", "trace_file": "t", "sync": "fsync"},
+        {"workload": "snia_like", "depth": 2, "streams": 3},
+    ],
+)
+def test_values_that_mean_something_are_taken(given: dict[str, object]) -> None:
+    check_workload(_config(**given))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from headroom.errors import StudyError
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, ParameterType, Value
 from headroom.systems.storage.snia_cells import MIXES, SIZES
+from headroom.systems.storage.workload_table import has_writes
 
 WORKLOADS = ("micro", "spc1_like", "spc2_like", "postmark", "trace", "snia_like")
 TRACE_FORMATS = ("fio_iolog", "blkparse", "msr", "spc")
@@ -221,9 +222,10 @@ def check_workload(config: Mapping[str, Value]) -> None:
 
 
 def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
-    given = {p.name for p in workload_parameters(workload) if config.get(p.name) != p.default}
+    own = {parameter.name: parameter.default for parameter in workload_parameters(workload)}
+    given = {name for name, default in own.items() if config.get(name) != default}
     for name, key, needed in _NEEDS:
-        if name in given and config.get(key) not in needed:
+        if name in given and key in {*own, "workload"} and config.get(key) not in needed:
             words = " or ".join(repr(word) for word in needed)
             raise StudyError(
                 f"{name!r} is set, but it means nothing with {key} = {config.get(key)!r}",
@@ -235,15 +237,18 @@ def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
                 f"{name!r} is set, but no request has the pattern {pattern!r}",
                 cure=f'remove it, or set pattern = "{pattern}" or {pattern}_share',
             )
+    if "sync" in given and not has_writes(config):
+        raise StudyError(
+            f"'sync' is {config['sync']!r}, but no request writes",
+            cure="remove it: there is nothing to make durable; or let some requests write",
+        )
+    if workload == "postmark":
+        _check_postmark(config)
+    if workload == "micro":
+        _check_shares(config)
     if workload == "trace" and not config.get("trace_file"):
         raise StudyError(
             "the workload 'trace' has no trace to replay", cure='add trace_file = "my.trace"'
-        )
-    if workload == "micro" and float(config["read_share"]) + float(config["trim_share"]) > 1.0:
-        raise StudyError(
-            f"read_share is {config['read_share']} and trim_share {config['trim_share']}: above 1 "
-            "together",
-            cure="lower one of them; what is left of 1 is written",
         )
     stops = ("seconds", "requests", "bytes")
     if workload not in {"postmark", "trace"} and not any(config.get(name) for name in stops):
@@ -253,10 +258,38 @@ def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
         )
 
 
+def _check_shares(config: Mapping[str, Value]) -> None:
+    if float(config["read_share"]) + float(config["trim_share"]) > 1.0:
+        raise StudyError(
+            f"read_share is {config['read_share']} and trim_share {config['trim_share']}: above 1 "
+            "together",
+            cure="lower one of them; what is left of 1 is written",
+        )
+
+
+def _check_postmark(config: Mapping[str, Value]) -> None:
+    for name in ("interface", "direct"):
+        if config.get(name, "auto") != "auto":
+            raise StudyError(
+                f"{name!r} is set, but PostMark makes plain calls through the page cache",
+                cure='remove it; files are made durable with postmark_sync = "fsync"',
+            )
+    low, high = int(config["postmark_low_bytes"]), int(config["postmark_high_bytes"])
+    if low > high:
+        raise StudyError(
+            f"postmark_low_bytes is {low}, above postmark_high_bytes, which is {high}",
+            cure="make the largest file at least as large as the smallest",
+        )
+
+
 _NEEDS = (
     ("rate", "load", ("open",)),
     ("law", "load", ("open",)),
     ("depth", "load", ("closed",)),
+    ("depth", "trace_timing", ("as_fast",)),
+    ("depth", "spc2_part", ("lfp", "ldq")),
+    ("streams", "workload", ("micro", "spc2_like", "snia_like")),
+    ("classes", "workload", ("micro", "spc1_like", "spc2_like", "trace")),
     ("random_share", "pattern", ("sequential", "zipf", "strided")),
     ("sequential_share", "pattern", ("random", "zipf", "strided")),
     ("zipf_share", "pattern", ("random", "sequential", "strided")),
@@ -268,4 +301,5 @@ _NEEDS = (
     ("sync_every", "sync", ("fdatasync", "fsync")),
     ("spc2_stream_rate", "spc2_part", ("vod",)),
 )
-"""A parameter, the one that gives it a meaning, and the values with which it has one."""
+"""A parameter, the one that gives it a meaning where the workload has both, and the values with
+which it has one."""

@@ -117,3 +117,10 @@ def writes(config: Mapping[str, Value]) -> bool:
         is_read_only = config["spc2_part"] == "lfp" and config["spc2_phase"] == "read_only"
         return not is_read_only and config["spc2_part"] != "vod"
     return True
+
+
+def has_writes(config: Mapping[str, Value]) -> bool:
+    """Return whether a point has requests that write: trims change data, and write none."""
+    if config["workload"] == "micro":
+        return float(config["read_share"]) + float(config["trim_share"]) < 1.0
+    return writes(config)

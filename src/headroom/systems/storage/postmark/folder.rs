@@ -3,8 +3,9 @@
 //! A folder is known by a descriptor of a directory that was made for this run; every path is
 //! relative to it, and new files are made with `O_EXCL`, so that nothing of the user's is opened.
 //!
-//! Invariant: what a function did not report as an error was done in full: a short write goes on,
-//! a short read is an error, and closing a written file may fail.
+//! Invariants: what a function did not report as an error was done in full: a short write goes on,
+//! a short read is an error, and closing a written file may fail. The descriptor is the run's own
+//! and lives as long as anybody may be in a call; who was left to itself makes no further one.
 
 use std::ffi::CStr;
 use std::io;
@@ -31,7 +32,7 @@ pub enum SyncKind {
 }
 
 /// Carries out operations.
-pub trait Folder: Send {
+pub trait Folder: Send + 'static {
     /// Make a new file of `bytes`; return the time (ns) that making it durable took.
     ///
     /// # Errors
@@ -88,44 +89,50 @@ pub use real::RealFolder;
 
 #[cfg(unix)]
 mod real {
-    use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+    use std::fs::File;
+    use std::os::fd::{IntoRawFd, OwnedFd};
+    use std::sync::Arc;
 
     use rustix::fs::{AtFlags, Mode, OFlags};
     use rustix::io::Errno;
 
     use super::{CStr, Clock, Folder, Pieces, SyncKind, io};
     use crate::systems::storage::postmark::data::Data;
+    use crate::systems::storage::postmark::patience::Signs;
 
     /// What only the tool itself may do with its files.
     const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
     const FOLDER_MODE: Mode = Mode::RWXU;
 
-    /// A real folder.
-    pub struct RealFolder<'a> {
-        folder: BorrowedFd<'a>,
+    /// A real folder, as one thread uses it.
+    pub struct RealFolder {
+        folder: Arc<File>,
         pieces: Pieces,
         data: Data,
         buffer: Vec<u8>,
         clock: Clock,
+        signs: Arc<Signs>,
     }
 
-    impl<'a> RealFolder<'a> {
-        /// Return the folder behind a descriptor; what is written is taken from `data`.
-        pub fn new(folder: BorrowedFd<'a>, pieces: Pieces, data: Data, clock: Clock) -> Self {
+    impl RealFolder {
+        /// Return the folder behind a descriptor; what is written is taken from `data`, and
+        /// `signs` hear of each call that returns.
+        pub fn new(folder: Arc<File>, pieces: Pieces, data: Data, signs: Arc<Signs>) -> Self {
             Self {
                 folder,
                 pieces,
                 data,
                 buffer: vec![0; pieces.read_bytes],
-                clock,
+                clock: Clock::start(),
+                signs,
             }
         }
 
         fn open(&self, name: &CStr, flags: OFlags) -> io::Result<OwnedFd> {
             let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            Ok(again(|| {
-                rustix::fs::openat(self.folder, name, flags, FILE_MODE)
-            })?)
+            let file = again(|| rustix::fs::openat(&self.folder, name, flags, FILE_MODE))?;
+            self.signs.answered()?;
+            Ok(file)
         }
 
         fn write(&mut self, file: &OwnedFd, bytes: u64) -> io::Result<()> {
@@ -133,6 +140,7 @@ mod real {
             while left > 0 {
                 let piece = self.data.piece(at_most(self.pieces.write_bytes, left));
                 let count = again(|| rustix::io::write(file, piece))?;
+                self.signs.answered()?;
                 if count == 0 {
                     return Err(io::ErrorKind::WriteZero.into());
                 }
@@ -149,6 +157,7 @@ mod real {
                     SyncKind::Fsync => again(|| rustix::fs::fsync(&file))?,
                     SyncKind::Fdatasync => again(|| rustix::fs::fdatasync(&file))?,
                 }
+                self.signs.answered()?;
                 sync_ns = self.clock.now_ns() - began_ns;
             }
             close(file)?;
@@ -156,7 +165,7 @@ mod real {
         }
     }
 
-    impl Folder for RealFolder<'_> {
+    impl Folder for RealFolder {
         fn create(&mut self, name: &CStr, bytes: u64, sync: Option<SyncKind>) -> io::Result<u64> {
             let file = self.open(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
             self.write(&file, bytes)?;
@@ -170,6 +179,7 @@ mod real {
                 let wanted = at_most(self.pieces.read_bytes, left);
                 let buffer = &mut self.buffer[..wanted];
                 let count = again(|| rustix::io::read(&file, &mut *buffer))?;
+                self.signs.answered()?;
                 if count == 0 {
                     let words = format!("the file ends {left} B before what was written to it");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, words));
@@ -187,7 +197,7 @@ mod real {
 
         fn delete(&mut self, name: &CStr) -> io::Result<()> {
             Ok(again(|| {
-                rustix::fs::unlinkat(self.folder, name, AtFlags::empty())
+                rustix::fs::unlinkat(&self.folder, name, AtFlags::empty())
             })?)
         }
     }
@@ -197,7 +207,7 @@ mod real {
     /// # Errors
     ///
     /// What the system says; that it exists is an error too.
-    pub fn make_folder(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    pub fn make_folder(folder: &File, name: &CStr) -> io::Result<()> {
         Ok(again(|| rustix::fs::mkdirat(folder, name, FOLDER_MODE))?)
     }
 
@@ -206,7 +216,7 @@ mod real {
     /// # Errors
     ///
     /// What the system says.
-    pub fn remove_folder(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    pub fn remove_folder(folder: &File, name: &CStr) -> io::Result<()> {
         Ok(again(|| {
             rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
         })?)

@@ -35,7 +35,7 @@ pub struct Sync {
 pub enum Target {
     /// A folder that was made for the run.
     Folder {
-        /// Descriptor of the directory, which stays open for the run.
+        /// Descriptor of the directory, of which the run makes a copy of its own.
         fd: i32,
     },
     /// Nowhere: all is done but the operations, which measures the tool.
@@ -86,10 +86,25 @@ pub struct Job {
     /// When the transactions end early.
     #[serde(default)]
     pub stop: StopAsked,
+    /// Time (s) for which a run that ends waits for a call that does not return.
+    #[serde(default = "drain_s")]
+    pub drain_s: f64,
+    /// Time (s) in which no call of any thread returns, after which the run ends.
+    #[serde(default = "silence_s")]
+    pub silence_s: f64,
 }
 
 const fn one() -> u64 {
     1
+}
+
+/// As for requests; see the job of the engine.
+const fn drain_s() -> f64 {
+    10.0
+}
+
+const fn silence_s() -> f64 {
+    300.0
 }
 
 /// What the original's buffers hold on Linux.
@@ -114,6 +129,8 @@ impl Job {
         within("seconds", seconds, f64::MIN_POSITIVE, 1e9)?;
         let every = job.sync.map_or(1, |sync| sync.every);
         within("every", every, 1, u64::MAX)?;
+        within("drain_s", job.drain_s, 0.0, 1e9)?;
+        within("silence_s", job.silence_s, f64::MIN_POSITIVE, 1e9)?;
         Ok(job)
     }
 

@@ -1,28 +1,34 @@
-//! A run: threads on a folder, their results put together.
+//! A run: threads on a folder, looked after until they end, their results put together.
+//!
+//! The calling thread makes no call on the folder itself, so it can end the run also where a call
+//! never returns.
 
 use std::io;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use serde::Serialize;
 use thiserror::Error;
 
 use super::clock::Clock;
 use super::data::Data;
+pub use super::facts::Outcome;
+use super::facts::{Stopped, silence_in_words};
 use super::folder::{Folder, Nowhere, Pieces};
 use super::job::{Job, Target};
-use super::operations::{Kind, Operations, Phase};
+use super::operations::{Operation, Operations};
 use super::parameters::{ParameterError, Parameters};
-use super::recorder::{Counters, Recorder, Tables};
-use super::worker::{Ending, Left, Shared, Worker};
+use super::patience::{Advice, Patience, Signs, nanoseconds};
+use super::shared::{Ending, Part, Place, Shared, held};
+use super::worker::Worker;
 use crate::simulation::stream;
 
-/// How often it is asked whether the run is still wanted.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// How often it is asked whether the run is still wanted, and whether anything has returned.
+const LOOK: Duration = Duration::from_millis(50);
 /// Name of the random stream of the data, beyond those of the operations.
 const DATA_KEY: u64 = 0x6461_7461;
-const NANO: f64 = 1e-9;
 
 /// Why there is no result at all.
 #[derive(Debug, Error)]
@@ -30,9 +36,18 @@ pub enum RunError {
     /// The job is wrong.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
+    /// The folder is not open.
+    #[error("the folder cannot be used: {0}")]
+    Folder(io::Error),
     /// The subfolders could not be made.
     #[error("a subfolder cannot be made: {0}")]
     Subfolder(io::Error),
+    /// Nothing was measured when the file system fell silent.
+    #[error("{0}")]
+    Silent(String),
+    /// The system has not so many threads.
+    #[error("a thread cannot be started: {0}")]
+    Thread(io::Error),
     /// Nothing but [`Target::Nothing`] is known here.
     #[error("this system has no folders that the benchmark can use")]
     NoFolders,
@@ -42,71 +57,19 @@ impl RunError {
     /// Return the number of the system's error, where it was one.
     pub fn os_error(&self) -> Option<i32> {
         match self {
-            Self::Subfolder(error) => error.raw_os_error(),
+            Self::Folder(error) | Self::Subfolder(error) | Self::Thread(error) => {
+                error.raw_os_error()
+            }
+            Self::Silent(_) => Some(TIMED_OUT),
             Self::Parameters(_) | Self::NoFolders => None,
         }
     }
 }
 
-/// Seconds and processor seconds of the phases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct PhaseTimes {
-    /// Creation of the pool (s).
-    pub creation_s: f64,
-    /// Transactions (s).
-    pub transactions_s: f64,
-    /// Deletion of the pool (s).
-    pub deletion_s: f64,
-    /// Processor time (s) of the process during the creation, all threads.
-    pub creation_processor_s: f64,
-    /// Processor time (s) of the process during the transactions, all threads.
-    pub transactions_processor_s: f64,
-    /// Processor time (s) of the process during the deletion, all threads.
-    pub deletion_processor_s: f64,
-}
-
-/// Why a run ended before all was done.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Stopped {
-    /// One of `no_space`, `failed`, `unwanted`, `time`, `out_of_files`.
-    pub reason: &'static str,
-    /// Number of the system's error.
-    pub errno: Option<i32>,
-    /// What was tried: `create`, `read`, `append`, `delete`.
-    pub operation: Option<&'static str>,
-    /// In which phase: `creation`, `transactions`, `deletion`.
-    pub phase: Option<&'static str>,
-    /// What the system says.
-    pub words: String,
-}
-
-/// The facts of a run.
-#[derive(Clone, Debug, Serialize)]
-pub struct Facts {
-    /// Operations done.
-    pub counters: Counters,
-    /// Times of the phases.
-    pub times: PhaseTimes,
-    /// Why it ended early, where it did.
-    pub stopped: Option<Stopped>,
-    /// Files that could not be deleted after a run that ended early.
-    pub left_count: u64,
-    /// Threads.
-    pub threads: u64,
-    /// Bytes that one system call reads and writes at most.
-    pub read_call_bytes: u64,
-    /// Bytes that one system call writes at most.
-    pub write_call_bytes: u64,
-}
-
-/// A finished run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Its facts.
-    pub facts: Facts,
-    /// Its times.
-    pub tables: Tables,
-}
+#[cfg(unix)]
+const TIMED_OUT: i32 = libc::ETIMEDOUT;
+#[cfg(not(unix))]
+const TIMED_OUT: i32 = 0;
 
 /// Carry out the job in `json`; `is_wanted` is asked now and then, with what share (0..1) of the
 /// operations and transactions is done, whether to go on.
@@ -118,7 +81,7 @@ pub fn run(json: &[u8], is_wanted: &mut dyn FnMut(f64) -> bool) -> Result<Outcom
     let job = Job::from_json(json)?;
     let parameters = job.parameters()?;
     match job.target {
-        Target::Nothing => run_in(&job, &parameters, |_| Nowhere, is_wanted),
+        Target::Nothing => run_in(&job, &parameters, |_, _| Nowhere, is_wanted),
         Target::Folder { fd } => run_in_folder(&job, &parameters, fd, is_wanted),
     }
 }
@@ -143,203 +106,222 @@ fn run_in_folder(
     use super::folder::{RealFolder, make_folder, remove_folder};
     use super::name::Name;
 
-    let folder = borrowed(fd);
+    let folder = Arc::new(own(fd).map_err(RunError::Folder)?);
     let pieces = job.pieces(parameters);
-    let names = || (0..parameters.subdirectories).map(Name::of_folder);
-    let clock = Clock::start();
-    let made = names().try_for_each(|name| make_folder(folder, name.text()));
-    let outcome = if let Err(error) = made {
-        Err(RunError::Subfolder(error))
-    } else {
-        let real = |thread| RealFolder::new(folder, pieces, data_of(job, pieces, thread), clock);
-        run_in(job, parameters, real, is_wanted)
+    let count = parameters.subdirectories;
+    let at = Arc::clone(&folder);
+    let make = move |number| make_folder(&at, Name::of_folder(number).text());
+    apart(job, count, make, is_wanted)?;
+    let real = |thread, signs: &Arc<Signs>| {
+        let data = data_of(job, pieces, thread);
+        RealFolder::new(Arc::clone(&folder), pieces, data, Arc::clone(signs))
     };
-    for name in names() {
-        // What is left in it was counted; who made the folder removes all of it.
-        drop(remove_folder(folder, name.text()));
+    let mut outcome = run_in(job, parameters, real, is_wanted)?;
+    if outcome.facts.stuck_count > 0 {
+        return Ok(outcome);
     }
-    outcome
+    let remove = move |number| {
+        // What is left in it was counted; who made the folder removes all of it.
+        drop(remove_folder(&folder, Name::of_folder(number).text()));
+        Ok(())
+    };
+    if let Err(RunError::Silent(words)) = apart(job, count, remove, is_wanted) {
+        outcome.facts.stuck_count = 1;
+        outcome.facts.stopped.get_or_insert(Stopped {
+            reason: "silent",
+            operation: Some("delete"),
+            phase: Some("deletion"),
+            words,
+            ..Stopped::default()
+        });
+    }
+    Ok(outcome)
+}
+
+/// Take a `step` for each subfolder, by a thread that can be left to itself.
+#[cfg(unix)]
+fn apart(
+    job: &Job,
+    count: u32,
+    step: impl Fn(u32) -> io::Result<()> + Send + 'static,
+    is_wanted: &mut dyn FnMut(f64) -> bool,
+) -> Result<(), RunError> {
+    if count == 0 {
+        return Ok(());
+    }
+    let shared = Arc::new(Shared::new(Clock::start(), 1));
+    let (signs, own) = (Arc::<Signs>::default(), Arc::clone(&shared));
+    let told = Arc::clone(&signs);
+    let steps = move || {
+        let mut numbers = (0..count).take_while(|_| !own.is_over());
+        numbers.try_for_each(|number| step(number).and_then(|()| told.answered()))
+    };
+    let mut crew = Crew::new(Arc::clone(&shared));
+    crew.employ(&signs, steps)?;
+    match crew.look_after(job, u64::from(count), || None, is_wanted) {
+        Some(results) => results
+            .into_iter()
+            .collect::<io::Result<()>>()
+            .map_err(RunError::Subfolder),
+        None => Err(RunError::Silent(silence_in_words(None, job.silence_s))),
+    }
+}
+
+/// Return a file of the run's own for the folder: it stays open for calls that outlast the run.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "the descriptor comes as a number from Python")]
+fn own(fd: i32) -> io::Result<std::fs::File> {
+    assert!(fd >= 0, "{fd} is no descriptor");
+    // SAFETY: whoever hands the job over keeps the descriptor open until the run returns.
+    let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
+    Ok(borrowed.try_clone_to_owned()?.into())
 }
 
 #[cfg(unix)]
-#[allow(unsafe_code, reason = "the descriptor comes as a number from Python")]
-fn borrowed<'a>(fd: i32) -> std::os::fd::BorrowedFd<'a> {
-    assert!(fd >= 0, "{fd} is no descriptor");
-    // SAFETY: whoever hands the job over keeps the descriptor open until the run returns.
-    unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }
-}
-
 fn data_of(job: &Job, pieces: Pieces, thread: u64) -> Data {
     let mut stream = stream::open(job.seed, DATA_KEY.wrapping_add(thread));
     Data::new(pieces.write_bytes, job.data.compressible_share, &mut stream)
 }
 
-/// Run the threads of a job, each on what `folder_of` makes for it.
+/// Run the threads of a job, each on what `folder_of` makes for it and its signs of life.
 ///
 /// # Errors
 ///
-/// [`RunError`] where there are more threads than files.
+/// [`RunError`] where there are more threads than files, or than the system has.
 pub fn run_in<F: Folder>(
     job: &Job,
     parameters: &Parameters,
-    folder_of: impl Fn(u64) -> F,
+    folder_of: impl Fn(u64, &Arc<Signs>) -> F,
     is_wanted: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
-    let parts = (0..job.threads).map(|thread| parameters.part(thread, job.threads));
-    let parts = parts.collect::<Result<Vec<_>, _>>()?;
-    let shared = Shared::new(Clock::start(), parts.len());
-    let stop_ns = job.stop.seconds.map(nanoseconds);
-    let workers = parts.into_iter().enumerate().map(|(thread, part)| {
-        let operations = Operations::new(part, job.seed, thread as u64);
-        let folder = folder_of(thread as u64);
-        Worker::new(thread, operations, folder, job.sync, stop_ns, &shared)
-    });
-    let workers: Vec<Worker<'_, F>> = workers.collect();
+    let part = |thread| {
+        let part = parameters.part(thread, job.threads)?;
+        Ok(Place::new(Operations::new(part, job.seed, thread)))
+    };
+    let places: Result<Vec<Place>, ParameterError> = (0..job.threads).map(part).collect();
+    let places = places?;
+    let shared = Arc::new(Shared::new(Clock::start(), places.len()));
+    let mut crew = Crew::new(Arc::clone(&shared));
+    for (thread, place) in places.iter().enumerate() {
+        let worker = Worker {
+            thread,
+            folder: folder_of(thread as u64, &place.signs),
+            sync: job.sync,
+            stop_ns: job.stop.seconds.map(nanoseconds),
+            shared: Arc::clone(&shared),
+            place: place.clone(),
+            written_count: 0,
+        };
+        crew.employ(&place.signs, move || worker.run())?;
+    }
     // Files are created and deleted at least once each.
     let all = parameters.transactions + 2 * parameters.files;
-    let left = run_workers(workers, &shared, all, is_wanted);
-    Ok(outcome(left, &shared, job.threads, job.pieces(parameters)))
+    let ended = crew.look_after(job, all, || oldest(&places), is_wanted);
+    let taken = places.iter().filter_map(|place| held(&place.slot).take());
+    let parts: Vec<Part> = taken.collect();
+    if ended.is_none() && parts.iter().any(|part| part.is_in_phases) {
+        shared.leave();
+    }
+    Ok(Outcome::new(parts, &shared, job.pieces(parameters)))
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked to be in range"
-)]
-fn nanoseconds(seconds: f64) -> u64 {
-    (seconds / NANO) as u64
+/// Return the operation that has been in a call for longest, and whose it is.
+fn oldest(places: &[Place]) -> Option<(Operation, usize)> {
+    let doing = places.iter().enumerate().filter_map(|(thread, place)| {
+        let (operation, since_ns) = held(&place.slot).as_ref()?.doing?;
+        Some((since_ns, (operation, thread)))
+    });
+    doing.min_by_key(|one| one.0).map(|one| one.1)
 }
 
-/// Start the threads, ask while they work, and collect what they leave.
-fn run_workers<F: Folder>(
-    workers: Vec<Worker<'_, F>>,
-    shared: &Shared,
-    all: u64,
-    is_wanted: &mut dyn FnMut(f64) -> bool,
-) -> Vec<Left> {
-    std::thread::scope(|scope| {
-        let (sender, finished) = mpsc::channel::<()>();
-        let mut threads = Vec::new();
-        for worker in workers {
-            let sender = sender.clone();
-            threads.push(scope.spawn(move || {
-                let left = worker.run();
-                drop(sender);
-                left
-            }));
+/// The threads that work for a run.
+struct Crew<T> {
+    shared: Arc<Shared>,
+    signs: Vec<Arc<Signs>>,
+    threads: Vec<JoinHandle<T>>,
+    /// Carries nothing: it is closed when the last thread is done.
+    sender: Sender<()>,
+    finished: Receiver<()>,
+}
+
+impl<T: Send + 'static> Crew<T> {
+    fn new(shared: Arc<Shared>) -> Self {
+        let (sender, finished) = mpsc::channel();
+        Self {
+            shared,
+            signs: Vec::new(),
+            threads: Vec::new(),
+            sender,
+            finished,
         }
-        drop(sender);
-        // The channel carries nothing: it is closed when the last thread is done.
-        while finished.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            let done: u64 = shared
-                .done
-                .iter()
-                .map(|done| done.load(Ordering::Relaxed))
-                .sum();
+    }
+
+    /// Let a thread of its own do `work`.
+    fn employ(
+        &mut self,
+        signs: &Arc<Signs>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<(), RunError> {
+        let (sender, panics) = (self.sender.clone(), EndsInPanic(Arc::clone(&self.shared)));
+        let named = thread::Builder::new().name("headroom-file".into());
+        let spawned = named.spawn(move || {
+            let (_sender, _panics) = (sender, panics);
+            work()
+        });
+        let thread = spawned.map_err(|error| {
+            self.shared.end(Ending::Unwanted);
+            RunError::Thread(error)
+        })?;
+        self.signs.push(Arc::clone(signs));
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// Look after the threads until the last has ended, and return what they return.
+    ///
+    /// None where some are left to themselves, in calls that do not return. `all` is what they
+    /// have to do, `oldest` tells which call has been waited for longest.
+    fn look_after(
+        self,
+        job: &Job,
+        all: u64,
+        oldest: impl Fn() -> Option<(Operation, usize)>,
+        is_wanted: &mut dyn FnMut(f64) -> bool,
+    ) -> Option<Vec<T>> {
+        let (shared, mut patience) = (&self.shared, Patience::new(job));
+        drop(self.sender);
+        while self.finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            let done: u64 = self.signs.iter().map(|one| one.done_count()).sum();
             if !is_wanted(done as f64 / all as f64) {
                 shared.end(Ending::Unwanted);
             }
+            let answers = self.signs.iter().map(|one| one.answer_count()).sum();
+            match patience.look(answers, shared.clock.now_ns(), shared.is_over()) {
+                Advice::Wait => {}
+                Advice::End(silent_ns) => shared.end(Ending::Silent {
+                    oldest: oldest(),
+                    silent_ns,
+                }),
+                Advice::Leave => {
+                    self.signs.iter().for_each(|one| one.leave());
+                    return None;
+                }
+            }
         }
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Left>| match thread.join() {
-            Ok(left) => left,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        threads.into_iter().map(join).collect()
-    })
-}
-
-fn outcome(left: Vec<Left>, shared: &Shared, threads: u64, pieces: Pieces) -> Outcome {
-    let marks = shared.marks();
-    let stopped = stopped(shared.ending(), &left);
-    let left_count = left.iter().map(|one| one.left_count).sum();
-    let mut recorder = Recorder::new();
-    for one in left {
-        recorder.merge(one.recorder);
-    }
-    let counters = recorder.counters;
-    let facts = Facts {
-        counters,
-        times: phase_times(&marks),
-        stopped,
-        left_count,
-        threads,
-        read_call_bytes: pieces.read_bytes as u64,
-        write_call_bytes: pieces.write_bytes as u64,
-    };
-    Outcome {
-        facts,
-        tables: recorder.finish(marks[2].0 - marks[1].0, threads),
+        let join =
+            |thread: JoinHandle<T>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Some(self.threads.into_iter().map(join).collect())
     }
 }
 
-fn phase_times(marks: &[(u64, u64)]) -> PhaseTimes {
-    let wall = |phase: usize| (marks[phase + 1].0 - marks[phase].0) as f64 * NANO;
-    let processor = |phase: usize| (marks[phase + 1].1 - marks[phase].1) as f64 * NANO;
-    PhaseTimes {
-        creation_s: wall(0),
-        transactions_s: wall(1),
-        deletion_s: wall(2),
-        creation_processor_s: processor(0),
-        transactions_processor_s: processor(1),
-        deletion_processor_s: processor(2),
-    }
-}
+/// Ends the run where its thread panics, so that nobody waits for it.
+struct EndsInPanic(Arc<Shared>);
 
-/// Say why a run ended early: a fault before the wish of whoever asked, that before the rest.
-fn stopped(ending: Option<Ending>, left: &[Left]) -> Option<Stopped> {
-    let plain = |reason| Stopped {
-        reason,
-        ..Stopped::default()
-    };
-    match ending {
-        Some(Ending::Failed {
-            kind,
-            phase,
-            errno,
-            words,
-        }) => Some(Stopped {
-            reason: if is_no_space(errno) {
-                "no_space"
-            } else {
-                "failed"
-            },
-            errno,
-            operation: Some(kind_name(kind)),
-            phase: Some(phase_name(phase)),
-            words,
-        }),
-        Some(Ending::Unwanted) => Some(plain("unwanted")),
-        None if left.iter().any(|one| one.is_out_of_time) => Some(plain("time")),
-        None if left.iter().any(|one| one.is_out_of_files) => Some(plain("out_of_files")),
-        None => None,
-    }
-}
-
-#[cfg(unix)]
-fn is_no_space(errno: Option<i32>) -> bool {
-    matches!(errno, Some(libc::ENOSPC | libc::EDQUOT))
-}
-
-#[cfg(not(unix))]
-fn is_no_space(_: Option<i32>) -> bool {
-    false
-}
-
-const fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Create => "create",
-        Kind::Read => "read",
-        Kind::Append => "append",
-        Kind::Delete => "delete",
-        Kind::Nothing => "nothing",
-    }
-}
-
-const fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Creation => "creation",
-        Phase::Transactions => "transactions",
-        Phase::Deletion => "deletion",
+impl Drop for EndsInPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.end(Ending::Unwanted);
+        }
     }
 }
 

@@ -1,17 +1,20 @@
-//! Tests of runs: conservation, faults at any operation, threads.
+//! Tests of runs: conservation, faults at any operation, calls that never return, threads.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::systems::storage::postmark::folder::SyncKind;
+use crate::systems::storage::postmark::operations::Kind;
 
-/// A folder in memory: name -> size; the operation with number `fails_at` fails with `errno`.
+/// A folder in memory: name -> size; the call with number `fails_at` fails with `errno`, the one
+/// with number `hangs_at` does not return before the gate is free.
 #[derive(Clone, Default)]
 struct Memory {
     files: Arc<Mutex<BTreeMap<CString, u64>>>,
@@ -19,14 +22,24 @@ struct Memory {
     syncs: Arc<Mutex<u64>>,
     fails_at: Option<u64>,
     errno: i32,
+    hangs_at: Option<u64>,
+    gate: Arc<Mutex<()>>,
+    /// Is gone when no thread has the folder any more.
+    _alive: Option<Sender<()>>,
 }
 
 impl Memory {
     /// Count a call that is part of the run; fail where the script says so, after `half` is done.
     fn step(&self, half: impl FnOnce(&mut BTreeMap<CString, u64>)) -> io::Result<()> {
-        let mut calls = self.calls.lock().expect("no panic");
-        *calls += 1;
-        if self.fails_at == Some(*calls) {
+        let number = {
+            let mut calls = self.calls.lock().expect("no panic");
+            *calls += 1;
+            *calls
+        };
+        if self.hangs_at == Some(number) {
+            drop(self.gate.lock());
+        }
+        if self.fails_at == Some(number) {
             half(&mut self.files.lock().expect("no panic"));
             return Err(io::Error::from_raw_os_error(self.errno));
         }
@@ -86,7 +99,7 @@ fn job(job: &serde_json::Value) -> Job {
 fn run_on(memory: &Memory, asked: &serde_json::Value) -> Outcome {
     let job = job(asked);
     let parameters = job.parameters().expect("sound parameters");
-    run_in(&job, &parameters, |_| memory.clone(), &mut |_| true).expect("a run")
+    run_in(&job, &parameters, |_, _| memory.clone(), &mut |_| true).expect("a run")
 }
 
 fn asked(threads: u64) -> serde_json::Value {
@@ -185,7 +198,7 @@ fn a_run_that_is_not_wanted_ends_and_leaves_nothing() {
     asked["workload"]["create_bias"] = json!(-1);
     let job = job(&asked);
     let parameters = job.parameters().expect("sound parameters");
-    let run = run_in(&job, &parameters, |_| memory.clone(), &mut |_| false);
+    let run = run_in(&job, &parameters, |_, _| memory.clone(), &mut |_| false);
     let stopped = run.expect("a run").facts.stopped.expect("it was stopped");
     assert_eq!(stopped.reason, "unwanted");
     assert!(memory.files.lock().expect("no panic").is_empty());
@@ -219,4 +232,177 @@ fn a_pool_that_runs_out_is_said() {
         Some("out_of_files")
     );
     assert_eq!(facts.counters.deleted_mixed_count, 60);
+}
+
+/// A run in which one call hangs: its outcome, and what is needed to let the call return.
+struct Hung<'a> {
+    outcome: Outcome,
+    closed: MutexGuard<'a, ()>,
+    alive: Receiver<()>,
+}
+
+impl Hung<'_> {
+    /// Let the call return, and wait until its thread has ended.
+    fn let_go(self) {
+        drop(self.closed);
+        assert!(self.alive.recv().is_err());
+    }
+}
+
+/// Run `asked` in `memory`, whose call `hangs_at` hangs; nobody waits for it for long.
+fn hang<'a>(
+    memory: &'a Memory,
+    asked: &serde_json::Value,
+    is_wanted: &mut dyn FnMut(f64) -> bool,
+) -> Hung<'a> {
+    let mut asked = asked.clone();
+    for key in ["silence_s", "drain_s"] {
+        if asked.get(key).is_none() {
+            asked[key] = json!(0.05);
+        }
+    }
+    let job = job(&asked);
+    let parameters = job.parameters().expect("sound parameters");
+    let closed = memory.gate.lock().expect("no panic");
+    let (sender, alive) = channel();
+    let folder = |_, _: &Arc<Signs>| Memory {
+        _alive: Some(sender.clone()),
+        ..memory.clone()
+    };
+    let outcome = run_in(&job, &parameters, folder, is_wanted).expect("a run");
+    drop(sender);
+    Hung {
+        outcome,
+        closed,
+        alive,
+    }
+}
+
+/// Names of the files that are there.
+fn names(memory: &Memory) -> Vec<String> {
+    let files = memory.files.lock().expect("no panic");
+    let name = |name: &CString| name.to_string_lossy().into_owned();
+    files.keys().map(name).collect()
+}
+
+#[test]
+fn a_call_that_never_returns_ends_the_run_and_what_was_done_is_kept() {
+    let memory = Memory {
+        hangs_at: Some(200),
+        ..Memory::default()
+    };
+    let hung = hang(&memory, &asked(1), &mut |_| true);
+    let facts = &hung.outcome.facts;
+    let stopped = facts.stopped.clone().expect("it was stopped");
+    assert_eq!(stopped.reason, "silent");
+    assert_eq!(stopped.phase, Some("transactions"));
+    assert!(stopped.operation.is_some());
+    assert!(
+        stopped.words.contains("no call has returned for"),
+        "{}",
+        stopped.words
+    );
+    assert_eq!(facts.stuck_count, 1);
+    assert_eq!(facts.counters.created_alone_count, 60);
+    assert!(facts.counters.transaction_count > 0);
+    assert_eq!(
+        counted(&hung.outcome, "transaction"),
+        facts.counters.transaction_count
+    );
+    assert!(facts.times.transactions_s > 0.0);
+    let files = names(&memory);
+    assert!(!files.is_empty() && facts.left_count >= files.len() as u64);
+    hung.let_go();
+    // The call that returned after all was the last one.
+    assert_eq!(*memory.calls.lock().expect("no panic"), 200);
+}
+
+#[test]
+fn the_others_delete_their_files_while_one_hangs() {
+    let memory = Memory {
+        hangs_at: Some(100),
+        ..Memory::default()
+    };
+    let mut asked = asked(3);
+    asked["workload"]["subdirectories"] = json!(0);
+    let hung = hang(&memory, &asked, &mut |_| true);
+    let facts = &hung.outcome.facts;
+    assert_eq!(facts.stopped.as_ref().map(|one| one.reason), Some("silent"));
+    assert_eq!((facts.stuck_count, facts.threads), (1, 3));
+    let files = names(&memory);
+    let owner = |name: &String| name.split('.').next().map(str::to_owned);
+    let mut owners: Vec<_> = files.iter().map(owner).collect();
+    owners.dedup();
+    assert_eq!(owners.len(), 1, "{files:?}");
+    assert!(facts.left_count >= files.len() as u64);
+    hung.let_go();
+}
+
+#[test]
+fn an_interrupt_is_heard_while_a_call_hangs() {
+    let memory = Memory {
+        hangs_at: Some(200),
+        ..Memory::default()
+    };
+    let mut asked = asked(2);
+    asked["silence_s"] = json!(1e6);
+    let mut looks = 0;
+    let hung = hang(&memory, &asked, &mut |_| {
+        looks += 1;
+        looks < 3
+    });
+    let facts = &hung.outcome.facts;
+    assert_eq!(
+        facts.stopped.as_ref().map(|one| one.reason),
+        Some("unwanted")
+    );
+    assert_eq!(facts.stuck_count, 1);
+    assert!(facts.counters.transaction_count > 0);
+    hung.let_go();
+}
+
+#[test]
+fn a_fault_counts_as_the_reason_where_cleaning_hangs_after_it() {
+    let memory = Memory {
+        fails_at: Some(150),
+        errno: libc::EIO,
+        hangs_at: Some(160),
+        ..Memory::default()
+    };
+    let hung = hang(&memory, &asked(1), &mut |_| true);
+    let facts = &hung.outcome.facts;
+    assert_eq!(facts.stopped.as_ref().map(|one| one.reason), Some("failed"));
+    assert_eq!(facts.stuck_count, 1);
+    assert!(facts.left_count >= names(&memory).len() as u64);
+    hung.let_go();
+}
+
+#[test]
+#[should_panic(expected = "exists")]
+fn a_thread_that_panics_holds_nobody_up() {
+    let memory = Memory::default();
+    let taken = CString::new("s0/0.1").expect("a name");
+    let mut asked = asked(2);
+    asked["workload"]["subdirectories"] = json!(1);
+    memory.files.lock().expect("no panic").insert(taken, 1);
+    run_on(&memory, &asked);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Fault: whichever call hangs, the run ends, says where, and counts what it leaves.
+    #[test]
+    fn a_run_that_hangs_anywhere_ends(hangs_at in 1_u64..700, threads in 1_u64..4) {
+        let memory = Memory { hangs_at: Some(hangs_at), ..Memory::default() };
+        let hung = hang(&memory, &asked(threads), &mut |_| true);
+        let facts = &hung.outcome.facts;
+        let did_hang = hangs_at <= *memory.calls.lock().expect("no panic");
+        prop_assert_eq!(facts.stuck_count, u64::from(did_hang));
+        prop_assert_eq!(facts.stopped.as_ref().map(|one| one.reason), did_hang.then_some("silent"));
+        prop_assert!(facts.left_count >= names(&memory).len() as u64);
+        prop_assert_eq!(counted(&hung.outcome, "transaction"), facts.counters.transaction_count);
+        prop_assert_eq!(counted(&hung.outcome, "creation"), facts.counters.created_alone_count);
+        hung.let_go();
+    }
 }

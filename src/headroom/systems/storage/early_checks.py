@@ -1,0 +1,64 @@
+"""What a point needs and its target lacks, found before anything is measured.
+
+A run checks the same again: what was true before the first replication need not be so later.
+
+Invariant: nothing of the user's is changed; what is made is the folder of our own that runs use.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from headroom.experiment.system import Value
+from headroom.systems.storage.job import check_alignment
+from headroom.systems.storage.laying_out import check_space
+from headroom.systems.storage.postmark_run import check_pool
+from headroom.systems.storage.safety import check_may_create
+from headroom.systems.storage.targets import Target
+from headroom.systems.storage.workload_table import workload_table
+
+
+def check_before_runs(config: Mapping[str, Value], target: Target, typed: Sequence[str]) -> None:
+    """Refuse a point that could not run on its target.
+
+    Parameters
+    ----------
+    config
+        Value of every parameter.
+    target
+        Its target.
+    typed
+        Confirmations of the user.
+
+    Raises
+    ------
+    HeadroomError
+        The place does not exist, is too small or too full, may not be used so, or the requests do
+        not fit what it is.
+    """
+    if target.table.kind in {"nothing", "soft"}:
+        _check_requests(config, target.made_bytes)
+    elif target.is_made:
+        _check_made(config, target)
+    else:
+        # Opened just as a run opens it: what the system refuses it refuses here.
+        with target.opened(config, typed) as opened:
+            if config["workload"] == "micro":
+                check_alignment(int(config["block_bytes"]), opened)
+            _check_requests(config, opened.size_bytes)
+
+
+def _check_made(config: Mapping[str, Value], target: Target) -> None:
+    """Refuse files that do not fit where they are to be made; those that are there give way."""
+    if config["workload"] == "postmark":
+        check_pool(config, target)
+    else:
+        wanted = target.wanted(config)
+        needed = wanted.size * wanted.count
+        check_may_create(target.path)
+        check_space(target.path, needed=needed, reserve=target.reserve)
+        _check_requests(config, needed)
+    target.session.claim(target.path)
+
+
+def _check_requests(config: Mapping[str, Value], target_bytes: int) -> None:
+    if config["workload"] == "micro":
+        workload_table(config, target_bytes=target_bytes)

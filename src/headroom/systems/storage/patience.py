@@ -1,0 +1,72 @@
+"""Calls on a file system that may never answer, made by threads that can be left to themselves.
+
+Nobody can take a system call back. The engine leaves its own threads in such calls; this is the
+same for the calls of Python.
+
+Invariant: whoever waits here can be interrupted, and waits no longer than he said.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from headroom.errors import EnvironmentUnfitError
+
+T = TypeVar("T")
+
+SILENCE_S = 300.0
+"""How long (s) is waited for a file system where no study says how long."""
+
+
+def within(seconds: float, call: Callable[[], T], *, what: str) -> T:
+    """Return what `call` returns, or raise what it raises.
+
+    Parameters
+    ----------
+    seconds
+        How long (s) is waited for it.
+    call
+        What may never end; a thread of its own carries it out.
+    what
+        What does not answer then, as the message has it.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        It took longer. Its thread goes on, for nobody.
+
+    Examples
+    --------
+    >>> within(60.0, lambda: 6 * 7, what="arithmetic")
+    42
+    """
+    answers: SimpleQueue[Future[T]] = SimpleQueue()
+
+    def answer() -> None:
+        answered: Future[T] = Future()
+        try:
+            answered.set_result(call())
+        except BaseException as error:  # raised again by whoever waits
+            answered.set_exception(error)
+        answers.put(answered)
+
+    threading.Thread(target=answer, name="headroom-file", daemon=True).start()
+    try:
+        answered = answers.get(timeout=seconds)
+    except Empty:
+        raise EnvironmentUnfitError(
+            f"{what} does not answer: a call has not returned for {seconds:g} s",
+            cure="look at what it waits for (`dmesg`, a server that is gone), mount it again, or "
+            "name another target",
+        ) from None
+    return answered.result()
+
+
+def close(descriptor: int, seconds: float) -> None:
+    """Close a descriptor, which may ask a server; where it takes longer, a thread is left at it."""
+    with suppress(EnvironmentUnfitError):
+        within(seconds, lambda: os.close(descriptor), what="a file")
