@@ -10,6 +10,7 @@ import pytest
 from headroom.errors import StudyError
 from headroom.experiment.system import Value
 from headroom.systems.storage import measure
+from headroom.systems.storage.conversion import LIMITS_CLOSED
 from headroom.systems.storage.session_for_tests import config_of, session_of
 from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.snia_cells import MIXES, SIZES, Cell, cells_of
@@ -51,6 +52,7 @@ def test_all_cells_are_run_in_every_round_and_reported_each_as_a_class() -> None
         declared = {metric.name for metric in system.metrics(config)}
     cells = cells_of(config)
     assert run.is_sound
+    assert run.notes == (LIMITS_CLOSED,)
     assert run.values["round_count"] == 5.0
     assert {f"class.{cell.name}.throughput" for cell in cells} <= run.values.keys()
     assert run.values.keys() <= declared
