@@ -321,16 +321,22 @@ def _said_of_points(
 ) -> list[str]:
     """Return what is said of points with figures, each sentence once with how many it is of."""
     shown = [point for point in experiment.points if point.estimates]
-    said: dict[str, int] = {}
-    for point in shown:
-        for words in dict.fromkeys(map(_without_count, said_of(point))):
-            said[words] = said.get(words, 0) + 1
-    return [
-        f"{words[:1].upper()}{words[1:]}."
-        if number == len(shown)
-        else f"{count_noun(number, 'point')}: {words}."
-        for words, number in said.items()
-    ]
+    said = Counter(
+        (_without_count(words), _is_of_all_runs(words, point))
+        for point in shown
+        for words in said_of(point)
+    )
+    sentences = []
+    for (words, is_of_all_runs), number in said.items():
+        where = [] if number == len(shown) else [count_noun(number, "point")]
+        where += [] if is_of_all_runs else ["in some runs"]
+        text = f"{', '.join(where)}: {words}" if where else words
+        sentences.append(f"{text[:1].upper()}{text[1:]}.")
+    return sentences
+
+
+def _is_of_all_runs(remark: str, point: PointResult) -> bool:
+    return point.done == 1 or remark.endswith(f" ({point.done} times)")
 
 
 def _without_count(remark: str) -> str:

@@ -239,9 +239,17 @@ def _said(
 
 def test_facts_are_notes_and_only_what_may_mislead_is_a_caution() -> None:
     """Cause: that a file in memory is answered by threads stood under Caution."""
-    found = _said([["threads (3 times)"], ["threads"]], [["the tool is measured"], []])
+    every = "threads (15 times)"
+    found = _said([[every], [every]], [["the tool is measured (15 times)"], []])
     assert found == [("Note", "Threads."), ("Caution", "1 point: the tool is measured.")]
-    assert _said([["threads"], []], [[], []]) == [("Note", "1 point: threads.")]
+    assert _said([[every], []], [[], []]) == [("Note", "1 point: threads.")]
+
+
+def test_what_some_runs_say_is_not_said_of_all() -> None:
+    """Cause: that the load limits and that the target does stood together as facts."""
+    few = "threads (3 times)"
+    assert _said([[few], [few]], [[], []]) == [("Note", "In some runs: threads.")]
+    assert _said([["threads"], []], [[], []]) == [("Note", "1 point, in some runs: threads.")]
 
 
 def test_a_lopsided_interval_is_told_by_its_ends() -> None:
