@@ -204,6 +204,7 @@ def _utilization_figure(experiment: ExperimentResult) -> Figure:
             "scale": {"domain": [0, 100], "nice": False},
         },
         with_verdict=True,
+        has_pools=_has_pools(experiment),
     )
     return Figure(
         key=f"{experiment.name}-stations",
@@ -224,6 +225,7 @@ def _queue_figure(experiment: ExperimentResult) -> Figure:
             "scale": {"zero": True},
         },
         with_verdict=False,
+        has_pools=_has_pools(experiment),
     )
     return Figure(
         key=f"{experiment.name}-queues",
@@ -236,7 +238,11 @@ def _queue_figure(experiment: ExperimentResult) -> Figure:
     )
 
 
-def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
+def _has_pools(experiment: ExperimentResult) -> bool:
+    return any(part.kind == "pool" for point in experiment.points for part in point.resources)
+
+
+def _station_spec(description: str, x: Spec, *, with_verdict: bool, has_pools: bool) -> Spec:
     y = {
         "field": "label",
         "type": "nominal",
@@ -249,6 +255,7 @@ def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
         "type": "nominal",
         "title": None,
         "scale": {"domain": ["station", "pool"]},
+        **({} if has_pools else {"legend": None}),
     }
     tooltip = [
         {"field": "label", "type": "nominal", "title": "part"},
