@@ -1,5 +1,6 @@
 """What the quick form of every study has to do; the fixtures are in `conftest.py`."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,21 @@ class QuickRun:
         return {claim["name"]: claim["verdict"] for claim in self.results["claims"]}
 
 
+def _levels_of_the_full_form_alone(experiment: dict[str, Any]) -> set[str]:
+    """Return the numeric levels that the quick form lacks, as a title may name them."""
+    quick = experiment.get("quick", {})
+    if quick.get("skip"):
+        return set()
+    return {
+        f"{number:g}"
+        for name, levels in experiment.get("factors", {}).items()
+        if name in quick.get("factors", {})
+        for level in levels
+        if isinstance(level, int | float) and level not in quick["factors"][name]
+        for number in (level, 100.0 * level)
+    }
+
+
 class ClaimRows:
     """Tests of a README with a table of claims, whose first column are their names."""
 
@@ -52,6 +68,16 @@ class QuickForm:
     def test_it_ends_with_all_claims(self, quick: QuickRun, study: dict[str, Any]) -> None:
         assert set(quick.verdicts()) == {claim["name"] for claim in study["claim"]}
         assert f"{len(study['claim'])} claims:" in quick.said
+
+    def test_titles_are_true_of_the_quick_form_too(self, study: dict[str, Any]) -> None:
+        """Cause: "32 at once" stood above 16, and "from 10 to 100 %" above 50 and 100 %."""
+        wrong = [
+            (one["title"], level)
+            for one in study["experiment"]
+            for level in _levels_of_the_full_form_alone(one)
+            if re.search(rf"(?<![\w.]){re.escape(level)}(?![\w.])", one["title"])
+        ]
+        assert wrong == []
 
     def test_every_replication_was_carried_out(self, quick: QuickRun) -> None:
         assert quick.points()

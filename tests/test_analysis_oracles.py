@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from headroom.analysis.knee import curve_of, find_knee
+from headroom.analysis.limits import limit_without_steady_state, with_overload
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
+from headroom.analysis.test_example_runs import queue, station_run
+from headroom.analysis.warm_up import choose_cut
 from headroom.experiment.plan import PlannedExperiment
-from headroom.experiment.study import Experiment
+from headroom.experiment.study import Experiment, WarmUp
 from headroom.experiment.system import Column
 from headroom.simulation import Model, constant, exponential, simulate
 from headroom.systems.model.conversion import run_of
@@ -192,6 +196,25 @@ def test_two_stations_of_equal_demand_are_a_tie() -> None:
     verdict = bottleneck_of(model)
     assert verdict.kind == "station"
     assert "is as busy: they limit together" in verdict.evidence
+
+
+def test_a_growing_queue_is_named_where_the_servers_are_not_known() -> None:
+    """What is measured from outside has no utilization, yet a queue that only grows tells.
+
+    One server of 1 s is offered 2 jobs/s; the table does not say that there is one.
+    """
+    random = np.random.default_rng(3)
+    runs = []
+    for _ in range(5):
+        visits = queue(random.exponential(0.5, 4000), random.exponential(1.0, 4000))
+        times_s = np.linspace(0.0, 2000.0, 41)[1:]
+        runs.append(station_run({"device": visits}, times_s, capacity={"device": np.inf}))
+    cut = choose_cut(WarmUp(), runs)
+    assert cut is not None
+    assert not cut.is_steady
+    verdict = limit_without_steady_state(runs, Column.MEASURE)
+    assert verdict is None
+    assert "or the load is more than device can serve" in with_overload(cut, runs, verdict).note
 
 
 def test_an_overloaded_pool_is_named_although_there_is_no_steady_state() -> None:

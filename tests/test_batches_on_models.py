@@ -1,5 +1,7 @@
 """Spreads of all metrics: names, hand-made batches, percentiles against a closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,15 @@ def test_errors_agree_with_the_spread_of_many_independent_experiments() -> None:
         values.append([value[name] for name in names])
     deviations = np.std(values, axis=0, ddof=1)
     assert np.mean(errors, axis=0) == pytest.approx(deviations, rel=0.3)
+
+
+def test_runs_with_other_classes_than_the_first_have_no_spread_by_class() -> None:
+    """Cause: a measured run too short for one sync has no class of syncs, and the sums broke."""
+    first, second = windows(2)
+    (classes,) = [table for table in second.run.resources if table.kind == "class"]
+    other = replace(classes, names=("others",))
+    rest = tuple(table for table in second.run.resources if table.kind != "class")
+    changed = replace(second, run=replace(second.run, resources=(*rest, other)))
+    found = spreads_of([first, changed], {}, batches=10)
+    assert "station.server.utilization" in found
+    assert not any(name.startswith("class.") for name in found)

@@ -263,7 +263,7 @@ def format_limit(share: float) -> str:
 
 
 _WIDE = 4.0
-"""Times that an interval of a ratio spans from which each of its ends has digits of its own."""
+"""Times that an interval spans from which each of its ends has digits of its own."""
 
 
 def format_ratio(value: float, low: float | None, high: float | None) -> str:
@@ -317,9 +317,11 @@ def format_bounds(
     '12.3 (12.0 to 12.7)'
     >>> format_bounds(1.33e6, 1.33e6, 1.33e6, "B")
     '1.330 MB (all equal)'
+    >>> format_bounds(0.000213, 0.000184, 0.0257, "s"), format_bounds(0.0, 0.0, 3e-9, "s")
+    ('210 µs (180 to 26,000)', '0.0 ns (0.0 to 3.0)')
     """
     half_width = half_width_of(low, high)
-    used = scale or choose_scale([value], unit, metric=metric)
+    used = scale or choose_scale([value or high or 0.0], unit, metric=metric)
     suffix = "" if scale else used.suffix
     centre = f"{format_scaled(value, used, half_width=half_width)}{suffix}"
     if low is None or high is None or half_width is None:
@@ -328,9 +330,21 @@ def format_bounds(
         return f"{centre} (all equal)"
     if not (math.isfinite(low) and math.isfinite(high)):
         return f"{centre} (interval without end)"
+    if _is_skewed_and_wide(value, low, high):
+        shown = [_two_digits(one * used.factor) for one in (value, low, high)]
+        return f"{shown[0]}{suffix} ({shown[1]} to {shown[2]})"
     decimals = decimals_for(value * used.factor, half_width=half_width * used.factor)
     bounds = (format_plain(bound * used.factor, decimals=decimals) for bound in (low, high))
     return f"{centre} ({' to '.join(bounds)})"
+
+
+def _is_skewed_and_wide(value: float, low: float, high: float) -> bool:
+    """Return whether the far end of an interval would take all digits from the near one."""
+    return low > 0.0 and high > _WIDE * low and high - value > value - low
+
+
+def _two_digits(value: float) -> str:
+    return format_plain(value, decimals=1 - _place(value)) if value else "0"
 
 
 def format_level(value: object) -> str:

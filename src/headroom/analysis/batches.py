@@ -91,7 +91,8 @@ def spreads_of(
     for kind in _RATIOS:
         tables = [window.table(kind) for window in windows]
         kept = [table for table in tables if table is not None]
-        if kept and len(kept) == len(windows):
+        # Measured runs have the classes that came: with too few requests, not all of them.
+        if len(kept) == len(windows) and len({table.names for table in kept}) == 1:
             found.update(_of_tables(kind, windows, kept, sizes))
     for metric, bins in merged.items():
         found.update(_of_percentiles(metric, windows, bins, sizes))

@@ -31,6 +31,7 @@ Lazowska et al., *Quantitative System Performance* (1984), chapter 5 (asymptotic
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from headroom.analysis.culprits import (
     QUEUED,
@@ -63,7 +64,7 @@ def parts_of(resources: Iterable[Resource], estimates: Mapping[str, Estimate]) -
         Part(
             kind=resource.kind,
             name=resource.name,
-            capacity=resource.capacity,
+            capacity=inf if resource.capacity is None else resource.capacity,
             estimates=resource.estimates_among(estimates),
         )
         for resource in resources

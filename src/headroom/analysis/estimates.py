@@ -40,6 +40,11 @@ _UNITS_BY_ENDING: dict[str, tuple[str, Direction]] = {
     "wait_s_mean": ("s", "low"),
     "response_s_mean": ("s", "low"),
 }
+_NEVER_BELOW_ZERO = (
+    "_ratio", "_share", "failed_tries_mean", "utilization", "throughput",
+    "queue_len_mean", "queue_len_max", "jobs_mean", "wait_s_mean", "response_s_mean",
+)  # fmt: skip
+"""Endings of shares, rates, numbers of jobs and times that jobs spend."""
 _RESOURCE_KINDS: tuple[Literal["station", "pool"], ...] = ("station", "pool")
 _SHARE = ".utilization"
 _STATION_METRICS = tuple(_UNITS_BY_ENDING)
@@ -142,9 +147,9 @@ def _at_most_full(metric: Metric, high: float | None) -> float | None:
 
 
 def _at_least_none(metric: Metric, low: float | None) -> float | None:
-    """Return the lower end of an interval; no share of something is ever below zero."""
-    is_part = metric.name.endswith(("_ratio", "_share", ".failed_tries_mean", _SHARE))
-    return max(low, 0.0) if low is not None and is_part else low
+    """Return the lower end of an interval; some quantities are never below zero."""
+    is_never_less = metric.name.endswith(_NEVER_BELOW_ZERO)
+    return max(low, 0.0) if low is not None and is_never_less else low
 
 
 def estimates_of(declared: Iterable[Metric], samples: Mapping[str, Sample]) -> dict[str, Estimate]:
@@ -173,7 +178,9 @@ def resources_of(run: Run) -> list[Resource]:
         Any sound run of the point, for names and capacities.
     """
     return [
-        Resource(kind=kind, name=name, capacity=float(capacity))
+        Resource(
+            kind=kind, name=name, capacity=float(capacity) if math.isfinite(capacity) else None
+        )
         for kind in _RESOURCE_KINDS
         for table in run.resources
         if table.kind == kind

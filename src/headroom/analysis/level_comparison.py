@@ -158,9 +158,10 @@ def _design(column: Column, intact: int, blocks: int) -> str:
     if not blocks:
         return "No runs to compare yet."
     if _is_interleaved(intact, blocks):
-        whole = "all" if intact == blocks else f"{intact:,} of"
+        whole = f"all {blocks:,}" if intact == blocks else f"{intact:,} of {blocks:,}"
+        pairs = "the only pair" if blocks == 1 else f"{whole} pairs"
         return (
-            f"The levels were interleaved in randomised blocks ({whole} {blocks:,} pairs of runs "
+            f"The levels were interleaved in randomised blocks ({pairs} of runs "
             "stood side by side). Ratios are medians of the ratios within blocks."
         )
     return (

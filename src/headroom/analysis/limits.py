@@ -7,6 +7,7 @@ Invariant: a verdict from whole runs says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
 from statistics import fmean
 
 import msgspec
@@ -77,21 +78,40 @@ def limit_without_steady_state(runs: Sequence[Run], column: Column) -> Bottlenec
 
 
 def with_overload(cut: WarmUpCut, runs: Sequence[Run], verdict: Bottleneck | None) -> WarmUpCut:
-    """Return the failed cut, its note saying so where the load is more than can be served."""
-    if verdict is None or not all(_grows(run, verdict) for run in runs):
+    """Return the failed cut, its note saying so where the load is more than can be served.
+
+    Without a verdict it is looked for at the stations whose servers are not known: no utilization
+    tells that they are full, but a queue that grows all the time does.
+    """
+    names = _unknown_stations(runs) if verdict is None else [(verdict.kind, verdict.name)]
+    growing = [(kind, name) for kind, name in names if all(_grows(run, kind, name) for run in runs)]
+    if not growing:
         return cut
-    name = verdict.name if verdict.kind == "station" else f"pool {verdict.name}"
+    kind, name = growing[0]
+    name = name if kind == "station" else f"pool {name}"
     advice = cut.note.partition(", unless")[0]
     note = f"{advice}, or the load is more than {name} can serve"
     return msgspec.structs.replace(cut, note=note)
 
 
-def _grows(run: Run, verdict: Bottleneck) -> bool:
-    """Return whether the queue of the limiting resource grows from half to half of `run`."""
-    table = next((one for one in run.resources if one.kind == verdict.kind), None)
-    if table is None or verdict.name not in table.names:
+def _unknown_stations(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Return kind and name of the stations with an unlimited or unknown number of servers."""
+    return [
+        (table.kind, name)
+        for run in runs[:1]
+        for table in run.resources
+        if table.kind == "station"
+        for name, capacity in zip(table.names, table.capacity, strict=True)
+        if not isfinite(capacity)
+    ]
+
+
+def _grows(run: Run, kind: str, name: str) -> bool:
+    """Return whether the queue of a resource grows from half to half of `run`."""
+    table = next((one for one in run.resources if one.kind == kind), None)
+    if table is None or name not in table.names:
         return False
-    queue_s = table.columns["queue_s"][:, table.names.index(verdict.name)]
+    queue_s = table.columns["queue_s"][:, table.names.index(name)]
     end_s = run.snapshot_times_s[-1]
     middle = int(run.snapshot_times_s.searchsorted(end_s / 2))
     middle_s = run.snapshot_times_s[middle]

@@ -208,6 +208,7 @@ def analyse_point(
         errors=_counted([row.error for row in failed]),
         faults=_counted(summary.faults),
         remarks=_counted([remark for row in done if row.run for remark in row.run.remarks]),
+        notes=_counted([note for row in done if row.run for note in row.run.notes]),
         estimates=estimates,
         resources=resources,
         bottleneck=summary.bottleneck,

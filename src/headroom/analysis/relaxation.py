@@ -199,7 +199,14 @@ def times_beyond_one(values: FloatArray) -> float:
     >>> random = np.random.default_rng(2)
     >>> times_beyond_one(random.normal(size=(1, 1, 50)))
     0.0
+
+    Zero also where nothing is left: a cut may lie behind the end of the shortest run.
+
+    >>> times_beyond_one(np.empty((3, 7, 0)))
+    0.0
     """
+    if not values.size:
+        return 0.0
     variances = values.var(axis=(-2, -1))
     total = float(np.sum(variances**2))
     alike = float(np.sum(variances)) ** 2 / total if total > 0.0 else 1.0

@@ -60,7 +60,8 @@ class Resource(_Result, frozen=True, kw_only=True):
 
     kind: Literal["station", "pool"]
     name: str
-    capacity: float
+    capacity: float | None
+    """Servers or tokens; None where they are without limit or, of something measured, not known."""
 
     def estimates_among(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
         """Return the estimates of this resource, keyed by metric without ``KIND.NAME.``.
@@ -248,7 +249,9 @@ class PointResult(_Result, frozen=True, kw_only=True):
     errors: list[str] = []
     faults: list[str] = []
     remarks: list[str] = []
-    """What a reader of the figures must know, with the number of runs that say so."""
+    """Why the figures may mislead a reader, with the number of runs that say so."""
+    notes: list[str] = []
+    """What a reader should know that puts no figure in doubt, likewise."""
     estimates: dict[str, Estimate] = {}
     """Keyed by metric: what the system declares, then what else is known of its resources."""
     resources: list[Resource] = []

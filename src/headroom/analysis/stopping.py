@@ -143,11 +143,14 @@ def in_words(rule: Replications) -> str:
     --------
     >>> in_words(Replications(count=10))
     '10 replications of each point'
+    >>> in_words(Replications(count=1))
+    '1 replication of each point'
     >>> in_words(Replications(metric="throughput", half_width=0.02))
     'until the 95 % interval of throughput is within 2 %, 5 to 100 replications'
     """
     if rule.count is not None or rule.metric is None or rule.half_width is None:
-        return f"{rule.count or rule.minimum} replications of each point"
+        count = rule.count or rule.minimum
+        return f"{count} {'replication' if count == 1 else 'replications'} of each point"
     return (
         f"until the 95 % interval of {rule.metric} is within {100 * rule.half_width:g} %, "
         f"{rule.minimum} to {rule.maximum} replications"

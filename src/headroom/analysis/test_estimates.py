@@ -1,6 +1,7 @@
 """Intervals stay within what their metric can be."""
 
 import numpy as np
+import pytest
 
 from headroom.analysis.estimates import estimate_of
 from headroom.analysis.intervals import Sample
@@ -17,3 +18,12 @@ def test_no_share_of_anything_is_below_zero() -> None:
     other = estimate_of(Metric(name="balance_mean", unit="1"), sample)
     assert other.low is not None
     assert other.low < 0.0
+
+
+@pytest.mark.parametrize(
+    "name", ["throughput", "class.read.response_s_mean", "station.a.jobs_mean"]
+)
+def test_rates_times_and_numbers_of_jobs_are_never_below_zero(name: str) -> None:
+    """Cause: axes of charts went below zero, because the interval of a rare thing did."""
+    sample = Sample(values=np.array([0.0, 0.0, 0.01]))
+    assert estimate_of(Metric(name=name, unit="1"), sample).low == 0.0

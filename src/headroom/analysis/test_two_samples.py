@@ -44,6 +44,8 @@ def test_three_and_three_runs_have_no_interval() -> None:
     found = ratio_within_pairs(10.0 * three, three)
     assert found.low is None
     assert found.note == "3 blocks can never decide: run 6 or more"
+    one = np.array([1.0])
+    assert ratio_within_pairs(one, one).note == "1 block can never decide: run 6 or more"
 
 
 @given(st.floats(0.5, 0.999))

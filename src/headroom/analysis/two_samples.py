@@ -65,7 +65,8 @@ def ratio_within_pairs(
         needed = fewest_pairs(confidence)
         return Interval(
             value=math.exp(found.value), low=None, high=None, method="none",
-            note=f"{first.size} blocks can never decide: run {needed} or more",
+            note=f"{first.size} {'block' if first.size == 1 else 'blocks'} can never decide: "
+            f"run {needed} or more",
         )  # fmt: skip
     return Interval(
         value=math.exp(found.value),

@@ -360,7 +360,7 @@ def _one_in_words(change: Change, capacity: float | None) -> str:
     name = _name_in_words(change.name)
     if change.aspect == "speed":
         return f"{name} {format_level(change.value)} times as fast"
-    if capacity is None or not math.isfinite(capacity):
+    if capacity is None:
         times = f"{format_level(change.value)} "
         return f"{name} {times}{'times the ' if change.is_factor else ''}{change.aspect}"
     new = change.capacity_from(int(capacity))

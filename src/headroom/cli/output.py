@@ -6,6 +6,7 @@ carry their kind and format version, so that a program can refuse what it does n
 
 import os
 import sys
+import textwrap
 from enum import StrEnum
 from typing import Any
 
@@ -13,6 +14,8 @@ import msgspec
 from rich.console import Console
 
 DOCUMENT_FORMAT = 1
+_NARROWEST = 20
+"""Columns of a terminal below which nothing is wrapped any more."""
 
 
 class ColorMode(StrEnum):
@@ -43,6 +46,24 @@ def _console(mode: ColorMode, *, is_error: bool) -> Console:
         no_color=True if chosen is ColorMode.NEVER else None,
         force_terminal=True if chosen is ColorMode.ALWAYS else None,
     )
+
+
+def print_lines(console: Console, text: str) -> None:
+    """Print a sentence: wrapped and indented on a terminal, elsewhere as the one line that it is.
+
+    Words are never broken, so that a path can be copied.
+    """
+    lines = [text]
+    if console.is_terminal:
+        lines = textwrap.wrap(
+            text,
+            max(console.width, _NARROWEST),
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def _mode_from_environment() -> ColorMode:

@@ -15,7 +15,13 @@ from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.stopping import IntervalRule
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
-from headroom.cli.output import ColorMode, error_console, result_console, write_json
+from headroom.cli.output import (
+    ColorMode,
+    error_console,
+    print_lines,
+    result_console,
+    write_json,
+)
 from headroom.cli.overwrite import (
     confirm,
     confirmations,
@@ -291,7 +297,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         waits = f"  ({point.waits})" if point.waits else ""
         typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}".rstrip())
     for sentence in foresight_lines(plan):
-        typer.echo(sentence)
+        print_lines(result_console(), sentence)
     for words in dict.fromkeys(words for point in points for words in point.confirm):
         typer.echo(f'needs --overwrite "{words}"')
     typer.echo(count_noun(len(points), "point"))

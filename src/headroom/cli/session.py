@@ -11,7 +11,7 @@ from headroom.analysis.analyse import analyse
 from headroom.analysis.fits import with_fits
 from headroom.analysis.results import PointResult, StudyResult
 from headroom.analysis.results_file import write_results
-from headroom.cli.output import error_console
+from headroom.cli.output import error_console, print_lines
 from headroom.errors import StudyError
 from headroom.experiment.design import make_plan
 from headroom.experiment.journal import Journal
@@ -143,7 +143,7 @@ def write_page(result: StudyResult, page: Path) -> None:
 def note(message: str, *, quiet: bool = False) -> None:
     """Say something about the run on stderr."""
     if not quiet:
-        error_console().print(f"headroom: {message}", markup=False)
+        print_lines(error_console(), f"headroom: {message}")
 
 
 def point_key(result: StudyResult, wanted: str) -> str:

@@ -1,10 +1,18 @@
 """Who may use colours, and what a JSON document looks like."""
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 
-from headroom.cli.output import DOCUMENT_FORMAT, ColorMode, result_console, write_json
+from headroom.cli.output import (
+    DOCUMENT_FORMAT,
+    ColorMode,
+    print_lines,
+    result_console,
+    write_json,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,3 +48,24 @@ def test_a_json_document_names_its_kind_and_format(capsys: pytest.CaptureFixture
         "format": DOCUMENT_FORMAT,
         "content": [{"experiment": "load"}],
     }
+
+
+WORDS = (
+    "headroom: target files: makes 500 files and more in /tmp/a-folder, removed after (postmark)"
+)
+
+
+def _printed(*, is_terminal: bool) -> list[str]:
+    console = Console(file=io.StringIO(), width=40, force_terminal=is_terminal, color_system=None)
+    print_lines(console, WORDS)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def test_a_note_is_wrapped_on_a_terminal_and_one_line_elsewhere() -> None:
+    assert _printed(is_terminal=False) == [WORDS]
+    first, *others = _printed(is_terminal=True)
+    assert first == "headroom: target files: makes 500 files"
+    assert others
+    assert all(line.startswith("  ") and len(line) <= 40 for line in others)
+    assert " ".join([first, *(line.strip() for line in others)]) == WORDS

@@ -104,8 +104,9 @@ class ResourceTable:
     names
         One name per resource.
     capacity
-        Shape (resources,). Servers of a station, tokens of a pool; for a class its population
-        when closed and infinity when open. A class of a mix has its share of the population by
+        Shape (resources,). Servers of a station, tokens of a pool; infinity where they are without
+        limit or, of something measured, not known. For a class its population when closed and
+        infinity when open. A class of a mix has its share of the population by
         weight, so that the classes sum up to it; more jobs than that may be of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
@@ -172,7 +173,9 @@ class Run:
     faults
         Why this run must not be reported; empty for a sound run.
     remarks
-        What a reader of its figures must know, one sentence each.
+        Why its figures may mislead a reader, one sentence each.
+    notes
+        What a reader should know that puts no figure in doubt, one sentence each.
     holds
         Pool name to the stations that are used while its tokens are held; says whether a pool
         that is used up only waits for a station behind it.
@@ -203,6 +206,7 @@ class Run:
     counters: Mapping[str, float] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blockers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -74,6 +74,8 @@ def runs(draw: st.DrawFn) -> Run:
         ),
         counters=draw(st.dictionaries(NAMES, st.floats(allow_nan=False), max_size=3)),
         faults=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
+        remarks=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
+        notes=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
         holds={"connections": tuple(draw(st.lists(NAMES, max_size=2)))},
         nested={"threads": tuple(draw(st.lists(NAMES, max_size=2)))},
         blockers={"mill": tuple(draw(st.lists(NAMES, max_size=2)))},
@@ -89,6 +91,7 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
     assert back.values == run.values
     assert back.counters == run.counters
     assert back.faults == run.faults
+    assert (back.remarks, back.notes) == (run.remarks, run.notes)
     assert back.holds == run.holds
     assert back.nested == run.nested
     assert same_bits(back.snapshot_times_s, run.snapshot_times_s)
@@ -138,6 +141,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         counters={"c": 1.0},
         faults=("overload",),
         remarks=("slow",),
+        notes=("seen",),
         holds={"p": ("s",)},
         nested={"p": ("q",)},
         blockers={"s": ("t",)},

@@ -45,18 +45,24 @@ def width_of(column: Column) -> int:
 def narrow_width_of(column: Column, longest: int, *, breaks_numbers: bool) -> int:
     """Return the least width of a column whose words are broken beyond `longest`.
 
-    Numbers are never broken but at their blanks, and that only where `breaks_numbers` is given.
+    Numbers are never broken but at their blanks: those with both ends of an interval before any
+    word is, others only where `breaks_numbers` is given.
 
     Examples
     --------
     >>> column = Column("station.database.servers", ["8 to 16"], is_number=True)
     >>> narrow_width_of(column, 9, breaks_numbers=False)
     9
+    >>> column = Column("p50", ["200 (160 to 480)"], is_number=True)
+    >>> narrow_width_of(column, 14, breaks_numbers=False)
+    4
     """
     head = [len(word) for word in column.head.split()]
     if column.is_number:
         numbers = [
-            part for one in column.cells for part in (one.split() if breaks_numbers else [one])
+            part
+            for one in column.cells
+            for part in (one.split() if breaks_numbers or "(" in one else [one])
         ]
         return max(min(longest, max(head, default=0)), max(map(len, numbers), default=0))
     cells = [len(word) for cell in column.cells for word in cell.split()]

@@ -5,15 +5,12 @@ Invariant: prints what `SizingResult` holds.
 
 from rich.console import Console
 
-from headroom.quantities import format_bounds, format_level
+from headroom.quantities import format_level
 from headroom.report.numbers import format_plus_minus
 from headroom.report.screen import Column, Screen
 from headroom.report.words import count_noun, settings_words, title_metric
 from headroom.sizing.conclusion import cost_words
-from headroom.sizing.result import Check, SizingResult, Trial
-
-LOPSIDED = 1.5
-"""Times the other side of an interval from which a side is too long for one ± to tell both."""
+from headroom.sizing.result import SizingResult, Trial
 
 
 def render_sizing(result: SizingResult, console: Console) -> None:
@@ -89,22 +86,9 @@ def reasons_of(result: SizingResult) -> dict[str, str]:
 
 
 def figure_of(trial: Trial, metric: str) -> str:
-    """Return the figure of a metric at a configuration, with its interval.
-
-    A lopsided interval is written with both ends, because ± would reach to where it does not.
-    """
+    """Return the figure of a metric at a configuration, with its interval."""
     check = next((one for one in trial.checks if one.target.metric == metric), None)
     if check is None or check.value is None:
         return ""
     bounds = (check.low, check.high)
-    if _is_lopsided(check):
-        return format_bounds(check.value, *bounds, check.target.unit, metric=metric)
     return format_plus_minus(check.value, bounds, check.target.unit, metric=metric)
-
-
-def _is_lopsided(check: Check) -> bool:
-    """Return whether one side of an interval is much longer than the other."""
-    if check.value is None or check.low is None or check.high is None:
-        return False
-    sides = sorted((check.value - check.low, check.high - check.value))
-    return sides[1] > LOPSIDED * sides[0]

@@ -5,9 +5,8 @@ Invariant: every sentence restates fields of the results; no threshold of its ow
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Literal, TypeAlias
 
 from headroom.analysis.results import (
@@ -19,13 +18,14 @@ from headroom.analysis.results import (
     PointResult,
     StudyResult,
 )
-from headroom.quantities import format_level, format_plain, is_share
+from headroom.quantities import format_level, format_plain
 from headroom.report.beside import theory_sentences
 from headroom.report.comparisons import comparison_sentences, design_cautions
 from headroom.report.dimensions import dimensions_of, hold_label
 from headroom.report.fits import fit_sentences
 from headroom.report.headroom_left import headroom_sentences
 from headroom.report.numbers import format_estimate, format_knee
+from headroom.report.sureness import sureness_sentences
 from headroom.report.what_if import what_if_sentences
 from headroom.report.words import (
     count_noun,
@@ -46,13 +46,13 @@ Topic: TypeAlias = Literal[
     "Best",
     "How sure",
     "Theory",
+    "Note",
     "Caution",
 ]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
 _KNEES_AT_MOST = 4
 _REASONS_AT_MOST = 2
-_NUMBERS_OF_JOBS = ("queue_len_mean", "jobs_mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,9 @@ def find(experiment: ExperimentResult) -> list[Finding]:
         ("Headroom", headroom_sentences(experiment)),
         ("Knee", _knees(experiment)),
         ("Best", _bests(experiment)),
-        ("How sure", _sureness(experiment)),
+        ("How sure", sureness_sentences(experiment)),
         ("Theory", theory_sentences(experiment)),
+        ("Note", _said_of_points(experiment, lambda point: point.notes)),
         ("Caution", [*design_cautions(experiment), *_cautions(experiment)]),
     ]
     return [Finding(topic, text) for topic, texts in groups for text in texts]
@@ -268,9 +269,13 @@ def _best(experiment: ExperimentResult, metric: str) -> str:
     found = [(p, p.estimates[metric]) for p in experiment.points if metric in p.estimates]
     if len(found) < 2 or found[0][1].better == "none":  # noqa: PLR2004
         return ""
+    if len({estimate.value for _, estimate in found}) == 1:
+        return ""
     sign = -1.0 if found[0][1].better == "high" else 1.0
     best, estimate = min(found, key=lambda pair: sign * pair[1].value)
     equals = sum(_overlap(estimate, other) for point, other in found if point is not best)
+    if equals == len(found) - 1:
+        return ""  # None is told apart from the best one, so to name it says nothing.
     word = "Highest" if sign < 0 else "Lowest"
     alone = "; without an interval" if estimate.low is None else ""
     tie = (
@@ -288,58 +293,6 @@ def _overlap(first: Estimate, second: Estimate) -> bool:
     return first.low <= second.high and second.low <= first.high
 
 
-def _sureness(experiment: ExperimentResult) -> list[str]:
-    widths = sorted(
-        (width, label_point(point, experiment.factors), metric)
-        for point in experiment.points
-        for metric in experiment.responses
-        if (width := _relative_half_width(metric, point)) is not None
-    )
-    if not widths:
-        has_figures = any(point.estimates for point in experiment.points)
-        return ["No interval: too few replications."] if has_figures else []
-    worst, point, metric = widths[-1]
-    middle = median(width for width, _, _ in widths)
-    rule = experiment.replications
-    rule = f" {rule[:1].upper()}{rule[1:]}." if rule else ""
-    return [
-        f"The 95 % intervals are typically ±{_percent(middle)} of the value, at worst "
-        f"±{_percent(worst)} ({label_metric(metric)} at {point}).{rule}"
-    ]
-
-
-def _relative_half_width(metric: str, point: PointResult) -> float | None:
-    estimate = point.estimates.get(metric)
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return None
-    yardstick = _yardstick(estimate, point)
-    if not yardstick:
-        return None
-    return (estimate.high - estimate.low) / 2.0 / yardstick
-
-
-def _yardstick(estimate: Estimate, point: PointResult) -> float:
-    """Return what a width is compared with: the value, unless it may be near zero in good health.
-
-    Where nobody waits, a queue of 0.001 jobs is known well enough at 0.001 +/- 0.002, though its
-    relative width is 200 %: dividing by a value that is nothing says nothing. So a share is
-    judged against its whole, a number of jobs against one job, a wait against the response time
-    that it is a part of. Times and rates of a system at work are never near zero.
-    """
-    size = abs(estimate.value)
-    is_bounded = is_share(estimate.metric) or estimate.metric.endswith(_NUMBERS_OF_JOBS)
-    if is_bounded and estimate.unit == "1":
-        return max(size, 1.0)
-    if estimate.metric.endswith("wait_s_mean"):
-        response = point.estimates.get("response_s_mean")
-        return max(size, response.value if response else 0.0)
-    return size
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100.0:.2g} %" if share < 1 else f"{share * 100.0:,.0f} %"
-
-
 def _cautions(experiment: ExperimentResult) -> list[str]:
     points = experiment.points
     shown = [point for point in points if point.estimates]
@@ -355,16 +308,35 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
         ],
         "{} with faults in some replications, which do not count": [p for p in shown if p.faults],
     }
-    remarked: dict[str, list[PointResult]] = {}
-    for point in shown:
-        for remark in point.remarks:
-            remarked.setdefault(_without_count(remark), []).append(point)
-    counted |= {f"{{}}: {remark}": found for remark, found in remarked.items()}
-    return [
+    sentences = [
         f"{words.format(count_noun(len(found), 'point'))}."
         for words, found in counted.items()
         if found
     ]
+    return [*sentences, *_said_of_points(experiment, lambda point: point.remarks)]
+
+
+def _said_of_points(
+    experiment: ExperimentResult, said_of: Callable[[PointResult], Sequence[str]]
+) -> list[str]:
+    """Return what is said of points with figures, each sentence once with how many it is of."""
+    shown = [point for point in experiment.points if point.estimates]
+    said = Counter(
+        (_without_count(words), _is_of_all_runs(words, point))
+        for point in shown
+        for words in said_of(point)
+    )
+    sentences = []
+    for (words, is_of_all_runs), number in said.items():
+        where = [] if number == len(shown) else [count_noun(number, "point")]
+        where += [] if is_of_all_runs else ["in some runs"]
+        text = f"{', '.join(where)}: {words}" if where else words
+        sentences.append(f"{text[:1].upper()}{text[1:]}.")
+    return sentences
+
+
+def _is_of_all_runs(remark: str, point: PointResult) -> bool:
+    return point.done == 1 or remark.endswith(f" ({point.done} times)")
 
 
 def _without_count(remark: str) -> str:
@@ -375,7 +347,7 @@ def _without_count(remark: str) -> str:
     >>> _without_count("the tool is being measured (3 times)")
     'the tool is being measured'
     """
-    return re.sub(r" \(\d+ times\)$", "", remark).replace("{", "{{").replace("}", "}}")
+    return re.sub(r" \(\d+ times\)$", "", remark)
 
 
 def count_verdicts(claims: Sequence[ClaimResult]) -> str:

@@ -17,10 +17,10 @@ from headroom.errors import StudyError
 from headroom.experiment.paths import PAGE_NAME, results_folder
 from headroom.quantities import format_level, format_quantity
 from headroom.report.beside import pairs_of
-from headroom.report.charts.detail import remarks_of
 from headroom.report.comparisons import render_comparisons
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.predictions import render_predictions
+from headroom.report.remarks import cautions_of, remarks_of
 from headroom.report.replication_table import render_replications
 from headroom.report.screen import Column, Screen, width_of
 from headroom.report.summary import count_verdicts, describe_progress, find
@@ -235,7 +235,9 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: Scre
     screen.line(f"{point.done} done, {point.failed} failed; key {point.key}", "dim")
     for head, message in _messages(point):
         screen.item(head, message, "red")
-    for remark in remarks_of(point, with_faults=False):
+    for caution in cautions_of(point):
+        screen.item("Caution", caution, "yellow")
+    for remark in remarks_of(point):
         screen.item("Remark", remark)
     _render_estimates(point, screen)
     for metric, why in point.absent.items():
@@ -291,7 +293,8 @@ def _render_resources(point: PointResult, screen: Screen) -> None:
     if point.resources:
         names = [f"{resource.name} ({resource.kind})" for resource in point.resources]
         metrics = ("utilization", "queue_len_mean", "wait_s_mean")
-        screen.table([Column("Part", names), *(_resource_column(point, m) for m in metrics)])
+        columns = [_resource_column(point, metric) for metric in metrics]
+        screen.table([Column("Part", names), *(one for one in columns if any(one.cells))])
 
 
 def _resource_column(point: PointResult, metric: str) -> Column:

@@ -357,6 +357,25 @@ def measured_experiment() -> ExperimentResult:
     )
 
 
+def black_box_experiment() -> ExperimentResult:
+    """Return a measurement of a device from outside: a queue and times, no number of servers."""
+    experiment = measured_experiment()
+    queue = [
+        estimate("station.device.queue_len_mean", "1", 0.4, centre="median"),
+        estimate("station.device.wait_s_mean", "s", 1e-4, centre="median"),
+    ]
+    points = [
+        msgspec.structs.replace(
+            point,
+            estimates={**point.estimates, **{one.metric: one for one in queue}},
+            resources=[Resource(kind="station", name="device", capacity=None)],
+            notes=["what limits is the target"],
+        )
+        for point in experiment.points
+    ]
+    return msgspec.structs.replace(experiment, name="device", points=points)
+
+
 def failing_experiment() -> ExperimentResult:
     """Return an experiment where a point failed, one carries a fault, one has one replication."""
     good = model_point(20, 2)
@@ -579,6 +598,7 @@ SHAPES = {
         )
     ),
     "long names": study(long_names_experiment()),
+    "black box": study(black_box_experiment()),
     "failed points": study(failing_experiment()),
     "empty": study(),
     "compared": predicted_study(),

@@ -1,9 +1,11 @@
 """The verdict in words says what the results say."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
-from headroom.analysis.results import PointResult
+from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.report.summary import describe_progress, find
 from headroom.report.test_example_results import (
     SHAPES,
@@ -197,3 +199,64 @@ def test_a_long_queue_and_a_vague_rate_are_still_called_unsure() -> None:
 def test_a_wait_is_judged_against_the_response_that_it_is_a_part_of() -> None:
     text = _sureness(response_s_mean=("s", 0.1, 0.001), station__cpu__wait_s_mean=("s", 1e-5, 2e-5))
     assert "at worst ±1 % (mean response time" in text
+
+
+def _measured(*values: float, relative: float = 0.02) -> ExperimentResult:
+    """Return the first points of a measurement with these wall times."""
+    experiment = measured_experiment()
+    points = [
+        msgspec.structs.replace(
+            point, estimates={"wall_s": estimate("wall_s", "s", value, relative=relative)}
+        )
+        for point, value in zip(experiment.points, values, strict=False)
+    ]
+    return msgspec.structs.replace(experiment, points=points, responses=["wall_s"])
+
+
+def _topics(experiment: ExperimentResult) -> list[str]:
+    return [finding.topic for finding in find(experiment)]
+
+
+def test_the_best_of_equals_is_not_named() -> None:
+    """Cause: "Lowest late count: load_share = 0.5 with 0 (all equal)" said nothing."""
+    assert "Best" in _topics(_measured(1.0, 2.0, 2.01))
+    assert "Best" not in _topics(_measured(0.0, 0.0, 0.0, relative=0.0))
+    assert "Best" not in _topics(_measured(1.0, 1.001, 1.002))
+
+
+def _said(
+    notes: Sequence[Sequence[str]], remarks: Sequence[Sequence[str]]
+) -> list[tuple[str, str]]:
+    """Return notes and cautions of an experiment whose points say this."""
+    points = [
+        msgspec.structs.replace(point, notes=list(note), remarks=list(remark))
+        for point, note, remark in zip(_measured(1.0, 2.0).points, notes, remarks, strict=True)
+    ]
+    experiment = msgspec.structs.replace(_measured(1.0, 2.0), points=points)
+    found = [one for one in find(experiment) if one.topic in {"Note", "Caution"}]
+    return [(one.topic, one.text) for one in found]
+
+
+def test_facts_are_notes_and_only_what_may_mislead_is_a_caution() -> None:
+    """Cause: that a file in memory is answered by threads stood under Caution."""
+    every = "threads (15 times)"
+    found = _said([[every], [every]], [["the tool is measured (15 times)"], []])
+    assert found == [("Note", "Threads."), ("Caution", "1 point: the tool is measured.")]
+    assert _said([[every], []], [[], []]) == [("Note", "1 point: threads.")]
+
+
+def test_what_some_runs_say_is_not_said_of_all() -> None:
+    """Cause: that the load limits and that the target does stood together as facts."""
+    few = "threads (3 times)"
+    assert _said([[few], [few]], [[], []]) == [("Note", "In some runs: threads.")]
+    assert _said([["threads"], []], [[], []]) == [("Note", "1 point, in some runs: threads.")]
+
+
+def test_a_lopsided_interval_is_told_by_its_ends() -> None:
+    """Cause: 1 s (0.9 to 3) was ±105 %, which would reach below zero."""
+    lopsided = msgspec.structs.replace(estimate("wall_s", "s", 1.0), low=0.9, high=3.0)
+    experiment = _measured(1.0, 2.0)
+    point = msgspec.structs.replace(experiment.points[0], estimates={"wall_s": lopsided})
+    changed = msgspec.structs.replace(experiment, points=[point, experiment.points[1]])
+    text = next(found.text for found in find(changed) if found.topic == "How sure")
+    assert "at worst \N{MINUS SIGN}10 % to +200 % (wall time at" in text

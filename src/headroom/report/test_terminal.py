@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from headroom.analysis.results import StudyResult
+from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.errors import StudyError
 from headroom.report.terminal import render_study
 from headroom.report.test_example_results import (
     SHAPES,
+    black_box_experiment,
     failing_experiment,
     measured_experiment,
     model_experiment,
@@ -128,3 +129,33 @@ def test_a_point_without_figures_is_not_shown_as_one_that_nothing_limits() -> No
     assert "no figures" in text
     assert "Missing    users = 10, servers = 2: no steady state within 74 s" in text
     assert "Failed" not in text
+
+
+def test_what_may_mislead_is_told_apart_from_what_is_good_to_know() -> None:
+    experiment = measured_experiment()
+    point = msgspec.structs.replace(
+        experiment.points[0], remarks=["it failed"], notes=["it ran (15 times)"]
+    )
+    changed = msgspec.structs.replace(experiment, points=[point])
+    console = Console(file=io.StringIO(), width=100)
+    render_study(study(changed), console, point=point.key)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "Caution    It failed." in text
+    assert "Remark     It ran." in text
+
+
+def test_a_part_without_a_known_number_of_servers_has_no_column_of_its_utilization() -> None:
+    point = model_experiment().points[0]
+    measured = black_box_experiment()
+    assert "Utilization" in _shown_point(model_experiment(), point.key)
+    text = _shown_point(measured, measured.points[0].key)
+    assert "device (station)" in text
+    assert "Utilization" not in text
+
+
+def _shown_point(experiment: ExperimentResult, key: str) -> str:
+    console = Console(file=io.StringIO(), width=100)
+    render_study(study(experiment), console, point=key)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()

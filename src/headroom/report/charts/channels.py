@@ -10,8 +10,14 @@ from headroom.report.dimensions import Dimension, is_log_like
 
 _LOG_VALUES = 50.0
 _FEW = 25.0
-"""Per cent below which a chart of losses does not reach up to all."""
+"""Per cent below which a chart of losses and the like does not reach up to all."""
+_OF_FEW = ("_ratio", "_share")
+"""Endings of shares that are hoped to be few; utilizations are seen against all."""
 _EDGE_PX = 10
+_NEAR_ZERO = 0.25
+"""Share of the span of values within which the lowest is near zero."""
+_REACH = 0.9
+"""Share of such an axis that its values take."""
 VALUE_TOOLTIP = [
     {"field": "point", "type": "nominal", "title": "point"},
     {"field": "shown", "type": "nominal", "title": "value"},
@@ -45,13 +51,29 @@ def value_scale(rows: Sequence[Row], metric: str) -> Spec:
     An interval that reaches zero has no place on a log scale.
     """
     values = [row["value"] for row in rows]
-    if is_share(metric) and not (metric.endswith("_ratio") and max(values, default=0) < _FEW):
+    if is_share(metric) and not (metric.endswith(_OF_FEW) and max(values, default=0) < _FEW):
         return {"scale": {"domain": [0, 103], "nice": False}, "axis": {"tickCount": 5}}
     ends = [row["from"] for row in rows if row.get("from") is not None]
     is_positive = bool(values) and min([*values, *ends]) > 0
     if is_positive and max(values) / min(values) >= _LOG_VALUES:
         return {"scale": {"type": "log", "nice": False, "padding": _EDGE_PX}, "axis": log_axis()}
     return {"scale": {"zero": True, "nice": True}, "axis": {"tickCount": 5}}
+
+
+def roomy_scale(values: Sequence[float], room_px: int) -> Spec:
+    """Return the straight scale of an axis over `values`, with room for the names at its ends.
+
+    Near zero it begins there: room on that side would reach below zero, where no value can be.
+
+    Examples
+    --------
+    >>> roomy_scale([10.0, 90.0], 24), roomy_scale([80.0, 90.0], 24)
+    ({'domain': [0, 100.0], 'nice': False}, {'zero': False, 'padding': 24})
+    """
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    if 0.0 <= low <= _NEAR_ZERO * (high - low):
+        return {"domain": [0, high / _REACH or 1], "nice": False}
+    return {"zero": False, "padding": room_px}
 
 
 def channels_of(series: Dimension | None) -> Spec:

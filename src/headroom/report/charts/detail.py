@@ -20,7 +20,7 @@ from headroom.analysis.results import (
     Resource,
     WarmUpCut,
 )
-from headroom.quantities import Scale, choose_scale, format_level, format_plain, format_quantity
+from headroom.quantities import Scale, choose_scale, format_plain, format_quantity
 from headroom.report.charts.figure import Figure, Row, Spec, estimate_row
 from headroom.report.charts.over_time import (
     cut_layers,
@@ -30,7 +30,8 @@ from headroom.report.charts.over_time import (
 )
 from headroom.report.charts.states import state_rows, states_figure
 from headroom.report.numbers import format_estimate
-from headroom.report.words import axis_title, label_point, title_metric
+from headroom.report.remarks import page_remarks
+from headroom.report.words import axis_title, count_noun, label_point, title_metric
 
 _HEIGHT_PX = 220
 _METRIC_TITLE = "@metric"
@@ -42,8 +43,13 @@ def detail_figures(experiment: ExperimentResult) -> list[Figure]:
     """Return the figures of a selected point for which any point has data."""
     points = experiment.points
     figures: list[Figure] = []
-    if any(point.resources for point in points):
-        figures += [_utilization_figure(experiment), _queue_figure(experiment)]
+    parts = [
+        resource.estimates_among(one.estimates) for one in points for resource in one.resources
+    ]
+    if any("utilization" in estimates for estimates in parts):
+        figures.append(_utilization_figure(experiment))
+    if any(_QUEUE_METRIC in estimates for estimates in parts):
+        figures.append(_queue_figure(experiment))
     states = states_figure(experiment)
     figures += [states] if states else []
     if any(found.counts for point in points for found in point.distributions):
@@ -82,7 +88,7 @@ def detail_points(
             "metrics": [_metric_choice(found, point) for found in point.distributions],
             "stations": [_station_row(resource, point) for resource in point.resources],
             "states": state_rows(point),
-            "remarks": remarks_of(point),
+            "remarks": page_remarks(point),
             "warm_up": _warm_up_words(point.warm_up),
             "series": series_words(point.series),
         }
@@ -95,33 +101,6 @@ def first_choice(experiment: ExperimentResult) -> str:
     """Return the key of the point to show first, empty without results."""
     found = first_point(experiment.points)
     return found.key if found else ""
-
-
-def remarks_of(point: PointResult, *, with_faults: bool = True) -> list[str]:
-    """Return what a reader must know about one point, in sentences.
-
-    Parameters
-    ----------
-    point
-        The point.
-    with_faults
-        Whether to name faults, among them why there are no figures.
-    """
-    remarks = list(point.remarks)
-    if point.bottleneck:
-        remarks.append(point.bottleneck.evidence)
-    if point.little:
-        state = "holds" if point.little.passed else "is violated"
-        gap = f"{point.little.worst_gap * 100:.2g} %"
-        place = f" ({point.little.place})" if point.little.place else ""
-        edges = f"jobs under way at the edges of the window part N from X R by {gap}{place}"
-        remarks.append(f"Little's law {state}; {edges}.")
-    if point.warm_up and point.warm_up.is_steady and point.warm_up.note:
-        remarks.append(f"Warm-up: {point.warm_up.note}.")
-    if point.run_length and point.run_length.note:
-        remarks.append(f"Run length: {point.run_length.note}.")
-    head = "Fault" if point.estimates else "No figures"
-    return [*remarks, *(f"{head}: {fault}" for fault in point.faults if with_faults)]
 
 
 def _metric_choice(found: Distribution, point: PointResult) -> dict[str, Any]:
@@ -164,20 +143,26 @@ def _station_row(resource: Resource, point: PointResult) -> Row:
     limits = bool(
         point.bottleneck and point.bottleneck.limits and point.bottleneck.name == resource.name
     )
-    unit = "server" if resource.kind == "station" else "token"
-    servers = unit if resource.capacity == 1 else f"{unit}s"
     estimates = resource.estimates_among(point.estimates)
     queue = estimates.get(_QUEUE_METRIC)
     used = estimates.get("utilization")
     return {
         "name": resource.name,
         "kind": resource.kind,
-        "label": f"{resource.name} ({format_level(resource.capacity)} {servers})",
+        "label": _part_label(resource),
         "limits": "limits" if limits else "",
         "utilization": estimate_row(used, Scale(100.0, "%")) if used else None,
         "queue": estimate_row(queue, Scale(1.0, "")) if queue else None,
         "wait": _shown(estimates.get("wait_s_mean")),
     }
+
+
+def _part_label(resource: Resource) -> str:
+    """Return the name of a part with its servers or tokens, where there is a number of them."""
+    if resource.capacity is None:
+        return resource.name
+    unit = "server" if resource.kind == "station" else "token"
+    return f"{resource.name} ({count_noun(int(resource.capacity), unit)})"
 
 
 def _shown(estimate: Estimate | None) -> str:
@@ -219,6 +204,7 @@ def _utilization_figure(experiment: ExperimentResult) -> Figure:
             "scale": {"domain": [0, 100], "nice": False},
         },
         with_verdict=True,
+        has_pools=_has_pools(experiment),
     )
     return Figure(
         key=f"{experiment.name}-stations",
@@ -239,6 +225,7 @@ def _queue_figure(experiment: ExperimentResult) -> Figure:
             "scale": {"zero": True},
         },
         with_verdict=False,
+        has_pools=_has_pools(experiment),
     )
     return Figure(
         key=f"{experiment.name}-queues",
@@ -251,7 +238,11 @@ def _queue_figure(experiment: ExperimentResult) -> Figure:
     )
 
 
-def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
+def _has_pools(experiment: ExperimentResult) -> bool:
+    return any(part.kind == "pool" for point in experiment.points for part in point.resources)
+
+
+def _station_spec(description: str, x: Spec, *, with_verdict: bool, has_pools: bool) -> Spec:
     y = {
         "field": "label",
         "type": "nominal",
@@ -264,6 +255,7 @@ def _station_spec(description: str, x: Spec, *, with_verdict: bool) -> Spec:
         "type": "nominal",
         "title": None,
         "scale": {"domain": ["station", "pool"]},
+        **({} if has_pools else {"legend": None}),
     }
     tooltip = [
         {"field": "label", "type": "nominal", "title": "part"},
@@ -402,7 +394,7 @@ def _spread_figure(experiment: ExperimentResult) -> Figure:
         "field": "value",
         "type": "quantitative",
         "title": _METRIC_TITLE,
-        "scale": {"zero": False, "padding": 12},
+        "scale": {"zero": False, "padding": "@padding", "domain": "@domain", "nice": "@nice"},
         "axis": {"tickCount": 6},
     }
     box = {

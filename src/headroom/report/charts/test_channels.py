@@ -1,6 +1,6 @@
 """The scale of a chart shows what there is to see, and never asks for the logarithm of zero."""
 
-from headroom.report.charts.channels import value_scale
+from headroom.report.charts.channels import roomy_scale, value_scale
 
 
 def rows(*values: float, low: float = 0.9) -> list[dict[str, float]]:
@@ -23,3 +23,16 @@ def test_rare_losses_are_seen_and_utilizations_reach_up_to_all() -> None:
     assert "domain" not in value_scale(rows(0.1, 0.3), "class.a.lost_ratio")["scale"]
     assert value_scale(rows(10, 60), "class.a.lost_ratio")["scale"]["domain"] == [0, 103]
     assert value_scale(rows(0.1, 0.3), "station.a.utilization")["scale"]["domain"] == [0, 103]
+
+
+def test_the_room_at_the_end_of_an_axis_shows_no_number_below_zero() -> None:
+    assert roomy_scale([0.0, 0.0], 24)["domain"] == [0, 1]
+    assert roomy_scale([2.0, 10.0], 24)["domain"][0] == 0
+    assert "domain" not in roomy_scale([8.0, 10.0], 24)
+    assert "domain" not in roomy_scale([-2.0, 10.0], 24)
+
+
+def test_a_small_share_of_the_tool_is_seen() -> None:
+    """Cause: a tool share of 1 % lay on the axis of a scale up to 100 %."""
+    assert "domain" not in value_scale(rows(0.5, 1.0), "tool_share")["scale"]
+    assert value_scale(rows(10, 60), "tool_share")["scale"]["domain"] == [0, 103]

@@ -3,8 +3,9 @@
 import msgspec
 
 from headroom.analysis.results import Factor
+from headroom.report.charts.figure import Spec
 from headroom.report.charts.tradeoff import tradeoff_figures
-from headroom.report.test_example_results import model_experiment
+from headroom.report.test_example_results import estimate, model_experiment
 
 
 def test_points_of_one_series_are_filled_by_a_channel_and_say_what_is_beside_them() -> None:
@@ -17,3 +18,27 @@ def test_points_of_one_series_are_filled_by_a_channel_and_say_what_is_beside_the
     (marks,) = [one for one in figure.spec["layer"] if one["mark"]["type"] == "point"]
     assert marks["encoding"]["fill"]["field"] == "series"
     assert "Beside each point: depth and size." in figure.caption
+
+
+def _axis_of(*values: float) -> Spec:
+    """Return the scale across of a scatter of points with these values."""
+    points = [
+        msgspec.structs.replace(
+            point,
+            estimates={name: estimate(name, "1/s", value) for name in ("throughput", "iops")},
+        )
+        for point, value in zip(model_experiment().points, values, strict=False)
+    ]
+    experiment = msgspec.structs.replace(
+        model_experiment(), column="measure", points=points, responses=["throughput", "iops"]
+    )
+    (figure,) = tradeoff_figures(experiment, marks=100)
+    scale: Spec = figure.spec["layer"][-1]["encoding"]["x"]["scale"]
+    return scale
+
+
+def test_an_axis_near_zero_begins_there() -> None:
+    """Cause: the room for the names beside the points was filled with numbers below zero."""
+    assert _axis_of(1.0, 5.0)["domain"][0] == 0
+    assert "domain" not in _axis_of(100.0, 105.0)
+    assert _axis_of(1.0, 1000.0)["type"] == "log"

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 from headroom.quantities import Scale, format_level
-from headroom.report.charts.channels import ZOOM, log_axis, series_channels
+from headroom.report.charts.channels import ZOOM, log_axis, roomy_scale, series_channels
 from headroom.report.charts.figure import (
     HEIGHT_PX,
     Figure,
@@ -34,6 +34,8 @@ Pair: TypeAlias = tuple[PointResult, Estimate, Estimate]
 _FIGURES_AT_MOST = 2
 _LABELS_AT_MOST = 30
 _SERIES_AT_MOST = 7
+_EDGE_PX = 24
+"""Room at the ends of the axes, for the names beside the points."""
 _ONE_SERIES: Spec = {"color": {"field": "series", "type": "nominal", "legend": None}}
 """All points in one colour, as a channel: a fixed fill would not know light from dark."""
 
@@ -204,9 +206,12 @@ def _spec(rows: Sequence[Row], titles: tuple[str, str], series: Sequence[str]) -
 
 
 def _axis(rows: Sequence[Row], field: str, title: str) -> Spec:
-    is_log = is_log_like(row[field] for row in rows)
+    ends = [row[f"{field}_{end}"] for row in rows for end in ("low", "high")]
+    is_log = is_log_like(row[field] for row in rows) and min(ends) > 0
     scale: Spec = (
-        {"type": "log", "nice": False, "padding": 24} if is_log else {"zero": False, "padding": 24}
+        {"type": "log", "nice": False, "padding": _EDGE_PX}
+        if is_log
+        else roomy_scale(ends, _EDGE_PX)
     )
     return {
         "field": field,

@@ -118,13 +118,19 @@
     return { rows, scale: isLog ? "log" : "linear" };
   }
 
+  /* Near zero an axis begins there, with no room on that side: as roomy_scale of channels.py. */
+  const roomyScale = (low, high) => (low >= 0 && low <= 0.25 * (high - low)
+    ? { "@domain": [0, high / 0.9 || 1], "@nice": false, "@padding": undefined }
+    : { "@domain": undefined, "@nice": undefined, "@padding": 12 });
+
   function samples(distribution, choice) {
     const rows = distribution.samples.map((value, i) => ({
       value: value * choice.factor,
       index: i + 1,
       lane: ((i * 0.618034) % 1) - 0.5,
     }));
-    return { rows };
+    const values = rows.map((row) => row.value);
+    return { rows, room: roomyScale(Math.min(...values), Math.max(...values)) };
   }
 
   function warmUp(point, words) {
@@ -185,7 +191,7 @@
     const found = { histogram, cumulative, samples }[figure.detail](
       point.distributions[place], choice.metrics[place],
     );
-    const { rows, scale, top } = found;
+    const { rows, scale, top, room } = found;
     const [left, right] = [rows[0]?.low ?? 0, rows[rows.length - 1]?.high ?? 0];
     const late = scale === "log" ? left ** 0.3 * right ** 0.7 : left + 0.7 * (right - left);
     const marks = choice.metrics[place].marks.map((mark, lane) => ({
@@ -193,7 +199,8 @@
     }));
     /* A log scale knows no zero: undefined removes the key. */
     const zero = scale === "log" ? undefined : false;
-    const words = { "@metric": choice.metrics[place].title, "@scale": scale, "@zero": zero, "@top": top };
+    const title = choice.metrics[place].title;
+    const words = { "@metric": title, "@scale": scale, "@zero": zero, "@top": top, ...room };
     return { rows, marks, words };
   }
 

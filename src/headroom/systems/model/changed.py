@@ -4,13 +4,13 @@ Invariant: names of stations, pools, classes and random streams stay, so that a 
 changed copy share their draws (common random numbers); the given model is never touched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from headroom.errors import StudyError
 from headroom.experiment.changes import Change
 from headroom.experiment.suggestions import suggestion
-from headroom.simulation import Model, Pool, Station
+from headroom.simulation import Expression, Model, Pool, Station
 
 Resource = TypeVar("Resource", Station, Pool)
 
@@ -21,7 +21,8 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
     Raises
     ------
     StudyError
-        A name is unknown or a number is not whole.
+        A name is unknown, a number is not whole, or the only server of a station is a native part
+        of the model, of which there is one.
 
     Examples
     --------
@@ -43,10 +44,41 @@ def _with(model: Model, change: Change) -> Model:
         return model
     for station in _members(change, model.station_rows()):
         if change.aspect == "servers":
+            _check_more_servers(model, station, change)
             model = model.with_servers(station.name, change.capacity_from(station.servers))
         else:
             model = model.with_speed(station.name, change.value)
     return model
+
+
+def _check_more_servers(model: Model, station: Station, change: Change) -> None:
+    """Refuse more servers of a station whose times a mechanism gives: the head of a disk, a die.
+
+    They would share the state of the one that is there, as two servers no device has. A model that
+    has several from the start says that they may.
+    """
+    names = dict.fromkeys(_timed_by(model, station)) if station.servers == 1 else {}
+    if not names or change.capacity_from(station.servers) == 1:
+        return
+    raise StudyError(
+        f"{change.text}: the times of station {station.name!r} come from mechanism "
+        f"{next(iter(names))!r}, which is one server with a state of its own",
+        cure=f"make it faster, as in station.{change.name}.speed=x2, or change a parameter of the "
+        "model that says how many there are",
+    )
+
+
+def _timed_by(model: Model, station: Station) -> Iterator[str]:
+    """Yield the mechanisms of whose functions the service times at a station are made."""
+    for program in model.programs.values():
+        for step in program.steps:
+            service = step.amounts.get("service")
+            if step.data.get("station") != station.name or not isinstance(service, Expression):
+                continue
+            for call in service.calls():
+                functions = model.mechanisms[call.mechanism].functions
+                if any(one.is_time for one in functions if one.name == call.function):
+                    yield call.mechanism
 
 
 def _members(change: Change, rows: Mapping[str, tuple[Resource, ...]]) -> tuple[Resource, ...]:

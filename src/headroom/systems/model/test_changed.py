@@ -5,7 +5,7 @@ import pytest
 
 from headroom.errors import StudyError
 from headroom.experiment.changes import parse_change
-from headroom.simulation import Model, exponential, simulate
+from headroom.simulation import Model, exponential, simulate, uniform
 from headroom.systems.model import library
 from headroom.systems.model.changed import changed_model
 
@@ -90,3 +90,30 @@ def test_a_computed_service_time_is_shortened_by_faster_servers() -> None:
     changed = changed_model(model, [parse_change("station.cpu.speed=x2")])
     result = simulate(changed, seed=1, completions=10)
     assert result.snapshot_times_s[-1] == pytest.approx(30.0)
+
+
+def timed_by_an_arm(*, servers: int) -> Model:
+    model = Model("disk", time_unit="ms")
+    arm = model.mechanism("arm", kind="arm", parameters={"speed": 100})
+    disk, place = model.station("disk", servers=servers), model.attribute("place")
+    job = model.program("job")
+    job.set(place, uniform(0, 1000))
+    job.use(disk, 1 + arm.call("travel", place))
+    job.use(model.station("link"), place / 100)
+    model.closed_class("jobs", job, population=4)
+    return model
+
+
+def test_a_disk_with_one_head_gets_faster_but_no_second_head() -> None:
+    """Cause: "disk 1 to 2 servers" is no disk; both would have moved the one head."""
+    model = timed_by_an_arm(servers=1)
+    with pytest.raises(StudyError, match="mechanism 'arm', which is one server") as caught:
+        changed_model(model, [parse_change("station.disk.servers=x2")])
+    assert "station.disk.speed=x2" in str(caught.value.cure)
+    for text in ("station.disk.speed=x2", "station.disk.servers=1", "station.link.servers=x2"):
+        changed_model(model, [parse_change(text)])
+
+
+def test_a_model_that_lets_several_servers_share_a_mechanism_may_have_more() -> None:
+    changed = changed_model(timed_by_an_arm(servers=2), [parse_change("station.disk.servers=x2")])
+    assert changed.stations["disk"].servers == 4

@@ -15,6 +15,7 @@ from headroom.systems.storage.safety import check_may_create
 from headroom.systems.storage.targets import Target
 from headroom.systems.storage.trace_files import format_of, trace_path
 from headroom.systems.storage.verification import check_log_place, new_run, open_log
+from headroom.systems.storage.workload_table import is_open
 
 _TARGET_BYTES = "target.bytes"
 """How the engine names the size of a target."""
@@ -46,8 +47,13 @@ def run_blocks(asked: Measurement) -> Run:
         found = _carried_out(job, target)
         if log is not None and not faults_of(found):
             log.unlink()
-    remarks = (*opened.remarks, *asked.interfaces.in_words(asked.wish, found, opened))
-    return run_of(found, cost=asked.interfaces.cost_of(found), remarks=remarks)
+    return run_of(
+        found,
+        cost=asked.interfaces.cost_of(found),
+        is_open=is_open(config),
+        remarks=opened.remarks,
+        notes=asked.interfaces.in_words(asked.wish, found, opened),
+    )
 
 
 def _carried_out(job: dict[str, Any], target: Target) -> dict[str, Any]:

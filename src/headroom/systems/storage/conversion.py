@@ -6,7 +6,10 @@ quotient of two that hold for the whole run.
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.run import (
@@ -22,9 +25,28 @@ from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
 from headroom.systems.storage.verification import findings_in_words, verified_values
 
 QUANTITIES = ("response_s", "service_s", "submit_error_s")
+LIMITS_CLOSED = (
+    "what limits is the target: in a closed loop all requests are with it; more of them at once "
+    "may give more"
+)
+LIMITS_CARRIED = (
+    "what limits is the load: every request found a place when it was due, so the target may "
+    "carry more"
+)
+LIMITS_LATE = (
+    "what limits is the target, or how many requests may be with it: some found no place when "
+    "they were due (late_count)"
+)
 
 
-def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] = ()) -> Run:
+def run_of(
+    found: Mapping[str, Any],
+    *,
+    cost: ToolCost,
+    is_open: bool,
+    remarks: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> Run:
     """Return the run that the engine's dictionary describes.
 
     Parameters
@@ -33,8 +55,10 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
         Of `measure.run_job`.
     cost
         What the tool itself costs, with the interface that was used.
-    remarks
-        What is known of the run besides.
+    is_open
+        Whether requests come at times of their own.
+    remarks, notes
+        What is known of the run besides: why it may mislead, and what puts nothing in doubt.
 
     Raises
     ------
@@ -62,6 +86,7 @@ def run_of(found: Mapping[str, Any], *, cost: ToolCost, remarks: Sequence[str] =
         counters=_counters(found),
         faults=faults_of(found),
         remarks=tuple(said),
+        notes=(*notes, *what_limits(values, is_open=is_open)),
         samples=None if found["samples"] is None else _samples(found["samples"]),
     )
 
@@ -86,6 +111,23 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
     if reads + writes:
         values["achieved_read_share"] = reads / (reads + writes)
     return values
+
+
+def what_limits(values: Mapping[str, float], *, is_open: bool) -> tuple[str, ...]:
+    """Return what sets the throughput of a run, as far as can be known from outside a target.
+
+    Nothing where the tool is being measured, which its own sentence says.
+
+    Examples
+    --------
+    >>> what_limits({"tool_share": 0.01, "late_count": 0.0}, is_open=True)[0].partition(":")[0]
+    'what limits is the load'
+    """
+    if values.get("tool_share", 0.0) > MOST_SHARE:
+        return ()
+    if not is_open:
+        return (LIMITS_CLOSED,)
+    return (LIMITS_LATE if values["late_count"] else LIMITS_CARRIED,)
 
 
 def failures_in_words(found: Mapping[str, Any]) -> list[str]:
@@ -146,8 +188,14 @@ def histogram_of(metric: str, one: Mapping[str, Any]) -> Histogram:
 
 
 def _tables(raw: Mapping[str, Any]) -> tuple[ResourceTable, ...]:
-    classes, stations = raw["classes"], raw["stations"]
-    return (table_of("station", stations), table_of("class", classes))
+    """Return the tables of the target and of the classes.
+
+    How many servers a target has is not known: the engine counts its own places, which a closed
+    loop keeps full by design, so a share of them would say nothing about the target.
+    """
+    stations = table_of("station", raw["stations"])
+    unknown = np.full(len(stations.names), np.inf)
+    return (replace(stations, capacity=unknown), table_of("class", raw["classes"]))
 
 
 def table_of(kind: ResourceKind, raw: Mapping[str, Any]) -> ResourceTable:

@@ -17,7 +17,13 @@ import numpy as np
 
 from headroom.errors import StudyError
 from headroom.experiment.run import Histogram, Run, SegmentTotals, Series
-from headroom.systems.storage.conversion import QUANTITIES, failures_in_words, faults_of, values_of
+from headroom.systems.storage.conversion import (
+    QUANTITIES,
+    failures_in_words,
+    faults_of,
+    values_of,
+    what_limits,
+)
 from headroom.systems.storage.job import job_of
 from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.measurement import Measurement
@@ -73,7 +79,7 @@ def run_rounds(asked: Measurement) -> Run:
     found = next((found for one in rounds for found in one.values()), None)
     chosen = asked.interfaces.in_words(asked.wish, found, opened) if found is not None else ()
     outcome = _Outcome(rounds, tracked(cells), asked.interfaces.cost_of)
-    return outcome.run((*opened.remarks, *left_out, *chosen), problem)
+    return outcome.run((*opened.remarks, *left_out), chosen, problem)
 
 
 def _fill(
@@ -153,7 +159,7 @@ class _Outcome:
         """Cells of the last rounds."""
         return [pair for one in self.rounds[-WINDOW:] for pair in one.items()]
 
-    def run(self, remarks: Sequence[str], problem: str | None) -> Run:
+    def run(self, remarks: Sequence[str], notes: Sequence[str], problem: str | None) -> Run:
         """Return the run that the rounds are."""
         figures = _tracked(self.rounds, self.judged)
         window = last_window(figures)
@@ -179,6 +185,7 @@ class _Outcome:
             histograms=tuple(_histograms([found for _, found in self.kept])),
             faults=tuple(faults),
             remarks=tuple(dict.fromkeys(said)),
+            notes=(*notes, *(what_limits(values, is_open=False) if self.kept else ())),
         )
 
     def _values(self) -> dict[str, float]:
@@ -217,8 +224,8 @@ def _why(tracked: Sequence[float]) -> str:
     if window is None:
         return f"{WINDOW} are needed"
     return (
-        f"the last {WINDOW} scatter by {window.range_share:.0%} (20 % allowed) and drift by "
-        f"{window.slope_share:.0%} (10 % allowed)"
+        f"the last {WINDOW} scatter by {100.0 * window.range_share:.0f} % (20 % allowed) and drift "
+        f"by {100.0 * window.slope_share:.0f} % (10 % allowed)"
     )
 
 

@@ -54,7 +54,7 @@ try:
     config = {one.name: one.default for one in system.parameters() if one.default is not None}
     config |= {"seconds": 0.0, "requests": 500, "depth": asked["depth"]}
     run = system.run(config | {"interface": asked["interface"]}, seed=1)
-    said |= {"remarks": run.remarks, "faults": run.faults, "values": run.values}
+    said |= {"notes": run.notes, "faults": run.faults, "values": run.values}
 except HeadroomError as error:
     said |= {"error": error.message, "cure": error.cure}
 finally:
@@ -102,8 +102,8 @@ def test_a_refused_ring_becomes_threads_and_the_run_says_so(
     assert words in said["facts"]["io_uring refused"]
     assert "tool_threads_per_read_s" in said["facts"]
     assert "tool_io_uring_per_read_s" not in said["facts"]
-    (remark,) = [one for one in said["remarks"] if "interface threads" in one]
-    assert words in remark
+    (note,) = [one for one in said["notes"] if "interface threads" in one]
+    assert words in note
     assert said["faults"] == []
     assert said["values"]["error_count"] == 0.0
 
@@ -111,8 +111,8 @@ def test_a_refused_ring_becomes_threads_and_the_run_says_so(
 def test_a_ring_that_is_refused_only_when_the_run_begins_becomes_threads(tmp_path: Path) -> None:
     said = _told(tmp_path, filter=[SETUP, ENOMEM], late=True)
     assert "tool_io_uring_per_read_s" in said["facts"]
-    (remark,) = [one for one in said["remarks"] if "interface threads" in one]
-    assert "setting up a ring failed: Cannot allocate memory" in remark
+    (note,) = [one for one in said["notes"] if "interface threads" in one]
+    assert "setting up a ring failed: Cannot allocate memory" in note
     assert said["values"]["tool_share"] > 0.0
 
 
@@ -137,5 +137,5 @@ def test_a_limit_of_locked_memory_costs_registration_or_the_ring_but_no_run(
     said = _told(_place(tmp_path), locked=locked_bytes, depth=64)
     assert said["faults"] == []
     assert said["values"]["error_count"] == 0.0
-    is_refused = any("io_uring is refused" in one for one in said["remarks"])
+    is_refused = any("io_uring is refused" in one for one in said["notes"])
     assert is_refused or "tool_io_uring_per_read_s" in said["facts"]

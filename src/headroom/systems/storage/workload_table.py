@@ -108,6 +108,24 @@ def _trace(config: Mapping[str, Value]) -> dict[str, Any]:
     )
 
 
+def is_open(config: Mapping[str, Value]) -> bool:
+    """Return whether requests of a point come at times of their own, whatever the target does.
+
+    Examples
+    --------
+    >>> is_open({"workload": "spc1_like"}), is_open({"workload": "micro", "load": "closed"})
+    (True, False)
+    """
+    workload = str(config["workload"])
+    if workload == "micro":
+        return bool(config["load"] == "open")
+    if workload == "spc2_like":
+        return bool(config["spc2_part"] == "vod")
+    if workload == "trace":
+        return bool(config["trace_timing"] == "as_timed")
+    return workload == "spc1_like"
+
+
 def writes(config: Mapping[str, Value]) -> bool:
     """Return whether a point writes to its target; what is not sure to read only counts as such."""
     workload = str(config["workload"])

@@ -1,0 +1,64 @@
+"""What is said of one point: why its figures may mislead, and what else a reader should know.
+
+Invariant: restates `PointResult`; what the system says of the first kind is always a caution.
+"""
+
+from headroom.analysis.results import LittleCheck, PointResult
+
+
+def cautions_of(point: PointResult) -> list[str]:
+    """Return why the figures of a point may mislead, in sentences."""
+    return [_told(remark, point) for remark in point.remarks]
+
+
+def _told(words: str, point: PointResult) -> str:
+    """Return what runs say as a sentence; how many say it only where not all of them do."""
+    text = words.removesuffix(f" ({point.done} times)")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def remarks_of(point: PointResult) -> list[str]:
+    """Return what a reader should know about one point besides its cautions, in sentences."""
+    remarks = [_told(note, point) for note in point.notes]
+    if point.bottleneck:
+        remarks.append(point.bottleneck.evidence)
+    if point.little:
+        remarks.append(little_words(point.little))
+    if point.warm_up and point.warm_up.is_steady and point.warm_up.note:
+        remarks.append(f"Warm-up: {point.warm_up.note}.")
+    if point.run_length and point.run_length.note:
+        remarks.append(f"Run length: {point.run_length.note}.")
+    return remarks
+
+
+def page_remarks(point: PointResult) -> list[str]:
+    """Return all that is said of a point as one list: cautions first, faults last."""
+    head = "Fault" if point.estimates else "No figures"
+    return [
+        *(f"Caution: {caution}" for caution in cautions_of(point)),
+        *remarks_of(point),
+        *(f"{head}: {fault}" for fault in point.faults),
+    ]
+
+
+def little_words(little: LittleCheck) -> str:
+    """Return whether Little's law holds, and by how much N = X R misses it.
+
+    The law is checked with the jobs that the edges of the window cut; N = X R leaves them out, so
+    that its gap is no breach of the law.
+
+    Examples
+    --------
+    >>> little_words(LittleCheck(passed=True, worst_gap=0.077, place="station disk"))[:61]
+    "Little's law holds, the jobs counted that the edges of the wi"
+    """
+    gap = f"{little.worst_gap * 100:.2g} %"
+    place = f" ({little.place})" if little.place else ""
+    if not little.passed:
+        return f"Little's law is violated: N differs from X R by {gap}{place}."
+    if not little.worst_gap:
+        return "Little's law holds."
+    return (
+        "Little's law holds, the jobs counted that the edges of the window cut; without them N "
+        f"differs from X R by at most {gap}{place}, and less in longer runs."
+    )
