@@ -83,6 +83,32 @@ def widths_within(columns: Sequence[Column], room: int) -> list[int]:
     return widths
 
 
+def fixed_within(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[bool]:
+    """Return which columns get their least width exactly, so that the others fit beside them.
+
+    Numbers always do. Among the others the room is shared evenly, so one that needs more than its
+    share would otherwise push the last column out of the console.
+
+    Examples
+    --------
+    >>> columns = [Column("Point", ["postmark_sync = never"]), Column("Verdict", ["undecided"])]
+    >>> fixed_within(columns, [13, 9], 80), fixed_within(columns, [13, 9], 27)
+    ([False, False], [True, False])
+    """
+    fixed = [column.is_number for column in columns]
+    natural = [max(map(len, (column.head, *column.cells))) for column in columns]
+    room -= _BETWEEN * (len(columns) - 1) + 2
+    while not all(fixed):
+        taken = sum(width for width, is_fixed in zip(widths, fixed, strict=True) if is_fixed)
+        share = (room - taken) / fixed.count(False)
+        wanted = sum(one for one, is_fixed in zip(natural, fixed, strict=True) if not is_fixed)
+        too_wide = [not f and width > share for f, width in zip(fixed, widths, strict=True)]
+        if wanted <= room - taken or not any(too_wide):
+            break
+        fixed = [one or other for one, other in zip(fixed, too_wide, strict=True)]
+    return fixed
+
+
 @dataclass(frozen=True, slots=True)
 class Screen:
     """A console that takes plain text and writes out what it cannot show."""
@@ -123,12 +149,13 @@ class Screen:
         Where that is wider than the console, long words are broken, as seldom as possible.
         """
         widths = widths_within(columns, self.console.width)
+        fixed = fixed_within(columns, widths, self.console.width)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
-        for column, width in zip(columns, widths, strict=True):
+        for column, width, is_fixed in zip(columns, widths, fixed, strict=True):
             table.add_column(
                 self.text(column.head),
                 justify="right" if column.is_number else "left",
-                width=width if column.is_number else None,
+                width=width if is_fixed else None,
                 min_width=width,
                 overflow="fold",
             )
