@@ -119,11 +119,13 @@ impl Tally {
     /// Note a begin; `is_timed` says that the arrival was a due time.
     #[inline]
     pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
-        if let Some(last) = self.begins.last_mut()
-            && (last.begun_ns, last.arrived_ns, last.is_timed) == (begun_ns, arrived_ns, is_timed)
-        {
-            last.count += 1;
-            return;
+        let moments = (arrived_ns, begun_ns, is_timed);
+        match self.begins.last_mut() {
+            Some(last) if (last.arrived_ns, last.begun_ns, last.is_timed) == moments => {
+                last.count += 1;
+                return;
+            }
+            _ => {}
         }
         if self.begins.len() >= NOTE_LIMIT {
             self.settle();
@@ -140,12 +142,13 @@ impl Tally {
     #[inline]
     pub fn complete(&mut self, times: Times, bytes: u32) {
         let bytes = u64::from(bytes);
-        if let Some(last) = self.ends.last_mut()
-            && last.times == times
-        {
-            last.count += 1;
-            last.bytes += bytes;
-            return;
+        match self.ends.last_mut() {
+            Some(last) if last.times == times => {
+                last.count += 1;
+                last.bytes += bytes;
+                return;
+            }
+            _ => {}
         }
         if self.ends.len() >= NOTE_LIMIT {
             self.settle();
@@ -173,7 +176,7 @@ impl Tally {
     }
 
     /// Return whether everything is counted.
-    pub const fn is_settled(&self) -> bool {
+    pub fn is_settled(&self) -> bool {
         self.begins.is_empty() && self.ends.is_empty()
     }
 
