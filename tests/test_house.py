@@ -127,7 +127,7 @@ def test_a_rustup_without_any_toolchain_is_explained(machine: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "is_refused"),
-    [("1.84.9", True), ("0.99.0", True), ("1.85.0", False), ("2.0.0", False)],
+    [("1.87.9", True), ("0.99.0", True), ("1.88.0", False), ("2.0.0", False)],
 )
 def test_an_old_compiler_is_refused(machine: Path, version: str, is_refused: bool) -> None:  # noqa: FBT001
     program(machine, "cargo", "exit 0")

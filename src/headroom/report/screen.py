@@ -42,11 +42,22 @@ def width_of(column: Column) -> int:
     return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
 
 
+def broken(cell: str) -> str:
+    r"""Return a number with the ends of its interval in a line of their own.
+
+    Examples
+    --------
+    >>> broken("200 (160 to 480)"), broken("200 ±12")
+    ('200\n(160 to 480)', '200 ±12')
+    """
+    return cell.replace(" (", "\n(", 1)
+
+
 def narrow_width_of(column: Column, longest: int, *, breaks_numbers: bool) -> int:
     """Return the least width of a column whose words are broken beyond `longest`.
 
-    Numbers are never broken but at their blanks: those with both ends of an interval before any
-    word is, others only where `breaks_numbers` is given.
+    Numbers are never broken but before the ends of their interval; at other blanks only where
+    `breaks_numbers` is given.
 
     Examples
     --------
@@ -54,15 +65,15 @@ def narrow_width_of(column: Column, longest: int, *, breaks_numbers: bool) -> in
     >>> narrow_width_of(column, 9, breaks_numbers=False)
     9
     >>> column = Column("p50", ["200 (160 to 480)"], is_number=True)
-    >>> narrow_width_of(column, 14, breaks_numbers=False)
-    4
+    >>> [narrow_width_of(column, 14, breaks_numbers=breaks) for breaks in (False, True)]
+    [12, 4]
     """
     head = [len(word) for word in column.head.split()]
     if column.is_number:
         numbers = [
             part
             for one in column.cells
-            for part in (one.split() if breaks_numbers or "(" in one else [one])
+            for part in (one.split() if breaks_numbers else broken(one).split("\n"))
         ]
         return max(min(longest, max(head, default=0)), max(map(len, numbers), default=0))
     cells = [len(word) for cell in column.cells for word in cell.split()]
@@ -161,7 +172,11 @@ class Screen:
             )
         for cells in zip(*(column.cells for column in columns), strict=True):
             styles = (VERDICT_STYLES.get(cell, "") for cell in cells)
-            table.add_row(*map(self.text, cells, styles))
+            shown = [
+                broken(cell) if column.is_number and len(cell) > width else cell
+                for cell, column, width in zip(cells, columns, widths, strict=True)
+            ]
+            table.add_row(*map(self.text, shown, styles))
         self.print(table)
 
     def text(self, text: str, style: str = "") -> Text:

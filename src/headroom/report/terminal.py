@@ -22,7 +22,7 @@ from headroom.report.numbers import format_estimate, format_short
 from headroom.report.predictions import render_predictions
 from headroom.report.remarks import cautions_of, remarks_of
 from headroom.report.replication_table import render_replications
-from headroom.report.screen import Column, Screen, width_of
+from headroom.report.screen import Column, Screen, narrow_width_of, width_of
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
 from headroom.report.what_if import render_what_if_table
@@ -150,6 +150,10 @@ def _render_points(experiment: ExperimentResult, screen: Screen) -> None:
     found = [_response_column(experiment, metric) for metric in experiment.responses]
     room = screen.console.width - sum(width_of(column) + _GAP for column in (*levels, *states))
     fitting = max(1, _count_fitting([width_of(column) + _GAP for column in found], room))
+    if fitting < len(found):
+        # Rather two lines for a number and its interval than a response less.
+        narrow = [narrow_width_of(one, width_of(one), breaks_numbers=False) for one in found]
+        fitting = max(fitting, _count_fitting([width + _GAP for width in narrow], room))
     if experiment.points:
         screen.table([*levels, *found[:fitting], *states])
     if len(experiment.points) > _ROWS_AT_MOST:

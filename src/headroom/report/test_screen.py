@@ -47,3 +47,30 @@ def test_long_names_are_broken_so_that_nothing_is_lost(columns: list[Column], wi
 def test_what_fits_is_not_broken() -> None:
     lines = printed([Column("station.cpu.servers", ["4"], is_number=True)], 80)
     assert "station.cpu.servers" in lines[1]
+
+
+VERDICTS = Column("Verdict", ["undecided", "holds"])
+
+
+def _filled(lines: list[str]) -> list[str]:
+    return [line for line in lines if line.strip()]
+
+
+def test_the_ends_of_an_interval_go_into_a_line_of_their_own_before_a_word_is_broken() -> None:
+    numbers = Column("Response time p99", ["210 (140 to 660)", "35 ±6"], is_number=True)
+    wide, narrow = (_filled(printed([numbers, VERDICTS], width)) for width in (80, 26))
+    assert any("210 (140 to 660)" in line for line in wide)
+    assert [line.split() for line in narrow[-3:]] == [
+        ["210", "undecided"],
+        ["(140", "to", "660)"],
+        ["35", "±6", "holds"],
+    ]
+
+
+def test_the_last_column_is_whole_where_others_have_long_words() -> None:
+    """Cause: a word as long as "postmark_sync" pushed the verdict out of the console."""
+    words = Column("Point", ["postmark_sync = never", "postmark_sync = fdatasync"])
+    sides = [Column(head, ["191 ms (188 to 194)"] * 2) for head in ("Predicted", "Measured")]
+    lines = printed([words, words, *sides, VERDICTS], 72)
+    assert sum("undecided" in line for line in lines) == 1
+    assert max(map(len, lines)) <= 72
