@@ -21,11 +21,9 @@ from headroom.systems.storage.places import is_memory, resolve
 from headroom.systems.storage.session import SESSION, Session, Wanted
 from headroom.systems.storage.setup_table import TargetTable, parse_bytes
 from headroom.systems.storage.signatures import in_words
-from headroom.systems.storage.workload_parameters import workload_parameters
-from headroom.systems.storage.workload_table import writes
+from headroom.systems.storage.workload_table import is_open, writes
 
 DEFAULT_BYTES = 1 << 30
-_DEFAULT_RATE = next(one.default for one in workload_parameters("micro") if one.name == "rate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +120,10 @@ class Target:
         return (Confirmation(words=found.words, holds=in_words(found.contents)),)
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return what a run asks for, makes and writes there, in sentences."""
-        said = []
-        if _has_default_rate(config):
-            rate, law = float(config["rate"]), config["law"]
-            said.append(f"target {self.name}: {rate:g} requests/s ({law}), the default of `rate`")
+        """Return what a run makes and writes there, in sentences."""
         if self.table.kind in {"nothing", "soft"}:
-            return tuple(said)
+            return ()
+        said = []
         if config["workload"] == "postmark":
             said.append(f"target {self.name}: {_files_of_postmark(config, self.path)}")
         if self.is_made and config["workload"] != "postmark":
@@ -283,12 +278,6 @@ def _cache_remarks(wish: str, *, direct: bool, in_memory: bool) -> tuple[str, ..
     )
 
 
-def _has_default_rate(config: Mapping[str, Value]) -> bool:
-    """Return whether a load is open at the rate that it has where nobody chooses one."""
-    is_open = config["workload"] == "micro" and config["load"] == "open"
-    return is_open and config["rate"] == _DEFAULT_RATE
-
-
 def _files_of_postmark(config: Mapping[str, Value], folder: Path) -> str:
     """Return in words what PostMark makes: its pool, and what its transactions may add."""
     count = int(config["postmark_files"])
@@ -312,5 +301,6 @@ def _written(config: Mapping[str, Value], size: int) -> str:
         parts.append(f"writes {format_quantity(min(bounds), 'B')} at most per run")
     else:
         of_what = "cell of each round" if config["workload"] == "snia_like" else "run"
-        parts.append(f"writes for {float(config['seconds']):g} s per {of_what}, as fast as it can")
+        pace = "at its own times" if is_open(config) else "as fast as it can"
+        parts.append(f"writes for {float(config['seconds']):g} s per {of_what}, {pace}")
     return ", and ".join(parts)

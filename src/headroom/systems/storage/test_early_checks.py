@@ -139,13 +139,12 @@ def test_many_files_of_what_is_no_folder_are_refused() -> None:
         StorageSystem.load(setup, base=Path())
 
 
-def test_an_open_load_without_a_rate_says_at_which_one_it_runs() -> None:
-    setup = StorageSetup(targets={"one": TargetTable(kind="nothing")})
-    system = StorageSystem.load(setup, base=Path())
-    (said,) = system.foresight(config_of(system, target="one", load="open"))
-    assert "100 requests/s (poisson), the default of `rate`" in said
-    assert system.foresight(config_of(system, target="one", load="open", rate=5.0)) == ()
-    assert system.foresight(config_of(system, target="one")) == ()
+@pytest.mark.parametrize(("load", "pace"), [("open", "at its own times"), ("closed", "as fast")])
+def test_what_a_run_writes_is_foreseen_with_its_pace(load: str, pace: str, tmp_path: Path) -> None:
+    table = TargetTable(kind="file", path=str(tmp_path), bytes="1 MiB")
+    system = StorageSystem.load(StorageSetup(targets={"one": table}), base=Path())
+    said = system.foresight(config_of(system, target="one", load=load, read_share=0.0))
+    assert pace in said[-1]
 
 
 def test_a_folder_of_our_own_that_somebody_takes_away_is_made_again(tmp_path: Path) -> None:
