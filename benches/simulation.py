@@ -109,7 +109,7 @@ def _line() -> Peer:
 def _rust() -> list[Peer]:
     nexosim = rust_programs.nexosim_name()
     try:
-        rust_programs.build()
+        rust_programs.build("nexosim-models", "bare-loop")
     except PeerMissingError as missing:
         return [Peer(nexosim, {}, {"": str(missing)})]
     return [

@@ -80,7 +80,7 @@ def test_every_python_peer_runs_or_says_why_not() -> None:
 
 
 def test_a_peer_that_is_missing_is_listed_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> str:
+    def missing(*_: str) -> str:
         raise PeerMissingError("there is no compiler")
 
     monkeypatch.setattr(line_engine, "name", missing)
