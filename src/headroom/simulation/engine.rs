@@ -292,7 +292,7 @@ impl<'plan> Engine<'plan> {
             if self.state.completion_count >= self.next_look {
                 self.look();
             }
-            if self.state.event_count % EVENTS_PER_CHECK == 0 {
+            if self.state.event_count.is_multiple_of(EVENTS_PER_CHECK) {
                 self.check_rarely(is_wanted)?;
             }
         }

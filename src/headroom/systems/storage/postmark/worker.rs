@@ -189,7 +189,9 @@ impl<F: Folder> Worker<F> {
             return None;
         }
         self.written_count += 1;
-        (self.written_count % sync.every == 0).then_some(sync)
+        self.written_count
+            .is_multiple_of(sync.every)
+            .then_some(sync)
     }
 
     /// Delete all files that exist, and those whose operation was cut off; return how many stay.

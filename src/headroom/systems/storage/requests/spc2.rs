@@ -273,7 +273,7 @@ impl Requests {
     fn convert(&self) -> (Kind, u64) {
         let half = self.blocks / 2;
         let block = self.count / 2 % half;
-        if self.count % 2 == 0 {
+        if self.count.is_multiple_of(2) {
             (Kind::Read, block)
         } else {
             (Kind::Write, half + block)

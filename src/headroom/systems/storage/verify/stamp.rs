@@ -41,7 +41,7 @@ pub struct Origin {
 /// Where the cell is shorter than its header or no multiple of 8 B.
 pub fn stamp(cell: &mut [u8], origin: Origin) {
     assert!(
-        cell.len() >= HEADER_BYTES && cell.len() % 8 == 0,
+        cell.len() >= HEADER_BYTES && cell.len().is_multiple_of(8),
         "a cell of {} B cannot be stamped",
         cell.len()
     );

@@ -263,10 +263,10 @@ impl Disk {
 
     /// Serve a read that is in the buffer whole, and keep reading ahead of it.
     fn buffered(&mut self, design: &Design, segment: usize, end: u64) -> f64 {
-        if let Some(ahead) = &mut self.ahead {
-            if ahead.segment == segment {
-                ahead.limit = ahead.limit.max(limit(design, end));
-            }
+        if let Some(ahead) = &mut self.ahead
+            && ahead.segment == segment
+        {
+            ahead.limit = ahead.limit.max(limit(design, end));
         }
         0.0
     }

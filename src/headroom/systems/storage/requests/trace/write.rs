@@ -164,7 +164,7 @@ fn spc(entry: &OwnedEntry) -> Option<String> {
 }
 
 fn sectors(bytes: u64) -> Option<u64> {
-    (bytes % SECTOR == 0).then_some(bytes / SECTOR)
+    bytes.is_multiple_of(SECTOR).then_some(bytes / SECTOR)
 }
 
 fn seconds(time_ns: u64) -> String {
