@@ -19,6 +19,7 @@ Sources: David and Nagaraja, *Order Statistics* (2003), sections 2.1 and 7.1.
 import math
 
 import numpy as np
+import scipy
 
 from headroom.analysis.intervals import CONFIDENCE, Interval
 from headroom.experiment.run import FloatArray
@@ -87,12 +88,10 @@ def _median_rank(count: int, of: int) -> int:
 
 def _ranks(count: int, of: int, confidence: float) -> tuple[int, int] | None:
     """Return the 1-based ranks that bound the median of the least of `of`; None without any."""
-    from scipy import special  # noqa: PLC0415 - a third of a second that few commands need
-
     tail = (1.0 - confidence) / 2.0
     share = -math.expm1(-math.log(2.0) / of)
     # Chance that at most k of our values lie below the quantile.
-    at_most = special.bdtr(np.arange(count, dtype=float), count, share)
+    at_most = scipy.special.bdtr(np.arange(count, dtype=float), count, share)
     low = int(np.count_nonzero(at_most <= tail))
     high = int(np.count_nonzero(at_most < 1.0 - tail)) + 1
     return (low, high) if low >= 1 and high <= count else None

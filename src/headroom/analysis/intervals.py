@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
+import scipy
 
 from headroom.analysis.spread import Spread
 from headroom.experiment.run import FloatArray
@@ -192,9 +193,7 @@ def t_quantile(*, degrees: float, confidence: float = CONFIDENCE) -> float:
     >>> round(t_quantile(degrees=9), 3)
     2.262
     """
-    from scipy import special  # noqa: PLC0415 - a third of a second that few commands need
-
-    return float(special.stdtrit(degrees, 0.5 + confidence / 2.0))
+    return float(scipy.special.stdtrit(degrees, 0.5 + confidence / 2.0))
 
 
 def mean_interval(values: FloatArray, *, confidence: float = CONFIDENCE) -> Interval:
@@ -229,9 +228,7 @@ def median_ranks(count: int, *, confidence: float = CONFIDENCE) -> tuple[int, in
     ((2, 9), None)
     """
     tail = (1.0 - confidence) / 2.0
-    from scipy import special  # noqa: PLC0415 - a third of a second that few commands need
-
-    below = special.bdtr(np.arange(max(count // 2, 1), dtype=float), count, 0.5)
+    below = scipy.special.bdtr(np.arange(max(count // 2, 1), dtype=float), count, 0.5)
     rank = int(np.count_nonzero(below <= tail))
     return (rank, count + 1 - rank) if rank else None
 

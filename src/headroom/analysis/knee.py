@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from headroom.analysis.intervals import Sample, t_quantile
 from headroom.analysis.smooth_laws import why_no_corner
@@ -266,9 +267,7 @@ def _is_straight(curve: Curve, part: slice, significance: float) -> bool:
     free = line.leverages.size - 2
     unsure = float(np.sum((1.0 - line.leverages) ** 2 / curve.degrees[part]))
     scale = free + 2.0 * unsure - 6.0 * unsure / (free + 2.0)
-    from scipy import special  # noqa: PLC0415 - a third of a second that few commands need
-
-    limit = special.fdtri(free, free * (free + 2.0) / (3.0 * unsure), 1.0 - significance)
+    limit = scipy.special.fdtri(free, free * (free + 2.0) / (3.0 * unsure), 1.0 - significance)
     return line.misfit <= scale * float(limit)
 
 

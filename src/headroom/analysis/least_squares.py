@@ -21,6 +21,7 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
+import scipy
 
 from headroom.analysis.distributions import kept_bins
 from headroom.analysis.summaries import run_values
@@ -238,8 +239,6 @@ def _solved(
     if not free:
         values = dict(settled)
         return _mean_square(errors(values)), values
-    from scipy import optimize  # noqa: PLC0415 - slow to import, few commands need it
-
     scales = [_Scale(name, ends, target.parameters[name]) for name, ends in free.items()]
 
     def values_at(place: FloatArray) -> dict[str, Value]:
@@ -250,7 +249,7 @@ def _solved(
     middle = [(scale.low + scale.high) / 2.0 for scale in scales]
     best: tuple[float, dict[str, Value]] = (math.inf, values_at(np.array(starts)))
     for start in (starts,) if target.is_replicate else (starts, middle):
-        found = optimize.least_squares(
+        found = scipy.optimize.least_squares(
             lambda place: errors(values_at(place)),
             np.array(start),
             bounds=([scale.low for scale in scales], [scale.high for scale in scales]),

@@ -20,6 +20,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import scipy
 
 from headroom.analysis.intervals import CONFIDENCE, Interval, median_interval, median_ranks
 from headroom.experiment.run import FloatArray
@@ -109,10 +110,8 @@ def shift_between(
 def _ranks_below(small: int, large: int, tail: float) -> int:
     """Return the rank of the lower bound: the largest k with P(U <= k - 1) <= tail."""
     if large > _EXACT_AT_MOST:
-        from scipy import special  # noqa: PLC0415 - a third of a second that few commands need
-
         spread = math.sqrt(small * large * (small + large + 1) / 12.0)
-        return int(small * large / 2.0 + float(special.ndtri(tail)) * spread)
+        return int(small * large / 2.0 + float(scipy.special.ndtri(tail)) * spread)
     counts = _null_counts(small, large)
     shares = np.cumsum(counts) / math.comb(small + large, small)
     return int(np.count_nonzero(shares <= tail))
@@ -144,9 +143,7 @@ def dominance(first: FloatArray, second: FloatArray) -> tuple[float, float]:
     """
     if np.ptp(np.concatenate([first, second])) == 0.0:
         return 0.0, 1.0
-    from scipy import stats  # noqa: PLC0415 - a second that few commands need
-
-    found = stats.mannwhitneyu(first, second, alternative="two-sided")
+    found = scipy.stats.mannwhitneyu(first, second, alternative="two-sided")
     delta = 2.0 * float(found.statistic) / (first.size * second.size) - 1.0
     return delta, min(float(found.pvalue), 1.0)
 

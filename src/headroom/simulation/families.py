@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special, stats
+import scipy
 
 from headroom.simulation.distribution import (
     Distribution,
@@ -124,26 +124,30 @@ def reference(law: Distribution) -> Reference:
 
 def _known_lognormal(*, mean: float, c2: float) -> Reference:
     variance = math.log1p(c2)
-    known: Reference = stats.lognorm(math.sqrt(variance), scale=mean * math.exp(-variance / 2))
+    known: Reference = scipy.stats.lognorm(
+        math.sqrt(variance), scale=mean * math.exp(-variance / 2)
+    )
     return known
 
 
 def _known_normal(*, mean: float, deviation: float) -> Reference:
-    known: Reference = stats.truncnorm(-mean / deviation, np.inf, loc=mean, scale=deviation)
+    known: Reference = scipy.stats.truncnorm(-mean / deviation, np.inf, loc=mean, scale=deviation)
     return known
 
 
 _REFERENCES: Mapping[str, Callable[..., Reference]] = {
-    "exponential": lambda mean: stats.expon(scale=mean),
-    "uniform": lambda low, high: stats.uniform(low, high - low),
+    "exponential": lambda mean: scipy.stats.expon(scale=mean),
+    "uniform": lambda low, high: scipy.stats.uniform(low, high - low),
     "normal": _known_normal,
-    "gamma": lambda mean, c2: stats.gamma(1 / c2, scale=mean * c2),
+    "gamma": lambda mean, c2: scipy.stats.gamma(1 / c2, scale=mean * c2),
     "lognormal": _known_lognormal,
-    "weibull": lambda scale, shape: stats.weibull_min(shape, scale=scale),
+    "weibull": lambda scale, shape: scipy.stats.weibull_min(shape, scale=scale),
     "hyperexponential": _TwoBranches,
-    "pareto": lambda low, shape: stats.pareto(shape, scale=low),
-    "bounded_pareto": lambda low, high, shape: stats.truncpareto(shape, high / low, scale=low),
-    "erlang": lambda mean, stages: stats.gamma(stages, scale=mean / stages),
+    "pareto": lambda low, shape: scipy.stats.pareto(shape, scale=low),
+    "bounded_pareto": lambda low, high, shape: scipy.stats.truncpareto(
+        shape, high / low, scale=low
+    ),
+    "erlang": lambda mean, stages: scipy.stats.gamma(stages, scale=mean / stages),
 }
 
 
@@ -160,8 +164,8 @@ def _gamma_shape(sample: Floats) -> float:
     spread = math.log(sample.mean()) - float(np.log(sample).mean())
     shape = (3 - spread + math.sqrt((spread - 3) ** 2 + 24 * spread)) / (12 * spread)
     for _ in range(_MOST_STEPS):
-        error = math.log(shape) - float(special.digamma(shape)) - spread
-        slope = 1 / shape - float(special.polygamma(1, shape))
+        error = math.log(shape) - float(scipy.special.digamma(shape)) - spread
+        slope = 1 / shape - float(scipy.special.polygamma(1, shape))
         step = 1 / (1 / shape + error / (shape**2 * slope))
         if abs(step - shape) < 1e-12 * shape:
             break
@@ -194,7 +198,9 @@ def _weibull(sample: Floats) -> Distribution:
         return float(powers @ logs / powers.sum() - 1 / shape - logs.mean())
 
     guess = math.pi / math.sqrt(6) / float(logs.std())
-    shape = float(optimize.brentq(slope, guess / 50, guess * 50, xtol=1e-12 * guess, rtol=1e-12))
+    shape = float(
+        scipy.optimize.brentq(slope, guess / 50, guess * 50, xtol=1e-12 * guess, rtol=1e-12)
+    )
     scale = float(sample[-1]) * float(np.exp(shape * logs).mean()) ** (1 / shape)
     return weibull(scale, shape)
 
@@ -213,7 +219,7 @@ def _bounded_pareto(sample: Floats) -> Distribution:
     low, high = 1e-6 / width, 500 / width
     if slope(low) <= 0 or slope(high) >= 0:
         raise FitError("its values do not thin out like a power")
-    shape = float(optimize.brentq(slope, low, high, xtol=1e-14 / width, rtol=1e-12))
+    shape = float(scipy.optimize.brentq(slope, low, high, xtol=1e-14 / width, rtol=1e-12))
     return bounded_pareto(float(sample[0]), float(sample[-1]), shape)
 
 
@@ -227,12 +233,12 @@ def _normal(sample: Floats) -> Distribution:
     def loss(point: Floats) -> float:
         centre, deviation = point[0], math.exp(point[1])
         squares = 1 + (mean / unit - centre) ** 2
-        kept = float(special.log_ndtr(centre / deviation))
+        kept = float(scipy.special.log_ndtr(centre / deviation))
         return float(math.log(deviation) + squares / (2 * deviation**2) + kept)
 
     start = np.array([mean / unit, 0.0])
     bounds = [(0.0, None), (-5.0, 5.0)]
-    found = optimize.minimize(
+    found = scipy.optimize.minimize(
         loss, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-9}
     )
     return normal(float(found.x[0]) * unit, math.exp(found.x[1]) * unit)
@@ -251,7 +257,9 @@ def _hyperexponential(sample: Floats) -> Distribution:
     start = np.array([0.0, math.log(c2 - 1)])
     options = {"xatol": 1e-7, "fatol": 1e-11, "maxiter": 1000}
     bounds = [(-5.0, 5.0), (-12.0, 12.0)]
-    found = optimize.minimize(loss, start, method="Nelder-Mead", bounds=bounds, options=options)
+    found = scipy.optimize.minimize(
+        loss, start, method="Nelder-Mead", bounds=bounds, options=options
+    )
     return hyperexponential(mean * math.exp(found.x[0]), c2=1 + math.exp(found.x[1]))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from headroom.simulation.discrete_laws import empirical
 from headroom.simulation.distribution import Distribution
@@ -97,7 +97,7 @@ def _with_tests(report: Fit, law: Distribution, sample: Floats, bootstrap: int, 
         ad_statistic=statistic,
     )
     if bootstrap == 0:
-        return replace(report, ks_p=float(stats.kstwo.sf(distance, len(sample))))
+        return replace(report, ks_p=float(scipy.stats.kstwo.sf(distance, len(sample))))
     others = _bootstrapped(law, len(sample), bootstrap, seed)
     return replace(
         report,

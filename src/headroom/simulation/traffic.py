@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy
 
 from headroom.simulation.structure import Choice
 
@@ -27,7 +28,6 @@ def passages(ways: Mapping[int, Sequence[tuple[int, float]]]) -> list[float]:
     >>> [round(visits, 9) for visits in passages({0: [(1, 0.8)], 1: [(0, 1.0)], 2: []})]
     [5.0, 4.0, 0.0]
     """
-    from scipy import sparse  # noqa: PLC0415 - slow to import, and most models have no network
     from scipy.sparse.linalg import spsolve  # noqa: PLC0415
 
     reached = _closure(ways)
@@ -35,10 +35,10 @@ def passages(ways: Mapping[int, Sequence[tuple[int, float]]]) -> list[float]:
     pairs = [(place[b], place[a], share) for a in reached for b, share in ways[a]]
     rows, columns, shares = zip(*pairs, strict=True) if pairs else ((), (), ())
     size = len(reached)
-    routing = sparse.csc_matrix((shares, (rows, columns)), shape=(size, size))
+    routing = scipy.sparse.csc_matrix((shares, (rows, columns)), shape=(size, size))
     entry = np.zeros(size)
     entry[0] = 1.0
-    solution = np.atleast_1d(spsolve(sparse.identity(size, format="csc") - routing, entry))
+    solution = np.atleast_1d(spsolve(scipy.sparse.identity(size, format="csc") - routing, entry))
     visits = [0.0] * len(ways)
     for state, number in place.items():
         visits[state] = float(solution[number])

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, pdtr
+import scipy
 
 from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray, IntArray
 
@@ -334,8 +334,8 @@ def _all_busy(servers: FloatArray, busy: FloatArray, most: float) -> FloatArray:
     """
     count = servers[:, None]
     load = np.clip(busy, 1e-300, count)
-    log_full = count * np.log(load) - load - gammaln(count + 1)
-    blocked = np.exp(log_full) / np.maximum(pdtr(count, load), 1e-300)
+    log_full = count * np.log(load) - load - scipy.special.gammaln(count + 1)
+    blocked = np.exp(log_full) / np.maximum(scipy.special.pdtr(count, load), 1e-300)
     waiting = blocked / np.maximum(1 - load / count * (1 - blocked), 1e-300)
     waiting = np.clip(np.maximum(waiting, load - (count - 1)), 0.0, 1.0)
     return np.asarray(np.where(count > 1, np.where(count > most, 0.0, waiting), load))

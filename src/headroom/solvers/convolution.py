@@ -18,8 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import gammaln, pdtr
+import scipy
 
 from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray
 from headroom.solvers.lattice import Lattice
@@ -91,7 +90,7 @@ def _poisson(mean: float, most: int) -> FloatArray:
     counts = np.arange(most + 1)
     if mean <= 0:
         return np.asarray(counts == 0, dtype=np.float64)
-    return np.asarray(np.exp(counts * np.log(mean) - mean - gammaln(counts + 1)))
+    return np.asarray(np.exp(counts * np.log(mean) - mean - scipy.special.gammaln(counts + 1)))
 
 
 def _factors(network: Closed, tilt: FloatArray) -> list[_Factor]:
@@ -112,8 +111,8 @@ def _factors(network: Closed, tilt: FloatArray) -> list[_Factor]:
 def _head(offered: float, servers: float, taken: float, most: int) -> FloatArray:
     """Return the coefficients of P(s + taken), s in units of `offered`, up to a common factor."""
     counts = np.arange(most)
-    log_terms = counts * np.log(offered) - gammaln(counts + 1)
-    tails = np.cumsum(pdtr(np.arange(int(servers)), taken))[int(servers) - 1 - counts]
+    log_terms = counts * np.log(offered) - scipy.special.gammaln(counts + 1)
+    tails = np.cumsum(scipy.special.pdtr(np.arange(int(servers)), taken))[int(servers) - 1 - counts]
     return np.asarray(np.exp(log_terms - log_terms.max()) * tails / servers)
 
 
@@ -145,7 +144,7 @@ def _saddle(network: Closed) -> float:
     return (
         highest
         if missing(highest) < 0
-        else float(brentq(missing, 0.0, highest, xtol=1e-9 * highest))
+        else float(scipy.optimize.brentq(missing, 0.0, highest, xtol=1e-9 * highest))
     )
 
 

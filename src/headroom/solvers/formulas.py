@@ -12,7 +12,7 @@ Kingman (1961), Proc. Camb. Phil. Soc. 57, 902-904.
 import math
 from collections.abc import Callable, Sequence
 
-from scipy.optimize import brentq
+import scipy
 
 
 def erlang_b(servers: int, offered: float) -> float:
@@ -115,7 +115,11 @@ def quantile(share_above: Callable[[float], float], share: float, *, start: floa
     high = start
     while share_above(high) > 1.0 - share:
         high *= 2.0
-    return float(brentq(lambda time_s: share_above(time_s) - (1.0 - share), 0.0, high, rtol=1e-13))
+    return float(
+        scipy.optimize.brentq(
+            lambda time_s: share_above(time_s) - (1.0 - share), 0.0, high, rtol=1e-13
+        )
+    )
 
 
 def mg1_wait_s(rate_per_s: float, service_s: float, c2: float) -> float:

@@ -9,7 +9,7 @@ station can be multiplied into a network, in positive arithmetic only.
 from functools import cached_property
 
 import numpy as np
-from scipy.signal import lfilter
+import scipy
 
 from headroom.solvers.closed import FloatArray, IntArray
 
@@ -93,7 +93,7 @@ class Lattice:
     def divide(self, values: FloatArray, ratio: float, weights: FloatArray) -> FloatArray:
         """Return `values` / (1 - ratio s): the geometric tail of a station."""
         if len(self.shape) == 1:
-            return np.asarray(lfilter([1.0], [1.0, -ratio * float(weights[0])], values))
+            return _running_sums(values, ratio * float(weights[0]))
         result: FloatArray = values.copy()
         for places in self.levels:
             for weight, step in zip(weights, self.strides, strict=True):
@@ -104,3 +104,13 @@ class Lattice:
     @property
     def _axes(self) -> range:
         return range(len(self.shape))
+
+
+def _running_sums(values: FloatArray, factor: float) -> FloatArray:
+    """Return y with y_n = x_n + factor y_(n-1): one step of elimination for each value.
+
+    A filter of `scipy.signal` would say it more shortly, and takes half a second to load.
+    """
+    bands = np.vstack([np.ones(len(values)), np.full(len(values), -factor)])
+    sums, _ = scipy.linalg.lapack.dtbtrs(bands, values, uplo="L")
+    return np.asarray(sums.ravel())

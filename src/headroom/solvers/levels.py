@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from headroom.solvers.closed import FloatArray, IntArray
 
@@ -156,7 +156,7 @@ class Level:
         logs = np.full(self.most + 1, -np.inf)
         logs[0] = 0.0
         if self.delay_s > 0:
-            logs = counts * np.log(self.delay_s) - gammaln(counts + 1)
+            logs = counts * np.log(self.delay_s) - scipy.special.gammaln(counts + 1)
         for demand in self.single_s:
             logs = geometric(logs, float(np.log(demand)))
         return logs
@@ -217,5 +217,5 @@ def log_sum(logs: FloatArray) -> float:
 
 
 def _log_choose(totals: IntArray, chosen: int) -> FloatArray:
-    rest = gammaln(chosen + 1) + gammaln(totals - chosen + 1)
-    return np.asarray(gammaln(totals + 1) - rest)
+    rest = scipy.special.gammaln(chosen + 1) + scipy.special.gammaln(totals - chosen + 1)
+    return np.asarray(scipy.special.gammaln(totals + 1) - rest)

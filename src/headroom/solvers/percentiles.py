@@ -8,7 +8,7 @@ one job less: Sevcik and Mitrani 1981), and with it the law of the response.
 import math
 
 import numpy as np
-from scipy.special import gammaincc, gammaln, logsumexp
+import scipy
 
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.formulas import (
@@ -71,8 +71,10 @@ def found_by_arrivals(others: int, servers: int, service_s: float, think_s: floa
     at_work = np.cumsum(np.log(service_s / np.minimum(np.maximum(counts, 1), servers))) - math.log(
         service_s
     )
-    logs = at_work + (others - counts) * math.log(think_s) - gammaln(others - counts + 1)
-    return np.asarray(np.exp(logs - logsumexp(logs)))
+    logs = (
+        at_work + (others - counts) * math.log(think_s) - scipy.special.gammaln(others - counts + 1)
+    )
+    return np.asarray(np.exp(logs - scipy.special.logsumexp(logs)))
 
 
 def repairman_share_above(found: FloatArray, servers: int, times: float) -> float:
@@ -87,7 +89,7 @@ def repairman_share_above(found: FloatArray, servers: int, times: float) -> floa
         return at_once
     weights = found[servers:]
     if servers == 1:
-        return at_once + float(weights @ gammaincc(stages + 1, times))
+        return at_once + float(weights @ scipy.special.gammaincc(stages + 1, times))
     return at_once + float(weights @ _erlang_and_one(stages, servers, times))
 
 
@@ -98,6 +100,6 @@ def _erlang_and_one(stages: FloatArray, servers: int, times: float) -> FloatArra
     P_n(t) = Q(n, c t) + e^-t (c / (c - 1))^n (1 - Q(n, (c - 1) t)).
     """
     logs = stages * math.log(servers / (servers - 1)) - times
-    within = 1.0 - gammaincc(stages, (servers - 1) * times)
+    within = 1.0 - scipy.special.gammaincc(stages, (servers - 1) * times)
     tails = np.exp(np.where(within > 0, logs + np.log(np.maximum(within, 1e-300)), -np.inf))
-    return np.asarray(gammaincc(stages, servers * times) + tails)
+    return np.asarray(scipy.special.gammaincc(stages, servers * times) + tails)

@@ -13,9 +13,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.sparse import lil_matrix
-from scipy.sparse.linalg import spsolve
+import scipy
 
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.network import SHARED, Centre, Network, scaled
@@ -81,7 +79,9 @@ def _found(speeds: Sequence[float], offered: float, jobs: float) -> tuple[FloatA
         return _done(conditional_speeds(speeds, arrivals), arrivals) - offered
 
     is_full = missing(CROWDED) <= 0
-    log_rate = CROWDED if is_full else float(brentq(missing, -CROWDED, CROWDED, xtol=1e-9))
+    log_rate = (
+        CROWDED if is_full else float(scipy.optimize.brentq(missing, -CROWDED, CROWDED, xtol=1e-9))
+    )
     arrivals = np.exp(log_rate) * idle
     rates = conditional_speeds(speeds, arrivals)
     return rates, _busy(_shares(rates, arrivals), len(speeds))
@@ -148,8 +148,10 @@ def _stationary(
     arrivals: FloatArray,
 ) -> FloatArray:
     """Return the shares of states of busy servers; who waits is left out."""
+    from scipy.sparse.linalg import spsolve  # noqa: PLC0415 - slow to import, few models need it
+
     place = {state: number for number, state in enumerate(states)}
-    balance = lil_matrix((len(states), len(states)))
+    balance = scipy.sparse.lil_matrix((len(states), len(states)))
     for state in states:
         for target, rate in _moves(state, counts, values, arrivals):
             if target in place:

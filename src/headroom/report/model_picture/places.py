@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, vstack
+import scipy
 
 from headroom.report.model_picture.columns import Stop
 
@@ -145,16 +144,20 @@ def _straightest(apart: _Apart, home: _Floats, links: _Links) -> _Floats:
     ]
     limits = np.concatenate([np.zeros(2 * wires), home, -home, -apart.least])
     bounds = np.repeat([[-np.inf, np.inf], [0.0, np.inf]], [count, wires + count], axis=0)
-    found = linprog(cost, A_ub=vstack(rows), b_ub=limits, bounds=bounds, method="highs-ds")
+    found = scipy.optimize.linprog(
+        cost, A_ub=scipy.sparse.vstack(rows), b_ub=limits, bounds=bounds, method="highs-ds"
+    )
     return np.asarray(home if found.x is None else found.x[:count], dtype=np.float64)
 
 
-def _rows(terms: Sequence[tuple[_Numbers, float]], width: int) -> csr_array:
+def _rows(terms: Sequence[tuple[_Numbers, float]], width: int) -> "scipy.sparse.csr_array":
     """Return constraints: row n is the sum of the n-th variable of each term times its factor."""
     height = terms[0][0].size
     columns = np.concatenate([numbers for numbers, _ in terms])
     factors = np.repeat([factor for _, factor in terms], height)
-    return csr_array((factors, (np.tile(np.arange(height), len(terms)), columns)), (height, width))
+    return scipy.sparse.csr_array(
+        (factors, (np.tile(np.arange(height), len(terms)), columns)), (height, width)
+    )
 
 
 def _centred(places: _Floats, apart: _Apart, links: _Links) -> _Floats:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import least_squares
+import scipy
 
 from headroom.experiment.system import Value
 from headroom.simulation import simulate
@@ -106,7 +106,7 @@ def fitted(
     first = np.log([start[name] for name in CALIBRATED])
     # The factor of the elevator is a share, so it stays below 1.
     highest = [0.0 if name == "elevator_factor" else np.inf for name in CALIBRATED]
-    best = least_squares(
+    best = scipy.optimize.least_squares(
         misses,
         first,
         bounds=([-np.inf] * len(CALIBRATED), highest),

@@ -18,6 +18,7 @@ from typing import ClassVar, TypeAlias
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from headroom.experiment.fit_method import (
     FitError,
@@ -245,12 +246,10 @@ def _line(seen: Sequence[tuple[float, float]]) -> _Line:
 
     Errors are relative: a large file does not outweigh the small ones.
     """
-    from scipy.optimize import nnls  # noqa: PLC0415 - slow to import, few commands need it
-
     bytes_, times_s = (np.array(column) for column in zip(*seen, strict=True))
     scale = max(float(bytes_.max()), 1.0)
     matrix = np.stack([1.0 / times_s, bytes_ / scale / times_s], axis=1)
-    (base_s, per_scale), _ = nnls(matrix, np.ones(len(times_s)))
+    (base_s, per_scale), _ = scipy.optimize.nnls(matrix, np.ones(len(times_s)))
     return _Line(float(base_s), float(per_scale) / scale)
 
 

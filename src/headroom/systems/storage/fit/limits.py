@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 
 from headroom.systems.storage.fit.laws import Quantiles
 from headroom.systems.storage.fit.network import Floats, closed_throughputs
@@ -220,8 +221,6 @@ def _bound(loops: Loops, units: int, shape: Shape, place: int) -> float:
 
 def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None) -> Shape:
     """Return the values that answer best, those that are not free being 0."""
-    from scipy import optimize  # noqa: PLC0415 - slow to import, few commands need it
-
     places = [place for place, is_free in enumerate(free) if is_free]
     if not places:
         return (0.0, 0.0, 0.0)
@@ -238,7 +237,7 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
             values[place] = float(value)
         return values
 
-    found = optimize.least_squares(
+    found = scipy.optimize.least_squares(
         lambda logarithms: loops.errors(units, shape(logarithms)),
         np.clip(guess[places], lowest + 1e-6, highest - 1e-6),
         bounds=(lowest, highest),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 
 from headroom.systems.storage.fit.laws import NORMAL_P90, Quantiles
 from headroom.systems.storage.fit.network import Floats
@@ -167,9 +168,7 @@ def _extra_s(median_s: float, alone: Quantiles, deviation: float) -> float:
 
 def _median_s(alone: Quantiles, extra_s: float, deviation: float) -> float:
     """Return the median of a time at depth 1 plus a lognormal one, by quadrature."""
-    from scipy.special import ndtri  # noqa: PLC0415 - slow to import, few commands need it
-
-    normal = ndtri(_GRID)
+    normal = scipy.special.ndtri(_GRID)
     first = np.array([alone.quantile(float(one)) for one in normal])
     second = extra_s * np.exp(deviation * normal)
     return float(np.median(first[:, None] + second[None, :]))
