@@ -6,7 +6,7 @@ the page cache where the file system lets go of it; a file that could not be fin
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from time import monotonic
 
@@ -15,10 +15,14 @@ import numpy as np
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.machine_facts import ROOT, read_text
 from headroom.quantities import format_quantity
+from headroom.systems.storage.patience import Progress
 from headroom.systems.storage.places import is_memory
 
 CHUNK_BYTES = 1 << 20
 _TOLD_EVERY_S = 2.0
+_DURABLE_EVERY_BYTES = 256 << 20
+"""How much may wait for the device: otherwise all of it would wait for the last call, which tells
+nobody how far it is, and of which nobody can say whether it will end."""
 _BLOCK_BYTES = 4096
 
 
@@ -72,6 +76,7 @@ def lay_out(
     seed: int,
     compressible_share: float = 0.0,
     say: Callable[[str], None] = lambda _: None,
+    progress: Progress | None = None,
 ) -> None:
     """Write a new file of `size` bytes and make it durable.
 
@@ -87,25 +92,26 @@ def lay_out(
         Share of each 4 KiB that is zero.
     say
         Told how far it is, every few seconds.
+    progress
+        Kept up to date; where it is no longer wanted, the file is given up.
 
     Raises
     ------
     EnvironmentUnfitError
         The file could not be written; it is not there then.
     """
+    progress = progress or Progress()
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
         raise _not_laid_out(path, size, error) from error
     try:
-        told_s = monotonic()
-        for start, content in _contents(size, np.random.default_rng(seed), compressible_share):
-            _write_all(descriptor, content)
-            if monotonic() - told_s >= _TOLD_EVERY_S:
-                told_s = monotonic()
-                done, whole = format_quantity(start, "B"), format_quantity(size, "B")
-                say(f"laying out {path.parent}: {done} of {whole}")
+        contents = _contents(size, np.random.default_rng(seed), compressible_share)
+        for start, content in _told(contents, path.parent, size, say):
+            _write_wanted(descriptor, content, progress)
+            if start % _DURABLE_EVERY_BYTES == _DURABLE_EVERY_BYTES - CHUNK_BYTES:
+                os.fdatasync(descriptor)
         os.fsync(descriptor)
         forget(descriptor)
     except OSError as error:
@@ -128,10 +134,27 @@ def _not_laid_out(path: Path, size: int, error: OSError) -> EnvironmentUnfitErro
     )
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
+def _write_wanted(descriptor: int, content: bytes, progress: Progress) -> None:
+    """Write all of `content`, if anybody still waits for it."""
+    if not progress.is_wanted:
+        raise EnvironmentUnfitError("nobody waits any more for the file that was being laid out")
     left = memoryview(content)
     while left:
         left = left[os.write(descriptor, left) :]
+    progress.done_bytes += len(content)
+
+
+def _told(
+    contents: Iterable[tuple[int, bytes]], folder: Path, size: int, say: Callable[[str], None]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the same pieces, and say every few seconds how far it is."""
+    told_s = monotonic()
+    for start, content in contents:
+        if monotonic() - told_s >= _TOLD_EVERY_S:
+            told_s = monotonic()
+            done, whole = format_quantity(start, "B"), format_quantity(size, "B")
+            say(f"laying out {folder}: {done} of {whole}")
+        yield start, content
 
 
 def _contents(size: int, random: np.random.Generator, share: float) -> Iterator[tuple[int, bytes]]:

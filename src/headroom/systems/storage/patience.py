@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -22,7 +23,25 @@ SILENCE_S = 300.0
 """How long (s) is waited for a file system where no study says how long."""
 
 
-def within(seconds: float, call: Callable[[], T], *, what: str) -> T:
+class NoAnswerError(EnvironmentUnfitError):
+    """A call has not returned in time; whoever makes it goes on, for nobody."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a long work of many calls is, and whether anybody still waits for it."""
+
+    done_bytes: int = 0
+    is_wanted: bool = True
+
+
+def within(
+    seconds: float,
+    call: Callable[[], T],
+    *,
+    what: str,
+    progress: Progress | None = None,
+) -> T:
     """Return what `call` returns, or raise what it raises.
 
     Parameters
@@ -33,10 +52,13 @@ def within(seconds: float, call: Callable[[], T], *, what: str) -> T:
         What may never end; a thread of its own carries it out.
     what
         What does not answer then, as the message has it.
+    progress
+        Where given, it is waited as long as this goes on: for each step between `seconds` and twice
+        as much. It is no longer wanted when nobody waits any more.
 
     Raises
     ------
-    EnvironmentUnfitError
+    NoAnswerError
         It took longer. Its thread goes on, for nobody.
 
     Examples
@@ -56,17 +78,31 @@ def within(seconds: float, call: Callable[[], T], *, what: str) -> T:
 
     threading.Thread(target=answer, name="headroom-file", daemon=True).start()
     try:
-        answered = answers.get(timeout=seconds)
-    except Empty:
-        raise EnvironmentUnfitError(
-            f"{what} does not answer: a call has not returned for {seconds:g} s",
-            cure="look at what it waits for (`dmesg`, a server that is gone), mount it again, or "
-            "name another target",
-        ) from None
-    return answered.result()
+        return _awaited(answers, seconds, what, progress or Progress()).result()
+    except BaseException:
+        if progress is not None:
+            progress.is_wanted = False
+        raise
+
+
+def _awaited(
+    answers: SimpleQueue[Future[T]], seconds: float, what: str, progress: Progress
+) -> Future[T]:
+    """Return the answer; give up where nothing has moved for `seconds`."""
+    while True:
+        seen = progress.done_bytes
+        try:
+            return answers.get(timeout=seconds)
+        except Empty:
+            if progress.done_bytes == seen:
+                raise NoAnswerError(
+                    f"{what} does not answer: a call has not returned for {seconds:g} s",
+                    cure="look at what it waits for (`dmesg`, a server that is gone), mount it "
+                    "again, or name another target",
+                ) from None
 
 
 def close(descriptor: int, seconds: float) -> None:
     """Close a descriptor, which may ask a server; where it takes longer, a thread is left at it."""
-    with suppress(EnvironmentUnfitError):
+    with suppress(NoAnswerError):
         within(seconds, lambda: os.close(descriptor), what="a file")

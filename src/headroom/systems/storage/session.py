@@ -17,7 +17,7 @@ from pathlib import Path
 from headroom.errors import EnvironmentUnfitError
 from headroom.systems.storage.laying_out import check_space, lay_out
 from headroom.systems.storage.leftovers import DATA, POOL, OwnFolder, clean_up, make_folder
-from headroom.systems.storage.patience import SILENCE_S, within
+from headroom.systems.storage.patience import SILENCE_S, NoAnswerError, Progress, within
 
 _REMOVAL_S = 10.0
 """How long (s) is waited at most for the removal of a pool: the engine has deleted its files."""
@@ -44,6 +44,9 @@ class Session:
 
     say: Callable[[str], None] = _silent
     _folders: dict[Path, OwnFolder] = field(default_factory=dict)
+    """Our folders by the real path of what they lie in."""
+    _real: dict[Path, Path] = field(default_factory=dict)
+    """Real paths, looked up once: a place that does not answer cannot be asked for its own."""
     _laid_out: dict[Wanted, list[Path]] = field(default_factory=dict)
     _left: list[OwnFolder] = field(default_factory=list)
     """Folders in which a call has not returned. Their locks stay closed: nobody takes them for
@@ -62,8 +65,8 @@ class Session:
         except EnvironmentUnfitError as error:
             return (f"{error.message}; the files stay until a later run",)
 
-    def files(self, wanted: Wanted) -> list[Path]:
-        """Return files as they are wanted, laid out now or earlier.
+    def files(self, wanted: Wanted, *, progress: Progress | None = None) -> list[Path]:
+        """Return files as they are wanted, laid out now or earlier; `progress` tells how far it is.
 
         Raises
         ------
@@ -86,6 +89,7 @@ class Session:
                 seed=number + 1,
                 compressible_share=wanted.compressible_share,
                 say=self.say,
+                progress=progress,
             )
         self._laid_out[wanted] = paths
         return paths
@@ -111,6 +115,15 @@ class Session:
         """Make the folder of our own in `parent` now, so that what speaks against it is known."""
         self._own(parent)
 
+    def leave(self, parent: Path) -> None:
+        """Never use our folder in `parent` again: a call there has not returned."""
+        self._laid_out = {
+            one: paths for one, paths in self._laid_out.items() if one.parent != parent
+        }
+        own = self._folders.pop(self._real.get(parent, parent), None)
+        if own is not None:
+            self._left.append(own)
+
     def end(self) -> tuple[str, ...]:
         """Remove everything; a second call does nothing.
 
@@ -128,7 +141,7 @@ class Session:
         return tuple(f"{folder.path} {words}" for folder in self._left)
 
     def _own(self, parent: Path) -> OwnFolder:
-        real = parent.resolve()
+        real = self._real[parent] = self._real.get(parent) or parent.resolve()
         if real in self._folders and not self._folders[real].path.is_dir():
             # Somebody took it away: only its place in the list is left.
             self._folders.pop(real).remove()
@@ -141,9 +154,8 @@ class Session:
         """Remove a pool; where that does not end in time, whoever does it has the folder alone."""
         try:
             within(seconds, lambda: shutil.rmtree(folder, ignore_errors=True), what=str(folder))
-        except EnvironmentUnfitError:
-            self._folders.pop(own.path.parent, None)
-            self._left.append(own)
+        except NoAnswerError:
+            self.leave(own.path.parent)
 
     def _make_room(self, wanted: Wanted) -> None:
         """Check that the files fit; those of other sizes in the same folder go first."""

@@ -7,6 +7,7 @@ never a path.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,13 @@ from headroom.quantities import format_quantity
 from headroom.systems.storage import safety
 from headroom.systems.storage.device_facts import alignment_of, facts_of
 from headroom.systems.storage.laying_out import allows_direct, forget
-from headroom.systems.storage.patience import SILENCE_S, close
+from headroom.systems.storage.patience import (
+    SILENCE_S,
+    NoAnswerError,
+    Progress,
+    close,
+    within,
+)
 from headroom.systems.storage.places import is_memory, resolve
 from headroom.systems.storage.session import SESSION, Session, Wanted
 from headroom.systems.storage.setup_table import TargetTable, parse_bytes
@@ -67,7 +74,7 @@ class Target:
     reserve
         Bytes that stay free.
     silence_s
-        How long (s) is waited for a file that does not close.
+        How long (s) is waited for a call that does not return.
     session
         Keeps what is made.
     """
@@ -175,6 +182,11 @@ class Target:
             Value of every parameter.
         typed
             Confirmations of the user.
+
+        Raises
+        ------
+        HeadroomError
+            It cannot be opened so, or has not answered for `silence_s` (s).
         """
         if self.table.kind == "nothing":
             size = self.made_bytes
@@ -187,16 +199,31 @@ class Target:
             yield Opened(plan=plan, size_bytes=size, alignment=1, is_direct=False, is_memory=False)
             return
         with ExitStack() as stack:
-            yield self._open_files(config, typed, stack)
+            yield self._open_in_time(config, typed, stack)
+
+    def _open_in_time(
+        self, config: Mapping[str, Value], typed: Sequence[str], stack: ExitStack
+    ) -> Opened:
+        progress = Progress()
+        work = partial(self._open_files, config, typed, stack, progress)
+        try:
+            return within(self.silence_s, work, what=f"target {self.name!r}", progress=progress)
+        except NoAnswerError:
+            self.session.leave(self.path)
+            raise
 
     def _open_files(
-        self, config: Mapping[str, Value], typed: Sequence[str], stack: ExitStack
+        self,
+        config: Mapping[str, Value],
+        typed: Sequence[str],
+        stack: ExitStack,
+        progress: Progress,
     ) -> Opened:
         is_written = writes(config)
         found = self.existing()
         if found is None:
             safety.check_may_create(self.path)
-            paths = self.session.files(self.wanted(config))
+            paths = self.session.files(self.wanted(config), progress=progress)
             opened = [safety.examine_file(path) for path in paths]
         else:
             if is_written:

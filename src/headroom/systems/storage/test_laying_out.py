@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.systems.storage import laying_out
 from headroom.systems.storage.laying_out import check_space, lay_out
 from headroom.systems.storage.leftovers import PREFIX
+from headroom.systems.storage.patience import Progress
 from headroom.systems.storage.places import (
     MEMORY_VARIABLE,
     disk_folder,
@@ -52,6 +54,19 @@ def test_a_full_file_system_leaves_no_file_behind(mount: Callable[..., Path]) ->
         lay_out(folder / "file", size=3 * MIB, seed=1)
     assert "No space left" in caught.value.message
     assert list(folder.iterdir()) == []
+
+
+def test_a_file_that_nobody_waits_for_any_more_is_given_up(tmp_path: Path) -> None:
+    progress = Progress()
+
+    def interrupt(_: str) -> None:
+        progress.is_wanted = False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(laying_out, "_TOLD_EVERY_S", 0.0)
+        with pytest.raises(EnvironmentUnfitError, match="nobody waits"):
+            lay_out(tmp_path / "file", size=3 * MIB, seed=1, say=interrupt, progress=progress)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_does_not_fit_is_refused_before_a_byte_is_written(

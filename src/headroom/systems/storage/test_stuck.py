@@ -18,7 +18,7 @@ import pytest
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
 from headroom.systems.storage import session as session_module
-from headroom.systems.storage.leftovers import POOL, PREFIX, clean_up
+from headroom.systems.storage.leftovers import DATA, POOL, PREFIX, clean_up
 from headroom.systems.storage.patience import within
 from headroom.systems.storage.postmark import carry_out
 from headroom.systems.storage.session import Session
@@ -27,6 +27,7 @@ from headroom.systems.storage.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.soft_mount import SoftMount
 from headroom.systems.storage.soft_script import SoftScript
 from headroom.systems.storage.system import StorageSystem
+from headroom.systems.storage.targets import Target
 
 Mounted = Callable[..., SoftMount]
 NEVER_S = 9e5
@@ -125,6 +126,43 @@ def test_a_server_that_is_gone_does_not_hold_the_end_of_a_run(soft_device: Mount
             os.kill(device.server, signal.SIGCONT)
     assert "did not answer" in run.faults[0]
     assert run.values["stuck_count"] == 1.0
+
+
+# Files that are laid out.
+
+
+def test_a_place_that_falls_silent_while_files_are_laid_out_ends_the_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault: the third call that writes never returns; the point is an error, nothing waits."""
+    gate, write = threading.Event(), os.write
+    calls: list[int] = []
+
+    def hang(descriptor: int, content: bytes) -> int:
+        calls.append(descriptor)
+        if len(calls) == 3:
+            gate.wait()
+        return write(descriptor, content)
+
+    monkeypatch.setattr(os, "write", hang)
+    session = Session()
+    table = TargetTable(kind="file", path=str(tmp_path), bytes="8 MiB")
+    target = Target(
+        name="one", table=table, study=tmp_path, reserve=0, silence_s=0.2, session=session
+    )
+    config = config_of(StorageSystem.load(StorageSetup(targets={"one": table}), base=tmp_path))
+    with pytest.raises(EnvironmentUnfitError, match="target 'one' does not answer") as caught:
+        target.opened(config, ()).__enter__()
+    assert caught.value.cure
+    (stuck,) = tmp_path.glob(f"{PREFIX}*")
+    with target.opened(config, ()) as opened:
+        assert opened.size_bytes == 8 << 20, "a folder that was left is not used again"
+    (said,) = session.end()
+    assert str(stuck) in said
+    assert list(tmp_path.glob(f"{PREFIX}*")) == [stuck]
+    gate.set()
+    while list(stuck.glob(f"{DATA}*")):
+        os.sched_yield()
 
 
 # PostMark.
