@@ -18,6 +18,7 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.systems.storage.laying_out import check_space, lay_out
 from headroom.systems.storage.leftovers import DATA, POOL, OwnFolder, clean_up, make_folder
 from headroom.systems.storage.patience import SILENCE_S, NoAnswerError, Progress, within
+from headroom.systems.storage.places import is_memory
 
 _REMOVAL_S = 10.0
 """How long (s) is waited at most for the removal of a pool: the engine has deleted its files."""
@@ -158,17 +159,24 @@ class Session:
             self.leave(own.path.parent)
 
     def _make_room(self, wanted: Wanted) -> None:
-        """Check that the files fit; those of other sizes in the same folder go first."""
+        """Check that the files fit; others of ours that take up the same space go first."""
         needed = wanted.size * wanted.count
         try:
             check_space(wanted.parent, needed=needed, reserve=wanted.reserve)
         except EnvironmentUnfitError:
-            others = [one for one in self._laid_out if one.parent == wanted.parent]
-            if not others:
+            others = (one for one in self._laid_out if _share_space(one.parent, wanted.parent))
+            other = next(others, None)
+            if other is None:
                 raise
-            for path in self._laid_out.pop(others[0]):
+            self.say(f"removing files in {other.parent}: those of the next run need their space")
+            for path in self._laid_out.pop(other):
                 path.unlink(missing_ok=True)
             self._make_room(wanted)
+
+
+def _share_space(one: Path, other: Path) -> bool:
+    """Return whether what is removed in one place leaves space in the other."""
+    return one.stat().st_dev == other.stat().st_dev or (is_memory(one) and is_memory(other))
 
 
 def _make_empty(folder: Path) -> None:

@@ -247,7 +247,10 @@ class Target:
             alignment=alignment,
             is_direct=direct,
             is_memory=in_memory,
-            remarks=_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
+            remarks=(
+                *_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
+                *_content_remarks(config, is_found=found is not None, is_written=is_written),
+            ),
         )
 
     def wanted(self, config: Mapping[str, Value]) -> Wanted:
@@ -303,6 +306,14 @@ def _cache_remarks(wish: str, *, direct: bool, in_memory: bool) -> tuple[str, ..
     return (
         "the file system has no direct access: the page cache takes part, emptied before the run",
     )
+
+
+def _content_remarks(
+    config: Mapping[str, Value], *, is_found: bool, is_written: bool
+) -> tuple[str, ...]:
+    if not config["compressible_share"] or not is_found or is_written:
+        return ()
+    return ("compressible_share changes nothing: what is read was there before",)
 
 
 def _files_of_postmark(config: Mapping[str, Value], folder: Path) -> str:

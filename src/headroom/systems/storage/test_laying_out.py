@@ -103,14 +103,25 @@ def test_files_are_used_again_where_they_fit_and_made_anew_where_not(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_room_is_made_by_dropping_what_other_points_wanted(mount: Callable[..., Path]) -> None:
+def test_room_is_made_by_dropping_what_other_points_and_targets_wanted(
+    mount: Callable[..., Path],
+) -> None:
+    """Cause: two targets in two folders that fit alone, but not together, ended a run half way."""
     folder = mount("tmpfs", "-t", "tmpfs", "-o", "size=5m")
-    session = Session()
+    said: list[str] = []
+    session = Session(say=said.append)
     first = session.files(_wanted(folder, size=2 * MIB))
     second = session.files(_wanted(folder, size=2 * MIB - 4096))
     assert all(path.exists() for path in second)
     assert not any(path.exists() for path in first)
+    (folder / "other").mkdir()
+    third = session.files(_wanted(folder / "other", size=2 * MIB))
+    assert all(path.exists() for path in third)
+    assert not any(path.exists() for path in second)
+    assert len(said) == 2
+    assert f"removing files in {folder}" in said[-1]
     session.end()
+    assert [path.name for path in folder.rglob("*")] == ["other"]
 
 
 def test_a_pool_is_empty_before_and_after_also_when_its_block_fails(tmp_path: Path) -> None:
