@@ -43,7 +43,7 @@ from headroom.analysis.what_if import StoredWhatIfs, compared_metrics
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.limit_checks import load_factor
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
-from headroom.experiment.selection import Selection
+from headroom.experiment.selection import PLACES, Selection
 from headroom.experiment.study import AgreementClaim, Claim
 from headroom.experiment.system import Metric, Value
 from headroom.version import version
@@ -110,7 +110,7 @@ def analyse(
         planned=sum(one.planned for one in analysed),
         experiments=[_result(one, environments) for one in analysed],
         claims=[_claim(claim, analysed, plan) for claim in plan.study.claims],
-        environments=[dict(environment) for environment in environments],
+        environments=[_told(environment) for environment in environments],
         command=command,
         generated=max((one.newest for one in analysed), default=""),
         headroom_version=version(),
@@ -239,6 +239,11 @@ def _parameter(use: ParameterUse) -> ParameterUsed:
         high=use.parameter.high,
         description=use.parameter.description,
     )
+
+
+def _told(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an environment without what only tells one device from another."""
+    return {name: facts for name, facts in environment.items() if name != PLACES}
 
 
 def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float | str]:

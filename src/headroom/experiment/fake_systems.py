@@ -161,6 +161,17 @@ class FakeKeeper(FakeMeasure):
         return super().run(config, seed=seed)
 
 
+class FakeLocated(FakeMeasure):
+    """A measured system: what lies at the place of `users` is what the file of the place says."""
+
+    name: ClassVar[str] = "fake-located"
+
+    def found_at(self, config: Mapping[str, Value]) -> str:
+        """Return what the file says, nothing where there is none."""
+        place = self._base / f"place-{config['users']}"
+        return place.read_text() if place.exists() else ""
+
+
 class NoisyModel(FakeModel):
     """A simulated system that prints."""
 
@@ -176,5 +187,5 @@ def fake_entries() -> dict[str, EntryPoint]:
     """Return the fake systems as if they were registered; replaces `registry.registered`."""
     return {
         kind.name: EntryPoint(name=kind.name, value=class_path(kind), group=GROUP)
-        for kind in (FakeModel, FakeMeasure, FakeKeeper)
+        for kind in (FakeModel, FakeMeasure, FakeKeeper, FakeLocated)
     }

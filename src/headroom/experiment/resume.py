@@ -11,7 +11,7 @@ from typing import Any
 from headroom.experiment.environment import machine_of
 from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.selection import Criteria, machines_of
+from headroom.experiment.selection import PLACES, Criteria, machines_of, places_of
 from headroom.experiment.system import Column
 from headroom.experiment.what_if import is_what_if
 
@@ -71,15 +71,18 @@ def session_criteria(plan: Plan, journal: Journal, facts: Mapping[str, Any]) -> 
     plan, journal
         The plan and its journal.
     facts
-        This machine, see `environment.collect`.
+        This machine, see `environment.collect`, and what lies at the places of the points.
     """
-    machines = machines_of(journal.environments())
+    environments = journal.environments()
+    machines, places = machines_of(environments), places_of(environments)
     here = machine_of(facts)
     return {
         experiment.spec.name: Criteria(
             seed=plan.seed,
             machines=machines,
             machine=here if experiment.system.column is Column.MEASURE else None,
+            places=places,
+            here=facts.get(PLACES, {}),
         )
         for experiment in plan.experiments
     }

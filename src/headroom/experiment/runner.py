@@ -22,7 +22,7 @@ from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.progress import Pace, Progress
 from headroom.experiment.run import Run
 from headroom.experiment.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
-from headroom.experiment.selection import Criteria, select_rows
+from headroom.experiment.selection import PLACES, Criteria, places_now, select_rows
 from headroom.experiment.system import ChecksPoints, Column, KeepsThings
 from headroom.experiment.tasks import Result, Task, recipe_of, utc_now
 from headroom.experiment.worker_pool import WorkerPool
@@ -138,7 +138,7 @@ def run_plan(
         No experiment that has work can run on this machine, or the journal cannot be written;
         every row stored before stays. Where only some experiments cannot run, their points fail.
     """
-    facts = environment.collect(plan.folder)
+    facts = {**environment.collect(plan.folder), PLACES: places_now(plan)}
     criteria = resume.session_criteria(plan, journal, facts)
     found = resume.survey(plan, journal, criteria)
     session = _Session(

@@ -344,6 +344,18 @@ class ChecksPoints(Protocol):
 
 
 @runtime_checkable
+class Located(Protocol):
+    """A system that measures what lies at a place, which may change; optional for a `System`."""
+
+    def found_at(self, config: Mapping[str, Value]) -> str:
+        """Return what lies there now, in a few characters; empty where nothing tells.
+
+        A replication of something else is not reused.
+        """
+        ...
+
+
+@runtime_checkable
 class KeepsThings(Protocol):
     """A system that keeps things from run to run of one session; optional for a `System`."""
 

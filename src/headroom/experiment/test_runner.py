@@ -16,11 +16,12 @@ from headroom.experiment.paths import journal_path
 from headroom.experiment.plan import Plan
 from headroom.experiment.resume import OF_NO_POINT
 from headroom.experiment.seeds import derive_seed
-from headroom.experiment.selection import Selection
+from headroom.experiment.selection import OTHER_THING, Selection
 from headroom.experiment.session_for_tests import SumRule, run_study
 
 MODEL = "[[experiment]]\nname = 'load'\nsystem.name = 'fake-model'\n"
 MEASURE = "[[experiment]]\nname = 'disk'\nsystem.name = 'fake-measure'\n"
+LOCATED = "[[experiment]]\nname = 'place'\nsystem.name = 'fake-located'\n"
 BOTH = pytest.mark.parametrize("experiment", [MODEL, MEASURE], ids=["model", "measure"])
 
 
@@ -189,6 +190,41 @@ def test_only_measurements_belong_to_their_machine(
     assert (outcome.done, outcome.kept) == (3, {"measured on another machine": 3})
     assert {row.environment for row in rows} == {2}
     assert len(all_rows(plan)) == 6
+
+
+def test_measurements_belong_to_what_lay_at_their_place(plan_of: MakePlan) -> None:
+    """Cause: another disk at the path of the one before was shown the results of that."""
+    plan = plan_of(LOCATED + "factors.users = [1, 2]\nreplications.count = 3")
+    for users in (1, 2):
+        (plan.folder / f"place-{users}").write_text("disk A")
+    assert run_study(plan).done == 6
+    assert run_study(plan).reused == 6
+    (plan.folder / "place-2").write_text("disk B")
+    outcome = run_study(plan)
+    assert (outcome.done, outcome.reused) == (3, 3)
+    assert outcome.kept == {OTHER_THING: 3}
+    rows = counted_rows(plan)
+    assert Counter((row.levels["users"], row.environment) for row in rows) == {(1, 1): 3, (2, 2): 3}
+    assert len(all_rows(plan)) == 9
+
+
+def test_a_reader_elsewhere_sees_the_newest_measurements_of_each_place(plan_of: MakePlan) -> None:
+    """What lies at the places of the reader's machine decides nothing."""
+    plan = plan_of(LOCATED + "factors.users = [1]\nreplications.count = 3")
+    for content in ("disk A", "disk B"):
+        (plan.folder / "place-1").write_text(content)
+        run_study(plan)
+    (plan.folder / "place-1").write_text("disk C")
+    assert {row.environment for row in counted_rows(plan)} == {2}
+
+
+def test_measurements_count_where_nothing_tells_what_lies_there(plan_of: MakePlan) -> None:
+    plan = plan_of(LOCATED + "factors.users = [1]\nreplications.count = 3")
+    assert run_study(plan).done == 3
+    (plan.folder / "place-1").write_text("disk A")
+    assert run_study(plan).reused == 3
+    (plan.folder / "place-1").unlink()
+    assert run_study(plan).reused == 3
 
 
 @BOTH

@@ -208,14 +208,14 @@ def _limit(point: PointResult) -> str:
 def _render_claims(result: StudyResult, screen: Screen) -> None:
     claims = result.claims
     screen.line(count_verdicts(claims), "bold")
-    screen.table(
-        [
-            Column("Verdict", [claim.verdict for claim in claims]),
-            Column("Claim", [claim.text for claim in claims]),
-            Column("Published", [claim.published for claim in claims]),
-            Column("Ours (95 % interval)", [claim.ours for claim in claims]),
-        ]
-    )
+    columns = [
+        Column("Verdict", [claim.verdict for claim in claims]),
+        Column("Claim", [claim.text for claim in claims]),
+    ]
+    published = [claim.published for claim in claims]
+    if any(published):
+        columns.append(Column("Published", published))
+    screen.table([*columns, Column("Ours (95 % interval)", [claim.ours for claim in claims])])
     for claim in claims:
         if claim.verdict != "holds":
             screen.item("Why", f"{claim.text.rstrip('.')}: {claim.reason}.")

@@ -10,6 +10,7 @@ from pathlib import Path
 from headroom.experiment.machine_facts import ROOT, read_int, read_text
 from headroom.experiment.storage_facts import mount_of
 from headroom.quantities import format_quantity
+from headroom.systems.storage.places import MEMORY_TYPES
 
 SECTOR_BYTES = 512
 _LIMITS = {
@@ -21,6 +22,8 @@ _LIMITS = {
     "physical_block_size": "physical block (B)",
     "io_poll": "polling",
 }
+_SERIALS = ("serial", "wwid", "device/serial", "device/wwid", "device/model", "dm/uuid", "md/uuid")
+"""Files of a disk with a number of its own; which of them there are depends on its driver."""
 
 
 def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
@@ -41,6 +44,44 @@ def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
     return "; ".join(
         [f"{mount.type} on {mount.point} ({mount.options})", *_device(mount.device, root)]
     )
+
+
+def identity_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
+    """Return what tells device and file system at a path from others, empty where nothing does.
+
+    That are the serial number and size of the disk, where a partition begins, and the number that
+    a file system got when it was made. What changes when nothing else has does not count: names of
+    devices, mount options, the number of a file system in memory.
+
+    Examples
+    --------
+    >>> identity_of(Path("/dev/shm"), is_device=False)
+    'tmpfs'
+    """
+    try:
+        if is_device:
+            state = os.stat(path)  # noqa: PTH116 - as above
+            number = f"{os.major(state.st_rdev)}:{os.minor(state.st_rdev)}"
+            return " ".join(_marks(number, root))
+        mount = mount_of(path, root)
+        if mount is None:
+            return ""
+        number = "" if mount.type in MEMORY_TYPES else f"{os.statvfs(mount.point).f_fsid:x}"
+    except OSError:
+        return ""
+    source = mount.source if mount.is_network else ""
+    return " ".join(filter(None, [mount.type, source, number, *_marks(mount.device, root)]))
+
+
+def _marks(number: str, root: Path) -> Iterator[str]:
+    """Yield what the kernel says of one disk, or a partition of it, and of no other."""
+    disk = disk_of(number, root)
+    if disk is None:
+        return
+    part = (root / "sys/dev/block" / number).resolve()
+    found = [read_text(disk / name) for name in _SERIALS]
+    found += [read_text(part / name) for name in ("start", "size")]
+    yield from filter(None, found)
 
 
 def alignment_of(path: Path, *, is_device: bool, root: Path = ROOT) -> int:

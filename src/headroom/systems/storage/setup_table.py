@@ -70,8 +70,8 @@ class StorageSetup(_Table, frozen=True):
     """How long (s) requests are still begun after the end of the load, and then how long those that
     began are waited for; the rest has no end (`stuck_count`), and the run says so."""
     silence_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 300.0
-    """How long (s) a target may answer nothing while it is opened, its files are laid out or requests
-    are with it, before the run ends."""
+    """How long (s) a target may answer nothing while it is opened, its files are laid out or
+    requests are with it, before the run ends."""
     verify: VerifyTable | None = None
     """Write blocks that tell where they belong, and check what is read back."""
 

@@ -6,6 +6,7 @@ where the file system lets go of it; what was made is removed when the session e
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from headroom.errors import StudyError
+from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Confirmation, Metric, Parameter, Value
 from headroom.systems.storage.block_run import run_blocks
@@ -60,6 +61,8 @@ class StorageSystem:
     targets: Mapping[str, Target]
     interfaces: Interfaces = field(default_factory=lambda: INTERFACES)
     typed: tuple[str, ...] = ()
+    _found: dict[str, str] = field(default_factory=dict)
+    """What tells each target from others, looked up once."""
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -117,7 +120,21 @@ class StorageSystem:
             ],
             order="sorted",
         )
-        return hashlib.sha256(content).hexdigest()[:16]
+        return _digest(content)
+
+    def found_at(self, config: Mapping[str, Value]) -> str:
+        """Return what tells the target of a point from another at the same place.
+
+        Empty where that cannot be told, which refuses nothing: a run says what is wrong there.
+        """
+        target = self.targets[str(config["target"])]
+        if target.name not in self._found:
+            self._found[target.name] = ""
+            with suppress(HeadroomError):
+                what = f"target {target.name!r}"
+                found = within(self.setup.silence_s, target.identity, what=what)
+                self._found[target.name] = found and _digest(found.encode())
+        return self._found[target.name]
 
     def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
         """Return what the user must confirm before `config` may run."""
@@ -199,6 +216,10 @@ _RUNS: Mapping[str, Callable[[Measurement], Run]] = {
     "snia_like": run_rounds,
 }
 """How the workloads run that are no plain load of requests."""
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _check_table(target: Target) -> None:

@@ -15,7 +15,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.system import Confirmation, Value
 from headroom.quantities import format_quantity
 from headroom.systems.storage import safety
-from headroom.systems.storage.device_facts import alignment_of, facts_of
+from headroom.systems.storage.device_facts import alignment_of, facts_of, identity_of
 from headroom.systems.storage.laying_out import allows_direct, forget
 from headroom.systems.storage.patience import (
     SILENCE_S,
@@ -145,6 +145,12 @@ class Target:
         if self.table.kind in {"nothing", "soft"}:
             return self.table.kind
         return facts_of(self.path, is_device=self.table.kind == "block_device")
+
+    def identity(self) -> str:
+        """Return what tells what lies there from what may lie there tomorrow."""
+        if self.table.kind in {"nothing", "soft"}:
+            return ""
+        return identity_of(self.path, is_device=self.table.kind == "block_device")
 
     def checked_facts(self) -> str:
         """Return the facts of a place that fits.
