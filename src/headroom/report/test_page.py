@@ -95,6 +95,13 @@ def _with_words(words: str) -> StudyResult:
     )
 
 
+@pytest.mark.parametrize("published", ["", "about 100 users"])
+def test_what_was_published_has_a_column_where_something_was(published: str) -> None:
+    claim = msgspec.structs.replace(claims()[0], published=published)
+    page = render_page(msgspec.structs.replace(study(), claims=[claim]))
+    assert (">Published</th>" in page) == bool(published)
+
+
 @settings(max_examples=40, deadline=None)
 @given(NASTY)
 def test_text_of_a_study_never_becomes_markup(words: str) -> None:

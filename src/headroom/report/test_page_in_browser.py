@@ -88,6 +88,17 @@ def test_a_phone_shows_the_whole_page(browser: Browser, tmp_path: Path) -> None:
     assert _complaints(visit) == []
 
 
+def test_claims_are_read_on_a_phone_without_scrolling_sideways(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Cause: what was found stood beyond the edge, beside tall rows of two words a line."""
+    frame = "document.querySelector('.claims').parentElement"
+    action = f"document.documentElement.dataset.cut = {frame}.scrollWidth - {frame}.clientWidth"
+    page = render_page(SHAPES["everything"])
+    visit = _visit(browser, tmp_path, page, width=PHONE_PX, action=action)
+    assert visit.state["cut"] == "0"
+
+
 def test_figures_drawn_for_a_screen_fit_the_paper(browser: Browser, tmp_path: Path) -> None:
     visit = _visit(
         browser,

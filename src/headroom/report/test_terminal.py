@@ -14,6 +14,7 @@ from headroom.report.terminal import render_study
 from headroom.report.test_example_results import (
     SHAPES,
     black_box_experiment,
+    claims,
     failing_experiment,
     measured_experiment,
     model_experiment,
@@ -117,6 +118,13 @@ def test_claims_that_do_not_hold_say_why() -> None:
     text = _printed("everything", width=200)
     assert "Twice the servers give twice the throughput: the whole interval lies below" in text
     assert "the knee lies within 10 of 100" not in text
+
+
+@pytest.mark.parametrize("published", ["", "about 100 users"])
+def test_what_was_published_has_a_column_where_something_was(published: str) -> None:
+    claim = msgspec.structs.replace(claims()[0], published=published)
+    text = _shown(msgspec.structs.replace(study(model_experiment()), claims=[claim]))
+    assert ("Published" in text) == bool(published)
 
 
 def test_a_point_without_figures_is_not_shown_as_one_that_nothing_limits() -> None:
