@@ -73,7 +73,8 @@ class Case:
 class Row:
     """One line of `benches/results/<part>.json`; a `ratio` above 1 means Headroom is better.
 
-    A peer that cannot do the work has a `reason` and no figures.
+    A peer that cannot do the work has a `reason` and no figures; one whose cost is too small to be
+    counted has a `reason` and no ratio.
     """
 
     case: str
@@ -141,10 +142,14 @@ def _processor_s() -> float:
 
 def _row(case: Case, ours: list[float], peer: str, theirs: list[float], reason: str = "") -> Row:
     is_better_high = case.better == "high" and case.measure not in {"cpu_s", "wall_s"}
+    # The kernel counts short times in ticks: of a contender that no tick has met, nothing is known.
     ratios = [
         own / other if is_better_high else other / own
         for own, other in zip(ours, theirs, strict=False)
+        if own > 0.0 and other > 0.0
     ]
+    if theirs and not ratios:
+        reason = "too short a time for the kernel to count"
     return Row(
         case=case.name,
         metric=case.metric,
@@ -208,8 +213,10 @@ def table(rows: list[Row]) -> str:
 
 
 def _peer_cells(row: Row) -> tuple[str, str, str, str]:
-    if row.peer_value is None or row.ratio is None or row.ratio_range is None:
+    if row.peer_value is None:
         return (f"cannot: {row.reason}", "", "", "")
+    if row.ratio is None or row.ratio_range is None:
+        return (figure(row.peer_value), row.reason, "", "")
     low, high = row.ratio_range
     return (figure(row.peer_value), figure(row.ratio), figure(low), figure(high))
 

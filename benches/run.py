@@ -38,9 +38,13 @@ def run_part(name: str, results: Path, *, with_long: bool = False) -> None:
     print(f"\n== {name}", flush=True)
     rows: list[Row] = []
     part = importlib.import_module(f"benches.{name}")
-    for case in cases_of(part, with_long=with_long):
-        print(f"   {case.name} ...", file=sys.stderr, flush=True)
-        rows += measure_case(case)
+    try:
+        for case in cases_of(part, with_long=with_long):
+            print(f"   {case.name}, {case.metric} ...", file=sys.stderr, flush=True)
+            rows += measure_case(case)
+    except BaseException:
+        print(table(rows))  # what was measured is not lost, but it is no result of the part
+        raise
     print(getattr(part, "shown", table)(rows))
     write_rows(rows, results / f"{name}.json")
     print(f"written to {results / name}.json")

@@ -434,7 +434,7 @@ def _peer(row: Row) -> str:
 def _ratio(row: Row) -> str:
     """Return the ratio of a row with its range, or why there is none."""
     if row.ratio is None or row.ratio_range is None:
-        return f"cannot: {row.reason}"
+        return row.reason if row.peer_value is not None else f"cannot: {row.reason}"
     low, high = row.ratio_range
     return f"{figure(row.ratio)} ({figure(low)} to {figure(high)})"
 

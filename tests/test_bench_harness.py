@@ -67,6 +67,34 @@ def test_the_ratio_is_the_median_of_the_rounds_and_not_of_the_machines_moods() -
     assert row.ratio_range == (2.0, 4.0)
 
 
+def test_a_round_whose_cost_was_too_small_to_be_counted_has_no_ratio() -> None:
+    """Cause: processor time is counted in ticks; a program that met none ended a benchmark."""
+    theirs = iter([1.0, 2.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0])
+    case = case_with(lambda: 1.0, lambda: next(theirs), measure="returned")
+    (row,) = measure_case(case)
+    assert row.ratio_range == (0.25, 0.5)
+    (row,) = measure_case(case)
+    assert (row.ratio, row.ratio_range, row.peer_value) == (None, None, 0.0)
+    assert row.reason in table([row])
+    assert "cannot" not in table([row])
+
+
+def test_what_was_measured_before_a_failure_is_shown_and_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> float:
+        raise RuntimeError("the peer is gone")
+
+    part = ModuleType("benches.sample")
+    good = replace(case_with(lambda: 2.0, lambda: 1.0, measure="returned"), name="good")
+    vars(part).update(cases=lambda: [good, replace(good, name="bad", headroom=fail)])
+    monkeypatch.setitem(sys.modules, "benches.sample", part)
+    with pytest.raises(RuntimeError, match="the peer is gone"):
+        run_part("sample", tmp_path)
+    assert "good" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_peer_that_cannot_do_the_work_has_a_row_with_the_reason() -> None:
     able = case_with(lambda: 1.0, lambda: 1.0, measure="returned")
     rows = measure_case(replace(able, cannot={"other": "it knows no queues"}))
