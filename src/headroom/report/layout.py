@@ -13,8 +13,9 @@ _HERE = files("headroom.report")
 
 @cache
 def template_text(name: str) -> str:
-    """Return a file of the templates as it is."""
-    return (_HERE / "templates" / name).read_text(encoding="utf-8").strip()
+    """Return a script or a style of the templates, without indentation: every page carries it."""
+    text = (_HERE / "templates" / name).read_text(encoding="utf-8").strip()
+    return "\n".join(line.lstrip() for line in text.splitlines())
 
 
 @cache

@@ -88,6 +88,29 @@ def test_a_phone_shows_the_whole_page(browser: Browser, tmp_path: Path) -> None:
     assert _complaints(visit) == []
 
 
+_CUT_TEXTS = """
+document.documentElement.dataset.cut = JSON.stringify([...document.querySelectorAll('.chart svg')]
+  .flatMap((picture) => {
+    const frame = picture.getBoundingClientRect();
+    const isCut = ({ left, right, width }) =>
+      width > 0 && (right > frame.right + 1 || left < frame.left - 1);
+    return [...picture.querySelectorAll('text')]
+      .filter((text) => isCut(text.getBoundingClientRect()))
+      .map((text) => text.textContent);
+  }));
+"""
+
+
+@pytest.mark.parametrize("width", [360, PHONE_PX, 760, 1280])
+def test_no_text_of_a_figure_is_cut_at_its_edge(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    """Cause: legends of one row, last numbers of axes and names of rows went beyond the picture."""
+    page = render_page(SHAPES["everything"])
+    visit = _visit(browser, tmp_path, page, width=width, action=_CUT_TEXTS)
+    assert visit.state["cut"] == "[]"
+
+
 def test_claims_are_read_on_a_phone_without_scrolling_sideways(
     browser: Browser, tmp_path: Path
 ) -> None:

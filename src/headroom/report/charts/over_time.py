@@ -101,11 +101,17 @@ def cut_layers(time: Spec) -> list[Spec]:
         "mark": {"type": "rule", "style": "guide", "clip": True},
         "encoding": {"x": end},
     }
+    # It stands where there is more room.
+    place = {
+        "align": {"expr": "datum.is_late ? 'right' : 'left'"},
+        "dx": {"expr": "datum.is_late ? -5 : 5"},
+        "y": 8,
+    }
     # A halo keeps the line off the letters.
     halo, text = (
         {
             "data": data,
-            "mark": {"type": "text", "style": style, "align": "left", "dx": 5, "y": 8},
+            "mark": {"type": "text", "style": style, **place},
             "encoding": {"x": end, "text": {"field": "label"}},
         }
         for style in ("guide-halo", "guide-text")

@@ -139,7 +139,12 @@
     const rows = cut.values
       .map((value, i) => ({ time: cut.times_s[i] * words.time_factor, value: value * words.factor }))
       .filter((row, i) => i % step === 0 && Number.isFinite(row.value));
-    return { rows, cut: [{ start: 0, end: cut.cut_s * words.time_factor, label: words.cut_label }] };
+    return { rows, cut: [cutOf(cut, words, words.time_factor)] };
+  }
+
+  function cutOf(warmUp, words, factor) {
+    const isLate = warmUp.cut_s > 0.4 * warmUp.run_s;
+    return { start: 0, end: warmUp.cut_s * factor, label: words.cut_label, is_late: isLate };
   }
 
   /* The line of the chosen part and quantity; a quantity that a part lacks gives way to its first. */
@@ -154,8 +159,8 @@
     }));
     const top = 1.2 * Math.max(0, ...rows.map((row) => row.value ?? 0)) || 1;
     rows.unshift({ time: 0, value: rows[0].value });
-    const end = (point.warm_up?.cut_s ?? 0) * words.time_factor;
-    const cut = end > 0 ? [{ start: 0, end, label: choice.warm_up.cut_label }] : [];
+    const cut = point.warm_up?.cut_s > 0
+      ? [cutOf(point.warm_up, choice.warm_up, words.time_factor)] : [];
     return { rows, cut, words: { "@time": words.time_title, "@series": line.title, "@top": top } };
   }
 
@@ -222,6 +227,46 @@
     return spec;
   }
 
+  /* Names of rows take less than half of the width. Beside each other stand only as many entries of
+     a legend as there is room for: a longer row is cut. What entries below each other take is added
+     to the figure. */
+  const LETTER_PX = 6.2;
+  const ENTRY_PX = 34;
+  const LINE_PX = 15;
+  const PHONE_PX = 480;
+  const lengthOf = (labels) => LETTER_PX * Math.max(0, ...labels.map((label) => String(label).length));
+  const different = (rows, field) => [...new Set(rows.map((row) => row[field]))].filter((one) => one != null);
+  function fit(spec, rows, width) {
+    const units = [spec, ...(spec.layer ?? [])].map((unit) => unit.encoding ?? {});
+    const most = 0.45 * width;
+    const named = units.map((unit) => unit.y).filter((y) => y?.type === "nominal");
+    for (const y of named) y.axis = { ...y.axis, labelLimit: Math.min(y.axis?.labelLimit ?? 180, most) };
+    const namesPx = named.length ? lengthOf(different(rows, named[0].field)) : 0;
+    const room = width - (named.length ? Math.min(namesPx, most) + 30 : 80);
+    let lines = 1;
+    for (const channels of units) {
+      // Names of factors that vary together stand below each other where a line has no room for them.
+      const title = channels.x?.title;
+      if (typeof title === "string" && lengthOf([title]) > room) channels.x.title = title.split(/(?<= \/) /);
+      for (const name of ["color", "fill", "shape", "strokeDash"]) {
+        const channel = channels[name];
+        if (!channel?.field || channel.type !== "nominal" || channel.legend === null) continue;
+        const domain = channel.legend?.values ?? channel.scale?.domain ?? channel.sort;
+        const labels = Array.isArray(domain) ? domain : different(rows, channel.field);
+        const fitting = Math.max(1, Math.floor(room / (ENTRY_PX + lengthOf(labels))));
+        const columns = Math.min(fitting, channel.legend?.columns ?? labels.length);
+        channel.legend = { ...channel.legend, titleLimit: room };
+        if (columns >= labels.length) continue;
+        channel.legend.columns = columns;
+        lines = Math.max(lines, Math.ceil(labels.length / columns));
+      }
+    }
+    if (typeof spec.height === "number") spec.height += (lines - 1) * LINE_PX;
+    // Titles of axes, and on a phone their last numbers, reach beyond what Vega measures.
+    spec.padding = { left: 12, top: 5, right: width < PHONE_PX ? 22 : 8, bottom: 5 };
+    return spec;
+  }
+
   function countMarks(item) {
     const children = item.items ?? [];
     if (item.marktype && item.marktype !== "group") return item.role === "mark" ? children.length : 0;
@@ -246,7 +291,7 @@
       holder.replaceChildren();
       return show(holder, "empty", "No data for this point.");
     }
-    const spec = keepHeld(fill(figure.spec, words ?? {}), isHeld);
+    const spec = fit(keepHeld(fill(figure.spec, words ?? {}), isHeld), rows, holder.clientWidth);
     spec.datasets = { ...datasets, rows };
     const dark = isDark();
     const shown = await vegaEmbed(holder, spec, {
