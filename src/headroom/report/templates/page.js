@@ -237,6 +237,7 @@
   const lengthOf = (labels) => LETTER_PX * Math.max(0, ...labels.map((label) => String(label).length));
   const different = (rows, field) => [...new Set(rows.map((row) => row[field]))].filter((one) => one != null);
   function fit(spec, rows, width) {
+    if (!width) return spec; // a panel that is not shown has none
     const units = [spec, ...(spec.layer ?? [])].map((unit) => unit.encoding ?? {});
     const most = 0.45 * width;
     const named = units.map((unit) => unit.y).filter((y) => y?.type === "nominal");
