@@ -227,45 +227,58 @@
     return spec;
   }
 
-  /* Names of rows take less than half of the width. Beside each other stand only as many entries of
-     a legend as there is room for: a longer row is cut. What entries below each other take is added
-     to the figure. */
+  /* A figure in a panel of `width` (px): what does not fit is cut by the edge of the picture. */
   const LETTER_PX = 6.2;
   const ENTRY_PX = 34;
   const LINE_PX = 15;
   const PHONE_PX = 480;
   const lengthOf = (labels) => LETTER_PX * Math.max(0, ...labels.map((label) => String(label).length));
   const different = (rows, field) => [...new Set(rows.map((row) => row[field]))].filter((one) => one != null);
+
   function fit(spec, rows, width) {
     if (!width) return spec; // a panel that is not shown has none
     const units = [spec, ...(spec.layer ?? [])].map((unit) => unit.encoding ?? {});
-    const most = 0.45 * width;
-    const named = units.map((unit) => unit.y).filter((y) => y?.type === "nominal");
-    for (const y of named) y.axis = { ...y.axis, labelLimit: Math.min(y.axis?.labelLimit ?? 180, most) };
-    const namesPx = named.length ? lengthOf(different(rows, named[0].field)) : 0;
-    const room = width - (named.length ? Math.min(namesPx, most) + 30 : 80);
-    let lines = 1;
-    for (const channels of units) {
-      // Names of factors that vary together stand below each other where a line has no room for them.
-      const title = channels.x?.title;
-      if (typeof title === "string" && lengthOf([title]) > room) channels.x.title = title.split(/(?<= \/) /);
-      for (const name of ["color", "fill", "shape", "strokeDash"]) {
-        const channel = channels[name];
-        if (!channel?.field || channel.type !== "nominal" || channel.legend === null) continue;
-        const domain = channel.legend?.values ?? channel.scale?.domain ?? channel.sort;
-        const labels = Array.isArray(domain) ? domain : different(rows, channel.field);
-        const fitting = Math.max(1, Math.floor(room / (ENTRY_PX + lengthOf(labels))));
-        const columns = Math.min(fitting, channel.legend?.columns ?? labels.length);
-        channel.legend = { ...channel.legend, titleLimit: room };
-        if (columns >= labels.length) continue;
-        channel.legend.columns = columns;
-        lines = Math.max(lines, Math.ceil(labels.length / columns));
-      }
-    }
-    if (typeof spec.height === "number") spec.height += (lines - 1) * LINE_PX;
+    const room = width - fitNames(units, rows, 0.45 * width);
+    const lines = units.map((channels) => {
+      fitTitle(channels.x, room);
+      return fitLegends(channels, rows, room);
+    });
+    if (typeof spec.height === "number") spec.height += (Math.max(...lines) - 1) * LINE_PX;
     // Titles of axes, and on a phone their last numbers, reach beyond what Vega measures.
     spec.padding = { left: 12, top: 5, right: width < PHONE_PX ? 22 : 8, bottom: 5 };
     return spec;
+  }
+
+  /* Let names of rows take `most` px at most; return what stands left of the plot. */
+  function fitNames(units, rows, most) {
+    const named = units.map((unit) => unit.y).filter((y) => y?.type === "nominal");
+    for (const y of named) y.axis = { ...y.axis, labelLimit: Math.min(y.axis?.labelLimit ?? 180, most) };
+    return named.length ? Math.min(lengthOf(different(rows, named[0].field)), most) + 30 : 80;
+  }
+
+  /* Factors that vary together are named below each other where a line has no room for them. */
+  function fitTitle(axis, room) {
+    if (typeof axis?.title === "string" && lengthOf([axis.title]) > room) {
+      axis.title = axis.title.split(/(?<= \/) /);
+    }
+  }
+
+  /* Let legends have as many columns as there is room for; return their lines. */
+  function fitLegends(channels, rows, room) {
+    let lines = 1;
+    for (const name of ["color", "fill", "shape", "strokeDash"]) {
+      const channel = channels[name];
+      if (!channel?.field || channel.type !== "nominal" || channel.legend === null) continue;
+      const domain = channel.legend?.values ?? channel.scale?.domain ?? channel.sort;
+      const labels = Array.isArray(domain) ? domain : different(rows, channel.field);
+      const fitting = Math.max(1, Math.floor(room / (ENTRY_PX + lengthOf(labels))));
+      const columns = Math.min(fitting, channel.legend?.columns ?? labels.length);
+      channel.legend = { ...channel.legend, titleLimit: room };
+      if (columns >= labels.length) continue;
+      channel.legend.columns = columns;
+      lines = Math.max(lines, Math.ceil(labels.length / columns));
+    }
+    return lines;
   }
 
   function countMarks(item) {

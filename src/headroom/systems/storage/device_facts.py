@@ -23,7 +23,7 @@ _LIMITS = {
     "io_poll": "polling",
 }
 _SERIALS = ("serial", "wwid", "device/serial", "device/wwid", "device/model", "dm/uuid", "md/uuid")
-"""Files of a disk with a number of its own; which of them there are depends on its driver."""
+"""Files that tell a disk from others; which of them there are depends on its driver."""
 
 
 def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
@@ -35,9 +35,7 @@ def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
     True
     """
     if is_device:
-        state = os.stat(path)  # noqa: PTH116 - a device, not a path below something
-        number = f"{os.major(state.st_rdev)}:{os.minor(state.st_rdev)}"
-        return "; ".join([f"block device {path.resolve()}", *_device(number, root)])
+        return "; ".join([f"block device {path.resolve()}", *_device(_number_of(path), root)])
     mount = mount_of(path, root)
     if mount is None:
         return str(path)
@@ -60,17 +58,15 @@ def identity_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
     """
     try:
         if is_device:
-            state = os.stat(path)  # noqa: PTH116 - as above
-            number = f"{os.major(state.st_rdev)}:{os.minor(state.st_rdev)}"
-            return " ".join(_marks(number, root))
+            return " ".join(_marks(_number_of(path), root))
         mount = mount_of(path, root)
         if mount is None:
             return ""
-        number = "" if mount.type in MEMORY_TYPES else f"{os.statvfs(mount.point).f_fsid:x}"
+        made = "" if mount.type in MEMORY_TYPES else f"{os.statvfs(mount.point).f_fsid:x}"
     except OSError:
         return ""
     source = mount.source if mount.is_network else ""
-    return " ".join(filter(None, [mount.type, source, number, *_marks(mount.device, root)]))
+    return " ".join(filter(None, [mount.type, source, made, *_marks(mount.device, root)]))
 
 
 def _marks(number: str, root: Path) -> Iterator[str]:
@@ -87,14 +83,18 @@ def _marks(number: str, root: Path) -> Iterator[str]:
 def alignment_of(path: Path, *, is_device: bool, root: Path = ROOT) -> int:
     """Return the multiple (B) that direct access to a path needs."""
     if is_device:
-        state = os.stat(path)  # noqa: PTH116 - as above
-        number = f"{os.major(state.st_rdev)}:{os.minor(state.st_rdev)}"
+        number = _number_of(path)
     else:
         mount = mount_of(path, root)
         number = "" if mount is None else mount.device
     folder = disk_of(number, root)
     found = None if folder is None else read_int(folder / "queue/logical_block_size")
     return found or SECTOR_BYTES
+
+
+def _number_of(device: Path) -> str:
+    state = device.stat()
+    return f"{os.major(state.st_rdev)}:{os.minor(state.st_rdev)}"
 
 
 def disk_of(number: str, root: Path = ROOT) -> Path | None:

@@ -113,6 +113,7 @@ def lay_out(
             if start % _DURABLE_EVERY_BYTES == _DURABLE_EVERY_BYTES - CHUNK_BYTES:
                 os.fdatasync(descriptor)
         os.fsync(descriptor)
+        _check_wanted(progress)
         forget(descriptor)
     except OSError as error:
         path.unlink(missing_ok=True)
@@ -134,10 +135,14 @@ def _not_laid_out(path: Path, size: int, error: OSError) -> EnvironmentUnfitErro
     )
 
 
-def _write_wanted(descriptor: int, content: bytes, progress: Progress) -> None:
-    """Write all of `content`, if anybody still waits for it."""
+def _check_wanted(progress: Progress) -> None:
     if not progress.is_wanted:
         raise EnvironmentUnfitError("nobody waits any more for the file that was being laid out")
+
+
+def _write_wanted(descriptor: int, content: bytes, progress: Progress) -> None:
+    """Write all of `content`, if anybody still waits for it."""
+    _check_wanted(progress)
     left = memoryview(content)
     while left:
         left = left[os.write(descriptor, left) :]

@@ -3,7 +3,8 @@
 Nobody can take a system call back. The engine leaves its own threads in such calls; this is the
 same for the calls of Python.
 
-Invariant: whoever waits here can be interrupted, and waits no longer than he said.
+Invariant: whoever waits here can be interrupted, and waits for a single call no longer than he
+said, twice as long where it is one of many.
 """
 
 import os

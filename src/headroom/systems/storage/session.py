@@ -118,12 +118,13 @@ class Session:
 
     def leave(self, parent: Path) -> None:
         """Never use our folder in `parent` again: a call there has not returned."""
-        self._laid_out = {
-            one: paths for one, paths in self._laid_out.items() if one.parent != parent
-        }
         own = self._folders.pop(self._real.get(parent, parent), None)
-        if own is not None:
-            self._left.append(own)
+        if own is None:
+            return
+        self._left.append(own)
+        for wanted, paths in list(self._laid_out.items()):
+            if paths[0].parent == own.path:
+                del self._laid_out[wanted]
 
     def end(self) -> tuple[str, ...]:
         """Remove everything; a second call does nothing.

@@ -7,7 +7,6 @@ never a path.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +210,13 @@ class Target:
         self, config: Mapping[str, Value], typed: Sequence[str], stack: ExitStack
     ) -> Opened:
         progress = Progress()
-        work = partial(self._open_files, config, typed, stack, progress)
+
+        def work() -> Opened:
+            opened = self._open_files(config, typed, stack, progress)
+            if not progress.is_wanted:
+                stack.close()  # whoever waited has left its block: what was opened since is ours
+            return opened
+
         try:
             return within(self.silence_s, work, what=f"target {self.name!r}", progress=progress)
         except NoAnswerError:

@@ -69,6 +69,22 @@ def test_a_file_that_nobody_waits_for_any_more_is_given_up(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_became_durable_too_late_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault: the last call hangs; when it returns, nobody may take the file for one of his."""
+    progress, sync = Progress(), os.fsync
+
+    def hang(descriptor: int) -> None:
+        progress.is_wanted = False
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", hang)
+    with pytest.raises(EnvironmentUnfitError, match="nobody waits"):
+        lay_out(tmp_path / "file", size=MIB, seed=1, progress=progress)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_does_not_fit_is_refused_before_a_byte_is_written(
     mount: Callable[..., Path],
 ) -> None:

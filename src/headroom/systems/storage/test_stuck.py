@@ -17,9 +17,10 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.system import Value
+from headroom.systems.storage import safety
 from headroom.systems.storage import session as session_module
 from headroom.systems.storage.leftovers import DATA, POOL, PREFIX, clean_up
-from headroom.systems.storage.patience import within
+from headroom.systems.storage.patience import NoAnswerError, within
 from headroom.systems.storage.postmark import carry_out
 from headroom.systems.storage.session import Session
 from headroom.systems.storage.session_for_tests import config_of, session_of
@@ -163,6 +164,29 @@ def test_a_place_that_falls_silent_while_files_are_laid_out_ends_the_point(
     gate.set()
     while list(stuck.glob(f"{DATA}*")):
         os.sched_yield()
+
+
+def test_what_opens_after_nobody_waits_any_more_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault: opening a file of the user takes longer than anybody waits."""
+    (tmp_path / "mine").write_bytes(bytes(1 << 20))
+    gate, open_existing = threading.Event(), safety.open_existing
+
+    def hang(*found: Any, **options: Any) -> int:
+        gate.wait()
+        return open_existing(*found, **options)
+
+    monkeypatch.setattr(safety, "open_existing", hang)
+    before, threads = _descriptors(), threading.active_count()
+    with _session(tmp_path / "mine", silence_s=0.1) as system:
+        target, config = system.targets["one"], _config(system)
+        with pytest.raises(NoAnswerError):
+            target.opened(config, ()).__enter__()
+        gate.set()
+        while threading.active_count() > threads:
+            os.sched_yield()
+        assert _descriptors() == before
 
 
 # PostMark.
