@@ -26,6 +26,7 @@ fixed = {{ seconds = {seconds}, read_share = {read_share} }}
 factors = {{ target = ["one", "two"] }}
 responses = ["throughput", "response_s_mean"]
 replications = {{ count = 2 }}
+warm_up = {{ method = "none" }}  # a stall of a disk leaves 0.2 s without a steady state
 
 [experiment.system]
 name = "storage"
