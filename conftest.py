@@ -53,6 +53,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 would inherit that: a test of Ctrl-C would wait for ever."""
 
 
+os.environ["HEADROOM_DEBUG"] = "1"
+"""A defect fails its test instead of becoming a caution of a report."""
+
+
 class _ByFileAndPage(LoadFileScheduling):
     """A file of tests stays in one process, and so does each page of the documents."""
 

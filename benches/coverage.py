@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +25,7 @@ from scipy import stats
 
 from benches.coverage_models import Known, models
 from headroom.analysis.point import PointSummary, summarise
+from headroom.analysis.rare import RARE_SUFFIX
 from headroom.analysis.stopping import IntervalRule
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import Run
@@ -101,13 +102,25 @@ class Row:
     """Mean of the estimates, relative to the truth, less one."""
     half_width: float
     """Mean half-width of the intervals, relative to the truth."""
-    short: int
-    """Experiments whose runs were called short."""
+    deviation: float | None
+    """Standard deviation of the estimates, relative to the truth; None in lines of older runs."""
+    short: int | None
+    """Experiments whose runs were called short for this metric; None likewise."""
 
     @property
     def coverage(self) -> float:
         """Share of the experiments whose interval contains the truth."""
         return self.covered / self.experiments
+
+    @property
+    def efficiency(self) -> float | None:
+        """Half-width over that of an interval that knows the standard deviation: 1.96 of them."""
+        return None if self.deviation is None else self.half_width / (1.96 * self.deviation)
+
+    @property
+    def is_warned(self) -> bool:
+        """True where most experiments were called short for this metric."""
+        return self.short is not None and 2 * self.short > self.experiments
 
 
 @dataclass(frozen=True)
@@ -161,8 +174,12 @@ Outcome = dict[str, tuple[float, float, float] | None]
 """Metric to estimate, low and high; None where there is no interval."""
 
 
-def outcomes(known: Known, setting: Setting, numbers: Iterable[int]) -> list[tuple[Outcome, bool]]:
-    """Return the intervals of some experiments, and whether their runs were called short."""
+Found = tuple[Outcome, tuple[str, ...]]
+"""The intervals of one experiment, and the metrics that its runs were called short for."""
+
+
+def outcomes(known: Known, setting: Setting, numbers: Iterable[int]) -> list[Found]:
+    """Return what some experiments found."""
     model, first = known.build(), next(iter(known.truths))
     found = []
     for number in numbers:
@@ -170,7 +187,7 @@ def outcomes(known: Known, setting: Setting, numbers: Iterable[int]) -> list[tup
         length = summary.run_length
         found.append((
             {metric: _interval(summary, metric) for metric in known.truths},
-            length is not None and length.is_short,
+            tuple(length.metrics) if length is not None else (),
         ))  # fmt: skip
     return found
 
@@ -185,15 +202,13 @@ def _interval(summary: PointSummary, metric: str) -> tuple[float, float, float] 
     return interval.value, interval.low, interval.high
 
 
-def _chunk(task: tuple[str, Setting, int, int]) -> list[tuple[Outcome, bool]]:
+def _chunk(task: tuple[str, Setting, int, int]) -> list[Found]:
     name, setting, start, stop = task
     known = next(one for one in models() if one.name == name)
     return outcomes(known, setting, range(start, stop))
 
 
-def measured(
-    pool: ProcessPoolExecutor, known: Known, setting: Setting
-) -> list[tuple[Outcome, bool]]:
+def measured(pool: ProcessPoolExecutor, known: Known, setting: Setting) -> list[Found]:
     """Return the intervals of all experiments of one model and setting."""
     print(f"   {known.name}, {setting.name} ...", file=sys.stderr, flush=True)
     tasks = [
@@ -210,16 +225,16 @@ def row(
     metric: str,
     truth: float,
     source: str,
-    found: Sequence[tuple[Outcome, bool]],
+    found: Sequence[Found],
 ) -> Row:
     """Return the line of one metric.
 
     Examples
     --------
-    >>> found = [({"x": (1.0, 0.5, 1.5)}, False), ({"x": (3.0, 2.5, 3.5)}, False)]
+    >>> found = [({"x": (1.0, 0.5, 1.5)}, ()), ({"x": (3.0, 2.5, 3.5)}, ("x",))]
     >>> one = row(model="m", setting="s", metric="x", truth=1.0, source="exact", found=found)
-    >>> one.covered, one.above, one.coverage, one.bias
-    (1, 1, 0.5, 1.0)
+    >>> one.covered, one.above, one.coverage, one.bias, one.short
+    (1, 1, 0.5, 1.0, 1)
     """
     intervals = [outcome[metric] for outcome, _ in found]
     known = np.array([interval for interval in intervals if interval is not None]).reshape(-1, 3)
@@ -239,7 +254,8 @@ def row(
         half_width=float((known[:, 2] - known[:, 1]).mean() / 2.0 / truth)
         if len(known)
         else math.nan,
-        short=sum(is_short for _, is_short in found),
+        deviation=float(known[:, 0].std(ddof=1) / truth) if len(known) > 1 else math.nan,
+        short=sum(metric in called_short for _, called_short in found),
     )
 
 
@@ -248,23 +264,31 @@ def rows_of(
 ) -> list[Row]:
     """Return the lines of one model in some settings; `kept` has truths that only runs tell."""
     found = {setting: measured(pool, known, setting) for setting in settings}
+    pooled = next((one for setting, one in found.items() if setting.name == POOLED.name), [])
     told = {one.metric: one.truth for one in kept if one.model == known.name}
     lines = []
     for setting, outcome in found.items():
         metrics = list(known.truths)[: 1 if setting.half_width else None]
         for metric in metrics:
-            truth, source = _truth(known, metric, found.get(POOLED, []), told)
-            lines.append(
-                row(model=known.name, setting=setting.name, metric=metric, truth=truth,
-                    source=source, found=outcome)
-            )  # fmt: skip
+            truth, source = _truth(known, metric, pooled, told)
+            counted = _reported(metric, outcome)
+            if counted:
+                lines.append(
+                    row(model=known.name, setting=setting.name, metric=metric, truth=truth,
+                        source=source, found=counted)
+                )  # fmt: skip
     return lines
+
+
+def _reported(metric: str, found: Sequence[Found]) -> list[Found]:
+    """Return the experiments that count for a metric: short runs have no p99.9."""
+    return [one for one in found if not metric.endswith(RARE_SUFFIX) or one[0][metric]]
 
 
 def _truth(
     known: Known,
     metric: str,
-    long_runs: Sequence[tuple[Outcome, bool]],
+    long_runs: Sequence[Found],
     told: Mapping[str, float],
 ) -> tuple[float, str]:
     """Return the exact value, or what all long runs say together, and which of both it is."""
@@ -298,7 +322,11 @@ def main(arguments: Sequence[str]) -> int:
         for known in models():
             if asked.words and not any(word in known.name for word in asked.words):
                 continue
-            settings = [one for one in settings_of(known) if asked.setting in {None, one.name}]
+            settings = [
+                one if asked.experiments is None else replace(one, experiments=asked.experiments)
+                for one in settings_of(known)
+                if asked.setting in {None, one.name}
+            ]
             lines = rows_of(pool, known, settings, load())
             anew = {(one.model, one.setting) for one in lines}
             kept = load()
@@ -311,6 +339,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benches.coverage")
     parser.add_argument("words", nargs="*", help="parts of the names of models")
     parser.add_argument("--setting", help='one setting, for instance "1 x 50,000"')
+    parser.add_argument("--experiments", type=int, help="experiments a line, for a quicker table")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--print", action="store_true", help="print the stored table")
     return parser
@@ -342,20 +371,25 @@ def store(lines: Sequence[Row], path: Path = RESULTS) -> None:
 
 def table(lines: Sequence[Row]) -> str:
     """Return the lines as a Markdown table."""
-    names = "model, runs x completions, metric, coverage, of, 95 % of it, half-width, bias, short"
+    names = (
+        "model, runs x completions, metric, coverage, of, 95 % of it, half-width, efficiency, "
+        "bias, short"
+    )
     head = f"| {names.replace(', ', ' | ')} |"
-    rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     return "\n".join([head, rule, *(_cells(line) for line in lines)])
 
 
 def _cells(line: Row) -> str:
     low, high = binomial(line.covered, line.experiments)
     mark = "" if line.truth_source == "exact" else " *"
+    efficiency = "" if line.efficiency is None else f"{line.efficiency:.2f}"
+    short = "" if line.short is None else f"{100 * line.short / line.experiments:.0f} %"
     return (
         f"| {line.model} | {line.setting} | `{line.metric}`{mark} | {100 * line.coverage:.1f} % | "
         f"{line.experiments:,} | {100 * low:.0f}-{100 * high:.0f} % | "
-        f"{100 * line.half_width:.2g} % | {100 * line.bias:+.2f} % | "
-        f"{100 * line.short / line.experiments:.0f} % |"
+        f"{100 * line.half_width:.2g} % | {efficiency} | {100 * line.bias:+.2f} % | "
+        f"{short} |"
     )
 
 

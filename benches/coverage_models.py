@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from headroom.simulation import Model, exponential, hyperexponential
+from headroom.simulation import Model, exponential, hyperexponential, lognormal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class Known:
 def models() -> tuple[Known, ...]:
     """Return the models of the table."""
     return (
+        mm1(0.5),
         mm1(0.8),
         mm1(0.9),
         mm4(),
@@ -47,6 +48,8 @@ def models() -> tuple[Known, ...]:
         priorities("priority"),
         priorities("priority_preempt"),
         fork_join(),
+        heavy_tail(0.5),
+        heavy_tail(0.7),
     )
 
 
@@ -82,6 +85,7 @@ def mm1(load: float) -> Known:
         p95=response_s * math.log(20.0),
         p99=response_s * math.log(100.0),
     )
+    truths["response_s_p99_9"] = response_s * math.log(1000.0)
     name = f"M/M/1, load {load:g}"
     return Known(name=name, build=lambda: _open(name, servers=1, load=load), truths=truths)
 
@@ -105,6 +109,25 @@ def mh2() -> Known:
         build=lambda: _open(name, servers=1, load=0.8, c2=4.0),
         truths=_truths(response_s=11.0, rate=0.8, servers=1, p95=None, p99=None),
     )
+
+
+def heavy_tail(load: float) -> Known:
+    """Return M/G/1 with lognormal service of coefficient of variation 3 (Pollaczek-Khinchine).
+
+    The mean wait is load (1 + 9) / (2 (1 - load)) service times.
+    """
+    name = f"M/G/1 lognormal, load {load:g}, cv 3"
+
+    def build() -> Model:
+        model = Model("heavy tail", time_unit="s")
+        visit = model.program("visit")
+        visit.use(model.station("server"), lognormal(1.0, c2=9.0))
+        model.open_class("jobs", visit, interarrival=exponential(1.0 / load))
+        return model
+
+    response_s = 1.0 + load * 10.0 / (2.0 * (1.0 - load))
+    truths = _truths(response_s=response_s, rate=load, servers=1, p95=None, p99=None)
+    return Known(name=name, build=build, truths=truths)
 
 
 def two_classes() -> Known:

@@ -2,7 +2,8 @@
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
 prints its table and writes `benches/results/<part>.json`.
-The parts `coverage` and `known_answers` are measured on their own: they compare with the truth.
+The parts `coverage`, `comparisons`, `known_answers`, `predictions` and `size` are measured on their
+own: they have no peer.
 `--long` adds the ``long_cases()`` of the parts that have some; ``shown(rows) -> str`` of a part
 replaces the plain table.
 """
@@ -16,7 +17,7 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
-BESIDE_THE_TRUTH = {"coverage", "known_answers"}
+ON_THEIR_OWN = {"comparisons", "coverage", "known_answers", "predictions", "size", "terminating"}
 
 
 def part_names() -> list[str]:
@@ -53,7 +54,7 @@ def run_part(name: str, results: Path, *, with_long: bool = False) -> None:
 def main(arguments: list[str]) -> int:
     """Run the parts named, or all of them; return 2 for an unknown one."""
     names = [name for name in arguments if name != LONG]
-    if len(names) == 1 and names[0] in BESIDE_THE_TRUTH:
+    if len(names) == 1 and names[0] in ON_THEIR_OWN:
         return int(importlib.import_module(f"benches.{names[0]}").main([]))
     unknown = [name for name in names if name not in part_names()]
     if unknown:

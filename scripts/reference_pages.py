@@ -6,8 +6,10 @@
 from pathlib import Path
 
 from scripts.reference.command_line import command_line
+from scripts.reference.comparisons import comparisons
 from scripts.reference.coverage import coverage
 from scripts.reference.model_builder import model_builder
+from scripts.reference.predictions import predictions
 from scripts.reference.study_file import study_file
 from scripts.reference.systems import systems
 
@@ -21,7 +23,9 @@ def reference_pages() -> dict[str, str]:
         "study-file.md": study_file(),
         "systems.md": systems(),
         "model-builder.md": model_builder(),
+        "comparisons.md": comparisons(),
         "coverage.md": coverage(),
+        "predictions.md": predictions(),
     }
     return {name: _single_blank_lines(text) for name, text in pages.items()}
 

@@ -217,8 +217,8 @@ def test_a_growing_queue_is_named_where_the_servers_are_not_known() -> None:
     assert "or the load is more than device can serve" in with_overload(cut, runs, verdict).note
 
 
-def test_an_overloaded_pool_is_named_although_there_is_no_steady_state() -> None:
-    """Two tokens held for 1 s serve 2 jobs/s, and 4 come."""
+def test_an_overloaded_pool_is_found_in_the_runs_and_named() -> None:
+    """Two tokens held for 1 s serve 2 jobs/s, and 4 come: 2 more are there after each second."""
     model = Model("overload", time_unit="s")
     pool = model.pool("licences", tokens=2)
     job = model.program("job")
@@ -229,11 +229,14 @@ def test_an_overloaded_pool_is_named_although_there_is_no_steady_state() -> None
     summary = analysed(model, seeds=range(5), completions=None)
     assert summary.cut is not None
     assert not summary.cut.is_steady
-    assert "or the load is more than pool licences can serve" in summary.cut.note
     assert summary.bottleneck is not None
-    assert summary.bottleneck.name == "licences"
     assert "no steady state" in summary.bottleneck.evidence
-    assert summary.samples == {}
+    found = summary.saturation
+    assert found is not None
+    assert (found.kind, found.name, found.basis) == ("pool", "licences", "runs")
+    assert found.load == pytest.approx(2.0, rel=0.05)
+    assert found.growth_per_s == pytest.approx(2.0, rel=0.1)
+    assert summary.samples["throughput"].value == pytest.approx(2.0, rel=0.05)
 
 
 def test_no_interval_of_a_utilization_exceeds_full() -> None:
@@ -268,7 +271,7 @@ def test_the_knee_of_a_simulated_curve_is_the_saturation_point() -> None:
     assert (fit.low or 0.0) <= 126.6 <= (fit.high or 0.0)
 
 
-def test_a_queue_that_only_grows_reports_no_numbers() -> None:
+def test_a_queue_that_only_grows_reports_only_what_flows() -> None:
     model = Model("overload", time_unit="s")
     cpu = model.station("cpu")
     visit = model.program("visit")
@@ -276,5 +279,7 @@ def test_a_queue_that_only_grows_reports_no_numbers() -> None:
     model.open_class("visitors", visit, interarrival=exponential(1.0))
     model.stop(time=5_000.0)
     summary = analysed(model, seeds=range(5), completions=None)
-    assert summary.samples == {}
-    assert "no steady state" in summary.faults[0]
+    assert summary.saturation is not None
+    assert summary.saturation.name == "cpu"
+    assert summary.samples["throughput"].value == pytest.approx(1.0 / 1.5, rel=0.05)
+    assert not any("response" in name for name in summary.samples)

@@ -149,7 +149,7 @@ def test_an_unknown_part_is_named_with_the_known_ones(capsys: pytest.CaptureFixt
 
 def test_only_modules_with_cases_are_parts() -> None:
     assert "simulation" in part_names()
-    assert not {"harness", "run", "coverage"} & set(part_names())
+    assert not {"harness", "run", "coverage", "comparisons"} & set(part_names())
 
 
 def test_a_part_that_shows_its_rows_itself_is_asked_to(

@@ -229,7 +229,7 @@ def test_ctrl_c_finishes_saves_and_exits_130(tmp_path: Path) -> None:
     driver.send_signal(signal.SIGINT)
     _, errors = driver.communicate()
     assert driver.returncode == 130, errors
-    assert "the same command carries on" in errors
+    assert "run the same command to resume" in errors
     document = json.loads(headroom("status", study, "--json").stdout)["content"][0]
     assert document["points"] == 3
     resumed = headroom("run", study)

@@ -29,7 +29,9 @@ def test_a_run_in_which_no_time_passes_leaves_nothing() -> None:
     """Cause: no response after the cut, grouped into means of none (ZeroDivisionError)."""
     model = Model("instant", time_unit="s")
     program = model.program("visit")
-    program.delay(0)
+    nothing = model.attribute("nothing")
+    program.set(nothing, 0)
+    program.delay(nothing)  # A plain 0 is refused before the run.
     model.closed_class("users", program, population=3)
     run = run_of(simulate(model, seed=1, completions=500))
     assert choose_cut(WarmUp(), [run]) is not None

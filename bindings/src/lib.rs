@@ -17,7 +17,8 @@ use pyo3::prelude::*;
 mod _core {
     use headroom::simulation::mechanism::{Made, Parameters, Unit};
     use headroom::simulation::result::{
-        HistogramTable, OccupancyTable, Outcome, SeriesTable, Table, TableSet, Trace,
+        HistogramTable, IntervalTables, OccupancyTable, Outcome, SeriesTable, Table, TableSet,
+        Trace,
     };
     use headroom::simulation::stream::Stream;
     use headroom::simulation::{self as kernel, RunOptions, Stop};
@@ -83,8 +84,8 @@ mod _core {
     #[allow(clippy::too_many_arguments, reason = "keywords on the side of Python")]
     #[pyfunction]
     #[pyo3(signature = (
-        *, model, seed, completions = None, time = None, sample_every = None, trace_limit = 0,
-        sampling = "fast"
+        *, model, seed, completions = None, time = None, sample_every = None,
+        interval_ends = Vec::new(), trace_limit = 0, sampling = "fast"
     ))]
     fn simulate<'py>(
         py: Python<'py>,
@@ -93,6 +94,7 @@ mod _core {
         completions: Option<u64>,
         time: Option<f64>,
         sample_every: Option<f64>,
+        interval_ends: Vec<f64>,
         trace_limit: usize,
         sampling: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -105,6 +107,7 @@ mod _core {
             seed,
             stop: Stop { completions, time },
             sample_every,
+            interval_ends,
             trace_limit,
             sampling: sampling.parse().map_err(|error| raise(&error))?,
         };
@@ -187,6 +190,9 @@ mod _core {
         if let Some(samples) = &outcome.samples {
             dict.set_item("samples", table_set_dict(py, samples)?)?;
         }
+        if let Some(intervals) = &outcome.intervals {
+            dict.set_item("intervals", intervals_dict(py, intervals)?)?;
+        }
         if let Some(trace) = &outcome.trace {
             dict.set_item("trace", trace_dict(py, trace)?)?;
         }
@@ -226,6 +232,35 @@ mod _core {
         dict.set_item("classes", table_dict(py, &set.classes, row_count)?)?;
         dict.set_item("visits", table_dict(py, &set.visits, row_count)?)?;
         dict.set_item("requests", table_dict(py, &set.requests, row_count)?)?;
+        Ok(dict)
+    }
+
+    fn intervals_dict<'py>(
+        py: Python<'py>,
+        intervals: &IntervalTables,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let row_count = intervals.tables.times_s.len();
+        let dict = table_set_dict(py, &intervals.tables)?;
+        let histograms = intervals
+            .histograms
+            .iter()
+            .map(|histogram| histogram_dict(py, histogram));
+        dict.set_item(
+            "histograms",
+            PyList::new(py, histograms.collect::<PyResult<Vec<_>>>()?)?,
+        )?;
+        let by_row = |values: &[f64], columns: usize| {
+            floats(py, values)?.call_method1("reshape", ((row_count, columns),))
+        };
+        let (stations, pools) = (&intervals.tables.stations, &intervals.tables.pools);
+        dict.set_item(
+            "station_queue_max",
+            by_row(&intervals.station_queue_max, stations.names.len())?,
+        )?;
+        dict.set_item(
+            "pool_queue_max",
+            by_row(&intervals.pool_queue_max, pools.names.len())?,
+        )?;
         Ok(dict)
     }
 

@@ -15,12 +15,12 @@ from scripts.reference.tables import NOTICE, table
 
 EXIT_CODES = {
     ExitCode.DONE: "Done: everything that was asked for is there.",
-    ExitCode.POINTS_FAILED: "Some points failed or have no figures to report; the others are "
-    "saved and shown.",
+    ExitCode.POINTS_FAILED: "Some points failed, lack replications or have no figures to "
+    "report; the others are saved and shown.",
     ExitCode.USAGE: "Wrong usage: an option, a study file, a parameter or a model.",
     ExitCode.CLAIMS_DIFFER: "`--check` was given, and not every claim holds.",
     ExitCode.ENVIRONMENT: "The machine is unfit: a program is missing, the disk is full, "
-    "a journal is damaged.",
+    "a journal is damaged or was removed during the run.",
     ExitCode.INTERRUPTED: "Interrupted; finished replications are saved, run it again to carry on.",
 }
 
@@ -33,8 +33,8 @@ def command_line() -> str:
         table(("code", "meaning"), [(str(int(code)), EXIT_CODES[code]) for code in ExitCode])
     )
     parts.append(
-        "Results go to stdout; progress, notes and errors go to stderr. `NO_COLOR` switches "
-        "colours off.\n"
+        "Results go to stdout; progress, notes, errors and what models print go to stderr. "
+        "`NO_COLOR` switches colours off.\n"
     )
     parts.append(
         'With `--json`, stdout holds one document `{"kind": ..., "format": ..., '

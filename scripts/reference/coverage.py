@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 
-from benches.coverage import EXPERIMENTS, Row, load, table
+from benches import terminating
+from benches.coverage import Row, load, table
 from scripts.reference.tables import NOTICE
 
 REQUIRED = (0.92, 0.98)
 """Coverage of the nominal 95 % interval that is required at 50,000 completions."""
 
-OPENING = f"""# Coverage: how often the 95 % interval is right
+KINDS = ("means", "p95", "p99", "p99.9")
+
+OPENING = """# Coverage: how often the 95 % interval is right
 
 An interval that is called 95 % should contain the truth in 95 of 100 cases. Whether it does can
 only be measured: with models whose answer is known on paper, and many independent experiments.
-Here each line stands for {EXPERIMENTS} of them or more, as its column *of* says, each put through
-the whole analysis as it is shipped, warm-up and all, with seeds on which nothing was chosen.
+Here each line stands for as many of them as its column *of* says, each put through the whole
+analysis as it is shipped, warm-up and all, with seeds on which nothing was chosen.
 `make bench PART=coverage` measures all anew, which takes about half an hour of two cores;
 `python -m benches.coverage --print` prints the stored table.
 
@@ -21,39 +24,33 @@ How the intervals are made is told in [Statistics](../background/statistics.md),
 short run in [Can I trust this number?](../guides/can-i-trust-this-number.md).
 """
 
+PENDING = """## Not measured yet
+
+The stored lines are of means. Percentiles, efficiencies and the warning of short runs have a new
+method, which the next `make bench PART=coverage` measures.
+"""
+
 ACCOUNT = """## What is chance
 
 Coverage is itself an estimate. With 400 experiments its standard error is one point, so of a
 hundred lines with a true 95 % a few show 92 % or 98 %; with 2,000 it is half a point. All lines of
 one setting come from the same runs, and the metrics of a model go together: where chance hits, it
-hits several at once. The first 400 experiments of one long run with two classes cover the mean
-responses in 91 and 92 %; the 2,000 of the table, these among them, in 94.5 %. The column *95 % of
-it* is the interval of the coverage (Clopper and Pearson 1934).
+hits several at once. The column *95 % of it* is the interval of the coverage (Clopper and Pearson
+1934).
 
 What is not chance shows in the estimates themselves. An interval misses because the estimate is
 biased, because its stated error is not that of the estimates, or because they are skewed in another
 way. `python -m benches.probes.coverage_causes "M/M/1, load 0.9" "5 x 10,000" 600` prints all three
-for one model and setting, on seeds of its own. The figures below are from there.
+for one model and setting, on seeds of its own.
 
 ## Where it falls short, and why
 
-- **Short runs.** What counts is the length in *correlation times*. For the number of jobs of M/M/1
-  at load u one is 2 (1 + u) / (1 - u)² service times: 90 at a load of 0.8, 380 at 0.9. So 50,000
-  completions are about 700 of them at 0.8 and only 150 at 0.9. There a single run covers up to one
-  point less than it says. Bias is not the cause (a twentieth of the standard deviation), nor the
-  size of the error (the stated variance is 0.95 of the true one): both move together, so a run
-  without a long burst says too little and seems sure, and nothing in it tells. Of the misses, three
-  quarters lie below the truth. Five times the run is enough. Below 100 correlation times the report
-  says that a run is short, and how many completions would do; since the correlation time is itself
-  estimated, one run in four is told so at 150.
-- **p99 of a busy queue.** It hangs on a handful of long bursts, and their number is what a run must
-  have, not that of the completions. At load 0.9 and 50,000 completions in all it covers 90 to 94 %,
-  and what it misses lies below the interval as a rule: five runs of 10,000 put 5.0 % of the
-  intervals above the truth and 2.8 % below. One long burst lifts the estimate, and the skewness
-  that is stated (2.5; the estimates have 2.1) then shortens the interval on the side where the
-  truth is. The stated variance is 0.6 of the true one. In longer runs, and at load 0.8, the stated
-  variance and skewness are too large instead, and the intervals are wider than they need be: 96 to
-  98 %. Both come from one cause, too few bursts to tell how much they vary.
+- **Few bursts.** A run without a long burst says too little and seems sure, and nothing in it
+  tells. What counts is how many independent bursts the runs hold: 50,000 completions of M/M/1 have
+  eight beyond p99 at a load of 0.8, three at 0.9. Below four the interval of a percentile has no
+  bound above, so it is wide, and the report says that the runs are short for it.
+- **Heavy tails.** The mean of a queue whose service times have a coefficient of variation of 3
+  rests on services that most short runs never see. The skewness of the estimate often shows it.
 - **Many short replications.** Each must first forget its empty start. Twenty runs of 2,500 spend a
   good part of their length on that; one long run or a few are the better use of the same budget.
   At load 0.9 two or three experiments in a hundred have no steady state by MSER, so they get no
@@ -69,47 +66,96 @@ for one model and setting, on seeds of its own. The figures below are from there
 COLUMNS = """## All lines
 
 *Coverage*: share of the experiments whose interval contains the truth. *Of*: how many
-experiments. *Half-width*: of the interval, on average, relative to the truth. *Bias*: mean of the
-estimates, relative to the truth. *Short*: share of the experiments whose runs were called too short
-by the analysis. A star marks metrics without a formula; their truth is the mean of all long runs of
-the table.
+experiments. *Half-width*: of the interval, on average, relative to the truth. *Efficiency*: that
+half-width over 1.96 standard deviations of the estimates, which is what an interval would need that
+knew them; 1 is the best possible. *Bias*: mean of the estimates, relative to the truth. *Short*:
+share of the experiments whose runs were called too short for the metric. A star marks metrics
+without a formula; their truth is the mean of all long runs of the table.
+"""
+
+
+TERMINATING = f"""
+## Runs with a natural end
+
+Coverage of terminating runs: queues that start empty and end at a given time, with services of 1 s
+on average. Each line stands for {terminating.REPLICATIONS:,} replications in disjoint groups of n;
+the truth is that of all of them. *Pooled*: the percentile of all responses of a group together,
+with its sectioning interval. It is not reported, because it covers too little where the load comes
+near the capacity. Means and medians near the capacity cover less than 95 % too: Student's interval
+is symmetric, and a few replications of a long queue are skewed.
+`python -m benches.terminating` measures all anew in four minutes of a core.
 """
 
 
 def coverage() -> str:
     """Return the page."""
     lines = load()
-    parts = [NOTICE, OPENING, _in_short(lines), ACCOUNT, COLUMNS, table(lines)]
+    parts = [NOTICE, OPENING, _in_short(lines), warnings(lines), ACCOUNT, COLUMNS, table(lines)]
+    parts += [TERMINATING, terminating.table(terminating.load())]
     return "\n".join(parts) + "\n"
 
 
 def _in_short(lines: Sequence[Row]) -> str:
-    """Return coverage by setting: lowest, median and highest of all models."""
-    names = "runs x completions, metrics, lines, lowest, median, highest, in 92-98 %"
+    """Return coverage and efficiency by setting: lowest, median and highest of all models."""
+    names = (
+        "runs x completions, metrics, lines, lowest, median, highest, in 92-98 %, "
+        "median efficiency, worst"
+    )
     rows = ["## In short", "", f"| {names.replace(', ', ' | ')} |",
-            "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+            "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     for setting in dict.fromkeys(line.setting for line in lines):
-        for kind in ("means", "p95", "p99"):
-            shares = sorted(
-                line.coverage
-                for line in lines
-                if line.setting == setting and _kind(line.metric) == kind
-            )
-            if shares:
-                rows.append(f"| {setting} | {kind} | {_cells(shares)} |")
+        for kind in KINDS:
+            chosen = [
+                line for line in lines if line.setting == setting and _kind(line.metric) == kind
+            ]
+            if chosen:
+                rows.append(f"| {setting} | {kind} | {_cells(chosen)} |")
     return "\n".join(rows) + "\n"
 
 
 def _kind(metric: str) -> str:
-    """Return whether a metric is a mean or which percentile."""
-    return metric[-3:] if metric[-3:] in {"p95", "p99"} else "means"
+    """Return whether a metric is a mean or which percentile.
+
+    Examples
+    --------
+    >>> _kind("response_s_p99_9"), _kind("throughput")
+    ('p99.9', 'means')
+    """
+    found = [kind for kind in KINDS if metric.endswith(f"_{kind.replace('.', '_')}")]
+    return found[0] if found else "means"
 
 
-def _cells(shares: Sequence[float]) -> str:
+def _cells(lines: Sequence[Row]) -> str:
     low, high = REQUIRED
+    shares = sorted(line.coverage for line in lines)
+    known = sorted(line.efficiency for line in lines if line.efficiency is not None)
+    efficiency = f"{known[len(known) // 2]:.2f} | {known[-1]:.2f}" if known else " | "
     within = sum(low <= share <= high for share in shares)
-    middle = shares[len(shares) // 2]
+    middle = len(lines) // 2
     return (
-        f"{len(shares)} | {100 * shares[0]:.1f} % | {100 * middle:.1f} % | "
-        f"{100 * shares[-1]:.1f} % | {within} of {len(shares)}"
+        f"{len(shares)} | {100 * shares[0]:.1f} % | {100 * shares[middle]:.1f} % | "
+        f"{100 * shares[-1]:.1f} % | {within} of {len(shares)} | {efficiency}"
     )
+
+
+def warnings(lines: Sequence[Row]) -> str:
+    """Return how often the warning of short runs is right, over all lines of response times."""
+    judged = [line for line in lines if "response_s" in line.metric and line.short is not None]
+    if not judged:
+        return PENDING
+    low = REQUIRED[0]
+    rows = [
+        "## Is the warning right?",
+        "",
+        f"A line is *warned* where most of its experiments were called short for its metric. It "
+        f"should be where coverage is below {100 * low:.0f} %. Of the {len(judged)} lines of "
+        "response times:",
+        "",
+        f"| | covers less than {100 * low:.0f} % | covers {100 * low:.0f} % or more |",
+        "| --- | ---: | ---: |",
+    ]
+    for name, is_warned in (("warned", True), ("not warned", False)):
+        chosen = [line for line in judged if line.is_warned == is_warned]
+        bad = sum(line.coverage < low for line in chosen)
+        rows.append(f"| {name} | {bad} | {len(chosen) - bad} |")
+    return "\n".join(rows) + "\n"

@@ -17,6 +17,7 @@ _TABLES: list[tuple[type[msgspec.Struct], str]] = [
     (study.WhatIf, "`[experiment.what_if]`"),
     (study.Fit, "`[experiment.fit]`"),
     (study.Limit, "`[[experiment.limit]]`"),
+    (study.Refine, "`refine` of a limit"),
     (study.Compare, "`[experiment.compare]`"),
     (study.Quick, "`[experiment.quick]`"),
     (study.ValueClaim, '`[[claim]]` with `kind = "value"`'),
@@ -26,6 +27,7 @@ _TABLES: list[tuple[type[msgspec.Struct], str]] = [
     (study.MonotoneClaim, '`[[claim]]` with `kind = "monotone"`'),
     (study.FlatClaim, '`[[claim]]` with `kind = "flat"`'),
     (study.KneeClaim, '`[[claim]]` with `kind = "knee"`'),
+    (study.CrossoverClaim, '`[[claim]]` with `kind = "crossover"`'),
 ]
 
 

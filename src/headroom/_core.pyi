@@ -1,6 +1,6 @@
 """The compiled core: conversion only; use it through `headroom.simulation`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ def simulate(
     completions: int | None = None,
     time: float | None = None,
     sample_every: float | None = None,
+    interval_ends: Sequence[float] = ...,
     trace_limit: int = 0,
     sampling: str = "fast",
 ) -> dict[str, Any]:

@@ -31,6 +31,8 @@ _SCALED_UNITS = {
 
 _SHARES = ("utilization", "share", "blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio")
 """Endings of metrics that are parts of a whole."""
+_CLOCK_FROM_S = 7200.0
+_MINUTES_FROM_S = 600.0
 _ROUNDING = 1e-12
 """Relative room for the rounding of a quotient that is rounded up."""
 _GROUPED_FROM = 10_000
@@ -316,7 +318,9 @@ def format_bounds(
     >>> format_bounds(0.01234, 0.01198, 0.0127, "s", scale=Scale(1000.0, "ms"))
     '12.3 (12.0 to 12.7)'
     >>> format_bounds(1.33e6, 1.33e6, 1.33e6, "B")
-    '1.330 MB (all equal)'
+    '1.33 MB (same in every run)'
+    >>> format_bounds(1.0, 1.0, 1.0, "1", metric="station.cpu.utilization")
+    '100 % (same in every run)'
     >>> format_bounds(0.000213, 0.000184, 0.0257, "s"), format_bounds(0.0, 0.0, 3e-9, "s")
     ('210 µs (180 to 26,000)', '0.0 ns (0.0 to 3.0)')
     """
@@ -327,7 +331,9 @@ def format_bounds(
     if low is None or high is None or half_width is None:
         return centre
     if low == value == high:
-        return f"{centre} (all equal)"
+        digits = centre.removesuffix(suffix)
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        return f"{digits}{suffix} (same in every run)"
     if not (math.isfinite(low) and math.isfinite(high)):
         return f"{centre} (interval without end)"
     if _is_skewed_and_wide(value, low, high):
@@ -395,6 +401,44 @@ def format_with_unit(value: object, unit: str) -> str:
     if unit in {"", "1"} or not text:
         return text
     return f"{text} \u00d7 {unit}" if unit[0].isdigit() else f"{text} {unit}"
+
+
+def format_time_span(from_s: float, to_s: float) -> str:
+    """Return a stretch of a run's time in the unit that suits its end.
+
+    From two hours on, times are hours and minutes since the start of the run.
+
+    Examples
+    --------
+    >>> format_time_span(38_400, 48_000)
+    'from 10:40 h to 13:20 h (2.67 h)'
+    >>> format_time_span(300, 1200), format_time_span(0, 12.5)
+    ('from 5 min to 20 min (15 min)', 'from 0 s to 12.5 s (12.5 s)')
+    """
+    if to_s >= _CLOCK_FROM_S:
+        return f"from {_clock(from_s)} h to {_clock(to_s)} h ({(to_s - from_s) / 3600.0:.3g} h)"
+    unit_s, label = (60.0, "min") if to_s >= _MINUTES_FROM_S else (1.0, "s")
+    start, end, length = (f"{one / unit_s:.3g} {label}" for one in (from_s, to_s, to_s - from_s))
+    return f"from {start} to {end} ({length})"
+
+
+def format_moment(time_s: float) -> str:
+    """Return a time since the start of a run, as `format_time_span` writes it.
+
+    Examples
+    --------
+    >>> format_moment(86_400), format_moment(1200), format_moment(12.5)
+    ('24:00 h', '20 min', '12.5 s')
+    """
+    if time_s >= _CLOCK_FROM_S:
+        return f"{_clock(time_s)} h"
+    unit_s, label = (60.0, "min") if time_s >= _MINUTES_FROM_S else (1.0, "s")
+    return f"{time_s / unit_s:.3g} {label}"
+
+
+def _clock(time_s: float) -> str:
+    minutes = round(time_s / 60.0)
+    return f"{minutes // 60}:{minutes % 60:02d}"
 
 
 def to_ascii(text: str) -> str:

@@ -2,7 +2,8 @@
 
 At each point that both experiments have, predicted over measured must lie within the tolerance
 around one. Its interval counts the uncertainty of both sides, and over several points each gets
-the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95 %.
+the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95 %. A prediction with
+fitted parameters counts its whole prediction interval (`headroom.analysis.prediction`).
 
 A point that has no figures on one side leaves the claim undecided at best; the others are told.
 
@@ -12,18 +13,20 @@ Invariant: a claim holds only where every point that both have agrees with its w
 from collections.abc import Sequence
 
 from headroom.analysis.claim_evidence import (
+    VERDICTS,
     Evidence,
     Finding,
     MeasuredPoint,
     NoEvidenceError,
-    decide,
-    sample_of,
     selected,
+    side_of,
 )
 from headroom.analysis.claim_words import Region, Words
-from headroom.analysis.dispersion import statistic_interval, statistic_ratio
+from headroom.analysis.dispersion import statistic_interval
 from headroom.analysis.intervals import CONFIDENCE, Interval
+from headroom.analysis.prediction import widened
 from headroom.analysis.results import PredictedPair, Verdict
+from headroom.analysis.versus import Judgement, judge, place_of
 from headroom.experiment.agreement import matching
 from headroom.experiment.study import AgreementClaim
 from headroom.quantities import format_levels
@@ -36,10 +39,16 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     other = evidence.to or Evidence(points=[])
     met = _met(claim, evidence, other)
     each = 1.0 - (1.0 - CONFIDENCE) / len(met)
+    torn = [one for one in met if _is_unbounded(one[0]) != _is_unbounded(one[1])]
+    if torn:
+        side = "predicted" if _is_unbounded(torn[0][0]) else "measured"
+        where = format_levels(torn[0][0].levels)
+        reason = f"at {where}: {side} without bound, as the point is saturated, and only there"
+        return Finding(verdict="differs", reason=reason)
     pairs, missing = [], []
     for one, there in met:
         try:
-            pairs.append(_pair(claim, one, there, confidence=each))
+            pairs.append(_pair(claim, one, there, evidence, confidence=each))
         except NoEvidenceError as error:
             missing.append(error)
     if not pairs:
@@ -75,21 +84,43 @@ def _met(
                 f"several points of {claim.to_experiment} could be meant at "
                 f"{format_levels(point.levels)}: name more factors in to"
             )
-        found += [(point, there[place]) for place in places]
+        found += [
+            (point, there[place])
+            for place in places
+            if not (_is_unbounded(point) and _is_unbounded(there[place]))
+        ]
     if not found:
         quick = "not in the quick variant: " if evidence.is_quick or other.is_quick else ""
         raise NoEvidenceError(f"{quick}no point is in both experiments")
     return found
 
 
+def _is_unbounded(point: MeasuredPoint) -> bool:
+    """Return whether a metric grows without bound; two points of which it does agree."""
+    return point.sample is not None and point.sample.is_unbounded
+
+
 def _pair(
-    claim: AgreementClaim, one: MeasuredPoint, there: MeasuredPoint, *, confidence: float
+    claim: AgreementClaim,
+    one: MeasuredPoint,
+    there: MeasuredPoint,
+    evidence: Evidence,
+    *,
+    confidence: float,
 ) -> PredictedPair:
-    predicted = sample_of(one, claim.metric)
-    measured = sample_of(there, claim.to_metric or claim.metric)
-    above = statistic_interval(predicted, claim.statistic)
-    below = statistic_interval(measured, claim.statistic)
-    ratio = statistic_ratio(predicted, measured, claim.statistic, confidence=confidence)
+    predicted = side_of(one, claim.metric, evidence)
+    measured = side_of(there, claim.to_metric or claim.metric, evidence.to or evidence)
+    above = statistic_interval(predicted.sample, claim.statistic)
+    below = statistic_interval(measured.sample, claim.statistic)
+    region = _region(claim)
+    found = judge(predicted, measured, low=region.low, high=region.high,
+                  statistic=claim.statistic, confidence=confidence)  # fmt: skip
+    if one.margin is not None and claim.statistic in {"centre", "mean", "median"}:
+        above = widened(above, one.margin)
+        wide = widened(found.ratio, one.margin, confidence=confidence)
+        place = place_of(wide, low=region.low, high=region.high)
+        found = Judgement(place=place, ratio=wide, note=wide.note or found.note)
+    ratio = found.ratio
     is_number = ratio.value == ratio.value
     return PredictedPair(
         levels=dict(one.levels),
@@ -103,13 +134,14 @@ def _pair(
         ratio=ratio.value if is_number else None,
         low=ratio.low,
         high=ratio.high,
-        verdict=decide(ratio, _region(claim)),
-        note=ratio.note,
+        verdict=VERDICTS[found.place],
+        note=found.note,
     )
 
 
 def _region(claim: AgreementClaim) -> Region:
-    return Region(1.0 - claim.tolerance, 1.0 + claim.tolerance)
+    tolerance = claim.tolerance or 0.0
+    return Region(1.0 - tolerance, 1.0 + tolerance)
 
 
 def _distance(pair: PredictedPair) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from headroom.analysis.answers import Memory, answers
 from headroom.analysis.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims import check_claim
 from headroom.analysis.drawn_model import drawn_model
@@ -20,10 +21,15 @@ from headroom.analysis.fit_result import fit_result
 from headroom.analysis.fits import with_fits
 from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
-from headroom.analysis.knee import FEWEST_TOLD, knee_over
+from headroom.analysis.knee import FEWEST_TOLD, KneeFit, knee_over
 from headroom.analysis.level_comparison import ComparedPoint, Question, compare_levels
+from headroom.analysis.level_crossovers import crossovers_of
+from headroom.analysis.measured_when import measured_when
+from headroom.analysis.pairing import RunOfPoint
 from headroom.analysis.pictures import PICTURES_AT_MOST, SERIES_AT_MOST, evenly
-from headroom.analysis.point import analyse_point
+from headroom.analysis.point_answer import PointAnswer, PointQuestion
+from headroom.analysis.prediction import margin_of, with_prediction
+from headroom.analysis.refine import with_refined
 from headroom.analysis.results import (
     ClaimResult,
     ExperimentResult,
@@ -34,22 +40,24 @@ from headroom.analysis.results import (
     ParameterUsed,
     PointResult,
     StudyResult,
+    WindowUsed,
 )
 from headroom.analysis.results_file import FORMAT
-from headroom.analysis.solver_answers import SOLVED_AT_MOST, with_solver_answer
-from headroom.analysis.stopping import in_words, planned_replications
+from headroom.analysis.solver_answers import SOLVED_AT_MOST
+from headroom.analysis.stopping import in_words
 from headroom.analysis.tried import with_tried_verdict
-from headroom.analysis.what_if import StoredWhatIfs, compared_metrics
-from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.analysis.undecidable import RESPONSES_SHOWN
+from headroom.analysis.what_if import StoredWhatIfs, compared_metrics, untried_count
+from headroom.defects import fallback
+from headroom.experiment.fresh import is_mark
+from headroom.experiment.journal import Journal
 from headroom.experiment.limit_checks import load_factor
 from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
-from headroom.experiment.selection import PLACES, Selection
-from headroom.experiment.study import AgreementClaim, Claim
+from headroom.experiment.selection import PLACES, WORKED_ON, Selection
+from headroom.experiment.study import AgreementClaim, Claim, Limit, in_base_units
 from headroom.experiment.system import Metric, Value
+from headroom.experiment.windows import WORST, window_metric
 from headroom.version import version
-
-RESPONSES_SHOWN = 3
-"""Metrics shown first where a study names none."""
 
 
 @dataclass(slots=True)
@@ -60,8 +68,11 @@ class _Analysed:
     metrics: tuple[Metric, ...]
     responses: list[str]
     needed: frozenset[str]
+    has_claims: bool
+    """Whether claims are about it, which need the runs of its points."""
     points: list[PointResult] = field(default_factory=list)
     samples: list[dict[str, Sample]] = field(default_factory=list)
+    runs: list[Sequence[RunOfPoint]] = field(default_factory=list)
     compared: list[ComparedPoint] = field(default_factory=list)
     planned: int = 0
     newest: str = ""
@@ -73,6 +84,7 @@ def analyse(
     *,
     environments: Sequence[Mapping[str, Any]],
     command: str,
+    memory: Memory | None = None,
 ) -> StudyResult:
     """Return the analysed study, complete or not.
 
@@ -80,19 +92,22 @@ def analyse(
     ----------
     plan
         The study as planned; rows of the journal that do not belong to it are not read. What is
-        fitted from other experiments is fitted here again, from the same rows.
+        fitted from other experiments is fitted here again, and what limits add is added again,
+        from the same rows.
     journal
         Opened for reading or writing.
     environments
         Provenance of the sessions, as `Journal.environments` returns it.
     command
         The command that repeats the study.
+    memory
+        What earlier analyses found at points whose rows have not changed; it takes in what this
+        one finds, and does not change the result.
     """
-    plan = with_fits(plan, journal)
+    plan = with_refined(with_fits(plan, journal), journal)
     selection = Selection(plan, journal)
     analysed = [
-        _experiment(experiment, plan.study.claims, selection, journal)
-        for experiment in plan.experiments
+        _experiment(experiment, plan, selection, journal, memory) for experiment in plan.experiments
     ]
     done = sum(point.done for one in analysed for point in one.points)
     failed = sum(point.failed for one in analysed for point in one.points)
@@ -108,9 +123,9 @@ def analyse(
         done=done,
         failed=failed,
         planned=sum(one.planned for one in analysed),
-        experiments=[_result(one, environments) for one in analysed],
+        experiments=[_result(one, environments, selection) for one in analysed],
         claims=[_claim(claim, analysed, plan) for claim in plan.study.claims],
-        environments=[_told(environment) for environment in environments],
+        environments=[_told(one) for one in environments if not is_mark(one)],
         command=command,
         generated=max((one.newest for one in analysed), default=""),
         headroom_version=version(),
@@ -119,30 +134,47 @@ def analyse(
 
 def _experiment(
     experiment: PlannedExperiment,
-    claims: Iterable[Claim],
+    plan: Plan,
     selection: Selection,
     journal: Journal,
+    memory: Memory | None,
 ) -> _Analysed:
     metrics = tuple(experiment.system.metrics(experiment.points[0].config))
     responses = list(experiment.spec.responses) or [
         metric.name for metric in metrics[:RESPONSES_SHOWN]
     ]
-    claimed = _claimed(experiment.spec.name, claims)
+    claimed = _claimed(experiment.spec.name, plan.study.claims)
     limited = {limit.metric for limit in experiment.spec.limits}
+    limited |= {window_metric(WORST, metric) for metric in limited}
     compared = experiment.spec.compare.metrics if experiment.spec.compare else []
     needed = frozenset(claimed.union(responses, limited, compared))
-    analysed = _Analysed(experiment, metrics, responses, needed)
-    pictured = set(evenly(len(experiment.points), PICTURES_AT_MOST))
-    told = set(evenly(len(experiment.points), SERIES_AT_MOST))
-    solved = set(evenly(len(experiment.points), SOLVED_AT_MOST))
+    analysed = _Analysed(experiment, metrics, responses, needed, bool(claimed))
     what_ifs = StoredWhatIfs(experiment, selection, journal)
-    for place, point in enumerate(experiment.points):
-        rows = selection.rows(experiment, point)
-        _add_point(analysed, point, rows, is_pictured=place in pictured, has_series=place in told)
-        _add_what_ifs(analysed, point, rows, what_ifs)
-        if place in solved:
-            analysed.points[-1] = with_solver_answer(analysed.points[-1], experiment, point)
+    for answer in answers(_questions(analysed), plan, journal, selection, memory):
+        point = experiment.points[len(analysed.points)]
+        _add_point(analysed, answer)
+        if what_ifs.knows(point):
+            _add_what_ifs(analysed, point, selection, what_ifs)
     return analysed
+
+
+def _questions(analysed: _Analysed) -> list[PointQuestion]:
+    points = analysed.experiment.points
+    pictured = set(evenly(len(points), PICTURES_AT_MOST))
+    told = set(evenly(len(points), SERIES_AT_MOST))
+    solved = set(evenly(len(points), SOLVED_AT_MOST))
+    return [
+        PointQuestion(
+            experiment=analysed.experiment,
+            point=point,
+            needed=analysed.needed,
+            has_runs=analysed.has_claims or analysed.experiment.spec.compare is not None,
+            is_pictured=place in pictured,
+            has_series=place in told,
+            is_solved=place in solved,
+        )
+        for place, point in enumerate(points)
+    ]
 
 
 def _claimed(name: str, claims: Iterable[Claim]) -> set[str]:
@@ -156,45 +188,42 @@ def _claimed(name: str, claims: Iterable[Claim]) -> set[str]:
     return found
 
 
+def _add_point(analysed: _Analysed, answer: PointAnswer) -> None:
+    found = answer.compared
+    point = analysed.experiment.points[len(analysed.points)]
+    analysed.points.append(with_prediction(found.result, analysed.experiment, point))
+    analysed.samples.append(dict(found.samples))
+    analysed.runs.append(found.runs if analysed.has_claims else ())
+    if analysed.experiment.spec.compare is not None:
+        analysed.compared.append(found)
+    analysed.planned += answer.planned
+    analysed.newest = max(analysed.newest, answer.newest)
+
+
 def _add_what_ifs(
-    analysed: _Analysed, point: Point, rows: Sequence[ReplicationRow], stored: StoredWhatIfs
+    analysed: _Analysed, point: Point, selection: Selection, stored: StoredWhatIfs
 ) -> None:
     result = analysed.points[-1]
-    found = stored.of(point, rows, result, compared_metrics(analysed.responses))
-    if found:
-        tried = msgspec.structs.replace(result, what_ifs=found)
-        analysed.points[-1] = with_tried_verdict(analysed.experiment, rows, tried)
+    rows = selection.rows(analysed.experiment, point)
+
+    def tried() -> PointResult:
+        found = stored.of(point, rows, result, compared_metrics(analysed.responses))
+        if not found:
+            return result
+        left_out = untried_count(result, found)
+        changed = msgspec.structs.replace(result, what_ifs=found, what_ifs_left_out=left_out)
+        return with_tried_verdict(analysed.experiment, rows, changed)
+
+    def untried(reason: str) -> PointResult:
+        remark = f"what its changes give is not shown ({reason})"
+        return msgspec.structs.replace(result, remarks=[*result.remarks, remark])
+
+    analysed.points[-1] = fallback(tried, untried)
 
 
-def _add_point(
-    analysed: _Analysed,
-    point: Point,
-    rows: Sequence[ReplicationRow],
-    *,
-    is_pictured: bool,
-    has_series: bool,
-) -> None:
-    experiment = analysed.experiment
-    planned, precision = planned_replications(experiment, rows)
-    found = analyse_point(
-        experiment,
-        point,
-        rows,
-        planned=planned,
-        precision=precision,
-        needed=analysed.needed,
-        is_pictured=is_pictured,
-        has_series=has_series,
-    )
-    analysed.points.append(found.result)
-    analysed.samples.append(dict(found.samples))
-    if experiment.spec.compare is not None:
-        analysed.compared.append(found)
-    analysed.planned += planned
-    analysed.newest = max([analysed.newest, *(row.started_at for row in rows)])
-
-
-def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> ExperimentResult:
+def _result(
+    analysed: _Analysed, environments: Sequence[Mapping[str, Any]], selection: Selection
+) -> ExperimentResult:
     experiment = analysed.experiment
     return ExperimentResult(
         name=experiment.spec.name,
@@ -203,6 +232,10 @@ def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> E
         column=experiment.system.column.value,
         factors=[_factor(factor) for factor in experiment.factors],
         responses=analysed.responses,
+        windows=[
+            WindowUsed(name=one.name, from_s=one.from_s, to_s=one.to_s)
+            for one in experiment.spec.windows
+        ],
         points=analysed.points,
         knees=list(_knees(analysed)),
         limits=list(_limits(analysed)),
@@ -214,7 +247,10 @@ def _result(analysed: _Analysed, environments: Sequence[Mapping[str, Any]]) -> E
         fit=fit_result(experiment),
         facts=_facts(experiment.spec.name, environments),
         replications=in_words(experiment.spec.replications),
-        model=drawn_model(experiment, analysed.points),
+        measured=measured_when(experiment, selection),
+        precision_metric=experiment.spec.replications.metric or "",
+        precision=experiment.spec.replications.half_width,
+        model=fallback(lambda: drawn_model(experiment, analysed.points), lambda _: None),
     )
 
 
@@ -235,15 +271,20 @@ def _parameter(use: ParameterUse) -> ParameterUsed:
         unit=use.parameter.unit,
         source=use.source,
         origin=use.origin,
-        low=use.parameter.low,
-        high=use.parameter.high,
+        low=_float(use.parameter.low),
+        high=_float(use.parameter.high),
         description=use.parameter.description,
     )
 
 
+def _float(bound: float | None) -> float | None:
+    """Return a bound as it is read back: a parameter may be declared with whole numbers."""
+    return None if bound is None else float(bound)
+
+
 def _told(environment: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an environment without what only tells one device from another."""
-    return {name: facts for name, facts in environment.items() if name != PLACES}
+    """Return an environment without what only decides about reuse."""
+    return {name: facts for name, facts in environment.items() if name not in {PLACES, WORKED_ON}}
 
 
 def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float | str]:
@@ -287,12 +328,11 @@ def _curves(
 def _knee(
     analysed: _Analysed, factor: str, metric: str, where: dict[str, Value], places: Sequence[int]
 ) -> Knee:
-    fit = knee_over(
-        {
-            float(analysed.points[place].levels[factor]): analysed.samples[place].get(metric)
-            for place in places
-        }
-    )
+    curve = {
+        float(analysed.points[place].levels[factor]): analysed.samples[place].get(metric)
+        for place in places
+    }
+    fit = fallback(lambda: knee_over(curve), lambda reason: KneeFit(note=reason))
     return Knee(
         metric=metric,
         factor=factor,
@@ -307,9 +347,12 @@ def _knee(
 
 
 def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
-    """Yield where each limit of the study breaks, for each curve over its factor."""
+    """Yield where each limit of the study breaks, for each curve over its factor.
+
+    Of terminating runs a limit also counts in the interval that is worst for its metric.
+    """
     units = {metric.name: metric.unit for metric in analysed.metrics}
-    for limit in analysed.experiment.spec.limits:
+    for limit in _with_worst(analysed):
         factor = load_factor(limit, analysed.experiment.factors)
         if factor is None:
             continue
@@ -320,7 +363,42 @@ def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
                 )
                 for place in places
             }
-            yield crossing_of(limit, factor.name, where, curve, units.get(limit.metric, ""))
+            found = _crossing(limit, factor.name, where, curve, units.get(limit.metric, ""))
+            added = sum(analysed.points[place].is_added for place in places)
+            yield msgspec.structs.replace(found, added=added)
+
+
+def _crossing(
+    limit: Limit,
+    factor: str,
+    where: dict[str, Value],
+    curve: Mapping[float, Sample | None],
+    unit: str,
+) -> LimitCrossing:
+    return fallback(
+        lambda: crossing_of(limit, factor, where, curve, unit),
+        lambda reason: LimitCrossing(
+            metric=limit.metric,
+            unit=unit,
+            at_most=in_base_units(limit.at_most),
+            at_least=in_base_units(limit.at_least),
+            factor=factor,
+            where=where,
+            state="unclear",
+            current=limit.current,
+            note=reason,
+            verdict=None if limit.current is None else "undecided",
+            reason=reason,
+        ),
+    )
+
+
+def _with_worst(analysed: _Analysed) -> Iterable[Limit]:
+    for limit in analysed.experiment.spec.limits:
+        yield limit
+        worst = window_metric(WORST, limit.metric)
+        if limit.at_most is not None and any(worst in one for one in analysed.samples):
+            yield msgspec.structs.replace(limit, metric=worst)
 
 
 def _compared(analysed: _Analysed) -> LevelsCompared | None:
@@ -337,7 +415,15 @@ def _compared(analysed: _Analysed) -> LevelsCompared | None:
         column=analysed.experiment.system.column,
         moving=frozenset({factor.name, *factor.zipped_with}),
     )
-    return compare_levels(analysed.compared, question)
+    factors = analysed.experiment.factors
+    return fallback(
+        lambda: _with_crossovers(compare_levels(analysed.compared, question), factors),
+        lambda reason: msgspec.structs.replace(compare_levels([], question), note=reason),
+    )
+
+
+def _with_crossovers(found: LevelsCompared, factors: Sequence[FactorSpec]) -> LevelsCompared:
+    return msgspec.structs.replace(found, crossovers=crossovers_of(found, factors))
 
 
 def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResult:
@@ -354,8 +440,14 @@ def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan:
     if found is None:
         return Evidence(points=[], is_quick=_is_skipped(experiment, plan))
     points = [
-        MeasuredPoint(point.levels, samples.get(metric), point.absent.get(metric, ""))
-        for point, samples in zip(found.points, found.samples, strict=True)
+        MeasuredPoint(
+            point.levels,
+            samples.get(metric),
+            point.absent.get(metric, ""),
+            runs,
+            margin_of(point, metric),
+        )
+        for point, samples, runs in zip(found.points, found.samples, found.runs, strict=True)
     ]
     units = {metric.name: metric.unit for metric in found.metrics}
     factors = {factor.name: factor.parameter.unit for factor in found.experiment.factors}
@@ -363,6 +455,7 @@ def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan:
         points=points,
         unit=units.get(metric, ""),
         factor_units=factors,
+        column=found.experiment.system.column,
         is_quick=plan.is_quick,
     )
 

@@ -28,11 +28,14 @@ from headroom.analysis.spread import LEAST_ROOT, Residuals, Spread, spreads
 from headroom.analysis.summaries import (
     CAPACITY,
     CLASS_RATIOS,
+    LEFT_METRICS,
     POOL_RATIOS,
     STATION_RATIOS,
     TIME,
+    more_ratios,
 )
 from headroom.analysis.windows import Window
+from headroom.experiment.observed_metrics import percent_name
 from headroom.experiment.run import FloatArray, Histogram, ResourceKind, ResourceTable
 
 _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
@@ -49,10 +52,15 @@ _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
         "failed_tries_mean": ("failed_try_count", "completion_count+lost_count"),
     },
 }
-SURE_SHARE = 0.95
-"""Percentiles beyond this share hang on a few bursts: their skewness is taken at its full size."""
+FEWEST_BURSTS = 4.0
+"""Independent bursts beyond a percentile below which its interval is not bounded above."""
+PLAIN_PERCENT = 95.0
+"""Percentile up to which the bursts beyond it are counted there, see `expected_bursts`."""
+LARGEST_SHARE = 0.99
+"""Largest share beyond a value that a percentile is read at."""
 _MAY_BE_NONE = frozenset(
     {"blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio", "failed_tries_mean"}
+    | set(LEFT_METRICS)
 )
 """What most models never have: left out where it never happened."""
 _Parts = list[tuple[FloatArray, dict[str, FloatArray]]]
@@ -104,7 +112,8 @@ def _of_tables(
 ) -> Iterator[tuple[str, Spread]]:
     names, capacity = tables[0].names, tables[0].capacity
     parts = [_gains(window, table) for window, table in zip(windows, tables, strict=True)]
-    yield from _of_ratios(_RATIOS[kind], parts, capacity, [f"{kind}.{name}." for name in names],
+    ratios = {**_RATIOS[kind], **more_ratios(kind, tables[0].columns)}
+    yield from _of_ratios(ratios, parts, capacity, [f"{kind}.{name}." for name in names],
                           sizes)  # fmt: skip
     if kind == "class":
         whole = [
@@ -188,17 +197,48 @@ def _of_percentiles(
         for rows, (_, _, sizes) in zip(below, kept, strict=True)
     ]
     total = np.full(len(values), float(bins.total))
-    for percent, spread in zip(PERCENTS, spreads(residuals, total, **sizes), strict=True):
-        scaled = spread and _in_seconds(spread, bins, percent / 100.0)
+    found = spreads(residuals, total, **sizes)
+    for percent, spread, bursts in zip(PERCENTS, found, expected_bursts(found), strict=True):
+        scaled = spread and _in_seconds(spread, bins, percent / 100.0, bursts)
         if scaled:
             yield from ((name, scaled) for name in _names(metric, percent, windows[0]))
 
 
-def _names(metric: str, percent: int, window: Window) -> Iterator[str]:
-    yield f"{metric}_p{percent}"
+def expected_bursts(shares: Sequence[Spread | None]) -> list[float]:
+    """Return how many independent bursts beyond each percentile the runs should have.
+
+    Of a share e beyond a percentile with the standard error s, the runs show (e / s)^2 bursts.
+    That count is itself uncertain where it is small, so a percentile beyond the 95th takes it from
+    the one before, in proportion to the shares beyond both.
+
+    Parameters
+    ----------
+    shares
+        Spread of the share below each of `PERCENTS`; None where it is not known.
+
+    Examples
+    --------
+    >>> shares = [Spread(error, 9, 0.0) for error in (0.1, 0.01, 0.004, 0.002)]
+    >>> [round(one, 1) for one in expected_bursts(shares)]
+    [25.0, 25.0, 5.0, 0.6]
+    """
+    beyond = [1.0 - percent / 100.0 for percent in PERCENTS]
+    seen = [
+        (e / one.standard_error) ** 2 if one is not None and one.standard_error > 0.0 else math.inf
+        for e, one in zip(beyond, shares, strict=True)
+    ]
+    return [
+        seen[place] if percent <= PLAIN_PERCENT else seen[place - 1] * e / beyond[place - 1]
+        for place, (percent, e) in enumerate(zip(PERCENTS, beyond, strict=True))
+    ]
+
+
+def _names(metric: str, percent: float, window: Window) -> Iterator[str]:
+    name = f"{metric}_{percent_name(percent)}"
+    yield name
     classes = window.table("class")
     if metric == POOLED_METRIC and classes is not None and len(classes.names) == 1:
-        yield f"class.{classes.names[0]}.{metric}_p{percent}"
+        yield f"class.{classes.names[0]}.{name}"
 
 
 def _segments(window: Window, histogram: Histogram) -> tuple[Histogram, FloatArray, FloatArray]:
@@ -208,26 +248,27 @@ def _segments(window: Window, histogram: Histogram) -> tuple[Histogram, FloatArr
     return histogram, counts[sizes > 0.0], sizes[sizes > 0.0]
 
 
-def _in_seconds(spread: Spread, bins: Bins, share: float) -> Spread | None:
+def _in_seconds(spread: Spread, bins: Bins, share: float, bursts: float) -> Spread | None:
     """Return the spread of the percentile whose share has `spread`.
 
-    The share found below a fixed value and the percentile move against each other, so the
-    skewness changes its sign; where the distribution thins out, the percentile is skewed further,
-    by the curvature of its inverse (delta method).
+    A burst adds to the counts beyond all high values alike, so the error of the share beyond moves
+    the percentile along the logarithm of that share, on which the tail of a queue is straight.
+    With few bursts their skewness is hardly seen, and the transformation has no bound.
     """
-    step = min(spread.standard_error, share / 2.0, (1.0 - share) / 2.0)
+    beyond = 1.0 - share
+    relative = spread.standard_error / beyond
+    step = min(relative, 1.0, math.log(LARGEST_SHARE / beyond))
     if step <= 0.0:
         return None
-    low, middle, high = percentiles(
-        bins, [100.0 * (share - step), 100.0 * share, 100.0 * (share + step)]
+    low, high = percentiles(
+        bins, [100.0 * (1.0 - beyond * math.exp(sign * step)) for sign in (1.0, -1.0)]
     )
-    width = (high - low) / 2.0
-    if width <= 0.0:
+    if high <= low:
         return None
-    curvature = (high + low - 2.0 * middle) / width
     return Spread(
-        standard_error=spread.standard_error * width / step,
+        standard_error=(high - low) / (2.0 * step) * relative,
         degrees=spread.degrees,
-        skewness=3.0 * curvature - spread.skewness,
-        least_root=LEAST_ROOT if share <= SURE_SHARE else 0.0,
+        skewness=-spread.skewness,
+        least_root=LEAST_ROOT if bursts >= FEWEST_BURSTS else 0.0,
+        bursts=bursts,
     )

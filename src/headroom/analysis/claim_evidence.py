@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from headroom.analysis.claim_words import Region
 from headroom.analysis.intervals import Interval, Sample
-from headroom.analysis.results import PredictedPair, Verdict
+from headroom.analysis.pairing import RunOfPoint
+from headroom.analysis.results import Margin, PredictedPair, Verdict
+from headroom.analysis.versus import Place, Side, place_of
 from headroom.experiment.study import Claim, Where
-from headroom.experiment.system import Value
+from headroom.experiment.system import Column, Value
 from headroom.quantities import format_levels
 
 LEFT_OUT = "not in the quick variant"
@@ -24,6 +26,10 @@ class MeasuredPoint:
     sample: Sample | None
     why_absent: str = ""
     """Why there is no sample, where that is known."""
+    runs: Sequence[RunOfPoint] = ()
+    """Its replications, if the claim compares points."""
+    margin: Margin | None = None
+    """Of a prediction with fitted parameters: how far it may be off, besides the scatter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,8 @@ class Evidence:
         Unit of the metric.
     factor_units
         Unit of each factor.
+    column
+        Whether the experiment measured.
     is_quick
         Whether only the quick variant was planned: a level that it lacks is left out on purpose.
     to
@@ -48,6 +56,7 @@ class Evidence:
     points: Sequence[MeasuredPoint]
     unit: str = ""
     factor_units: Mapping[str, str] | None = None
+    column: Column = Column.MODEL
     is_quick: bool = False
     to: "Evidence | None" = None
 
@@ -79,22 +88,35 @@ def decide(interval: Interval, region: Region) -> Verdict:
     >>> decide(sure, Region(0.5, 2.0)), decide(sure, Region(1.0, 2.0)), decide(sure, Region(2.0))
     ('holds', 'undecided', 'differs')
     """
-    if interval.low is None or interval.high is None:
-        return "undecided"
-    if region.low <= interval.low and interval.high <= region.high:
-        return "holds"
-    if interval.high < region.low or interval.low > region.high:
-        return "differs"
-    return "undecided"
+    return VERDICTS[place_of(interval, low=region.low, high=region.high)]
+
+
+VERDICTS: Mapping[Place, Verdict] = {
+    "inside": "holds",
+    "above": "differs",
+    "below": "differs",
+    "unclear": "undecided",
+}
 
 
 def sample_at(where: Where, claim: Claim, evidence: Evidence) -> Sample:
     """Return the sample of the one point that `where` selects."""
+    return side_at(where, claim, evidence).sample
+
+
+def side_at(where: Where, claim: Claim, evidence: Evidence) -> Side:
+    """Return the one point that `where` selects as one side of a comparison."""
     points = selected(where, evidence)
     if len(points) > 1:
         known = format_levels(where)
         raise NoEvidenceError(f"{known} selects {len(points)} points: name more factors in where")
-    return sample_of(points[0], claim.metric)
+    return side_of(points[0], claim.metric, evidence)
+
+
+def side_of(point: MeasuredPoint, metric: str, evidence: Evidence) -> Side:
+    """Return a point as one side of a comparison."""
+    sample = sample_of(point, metric)
+    return Side(sample=sample, metric=metric, column=evidence.column, runs=point.runs)
 
 
 def sample_of(point: MeasuredPoint, metric: str) -> Sample:

@@ -18,6 +18,8 @@ from headroom.quantities import (
 LEVELS_LISTED = 4
 """A curve of more levels is told by its ends and its weakest step."""
 INFINITY = float("inf")
+WITHOUT_BOUND = "without bound"
+"""A figure of a saturated point that grows as long as the run lasts."""
 STATISTIC_WORDS = {
     "centre": "centre",
     "mean": "mean",
@@ -63,6 +65,8 @@ class Words:
 
     def found(self, interval: Interval) -> str:
         """Return a figure of ours with its interval."""
+        if abs(interval.value) == INFINITY:
+            return WITHOUT_BOUND
         if self.is_ratio:
             return format_ratio(interval.value, interval.low, interval.high)
         return format_bounds(
@@ -71,6 +75,8 @@ class Words:
 
     def shortly(self, interval: Interval) -> str:
         """Return a figure of ours in the digits that its interval supports."""
+        if abs(interval.value) == INFINITY:
+            return WITHOUT_BOUND
         half_width = half_width_of(interval.low, interval.high)
         return format_quantity(interval.value, self.unit, half_width=half_width, metric=self.metric)
 

@@ -11,14 +11,18 @@ Sources: Bonferroni's inequality as in Law, *Simulation Modeling and Analysis* (
 9.7; deciding by intervals as in equivalence tests, Schuirmann (1987).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
+import msgspec
+
 from headroom.analysis.agreement import check_agreement
 from headroom.analysis.claim_evidence import (
     LEFT_OUT,
+    VERDICTS,
     Evidence,
     Finding,
     MeasuredPoint,
@@ -26,18 +30,31 @@ from headroom.analysis.claim_evidence import (
     decide,
     missing,
     sample_at,
-    sample_of,
     selected,
+    side_at,
+    side_of,
 )
 from headroom.analysis.claim_words import INFINITY, STATISTIC_WORDS, Region, Words
-from headroom.analysis.dispersion import statistic_interval, statistic_ratio
+from headroom.analysis.crossover import FEWEST_LEVELS, crossings_of, ratio_at
+from headroom.analysis.dispersion import statistic_interval
 from headroom.analysis.extremes import extreme_interval
 from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast
 from headroom.analysis.knee import KneeFit, knee_over
 from headroom.analysis.results import ClaimResult, Verdict
+from headroom.analysis.versus import (
+    Judgement,
+    Place,
+    Side,
+    contrast_of,
+    has_ratio,
+    judge,
+    ratio_of,
+)
+from headroom.defects import fallback
 from headroom.experiment.study import (
     AgreementClaim,
     Claim,
+    CrossoverClaim,
     Extreme,
     FlatClaim,
     KneeClaim,
@@ -46,19 +63,20 @@ from headroom.experiment.study import (
     RatioClaim,
     Statistic,
     ValueClaim,
+    in_base_units,
 )
 from headroom.experiment.system import Value
-from headroom.quantities import format_level, format_levels, format_limit
+from headroom.quantities import format_level, format_limit
 
-_CurveClaim: TypeAlias = OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
+_CurveClaim: TypeAlias = OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim | CrossoverClaim
 
 
 def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
     """Return the row of the claims table for one claim."""
-    try:
-        finding = _CHECKS[type(claim)](claim, evidence)
-    except NoEvidenceError as reason:
-        finding = Finding(verdict="undecided", reason=str(reason))
+    finding = fallback(
+        lambda: _finding(claim, evidence),
+        lambda reason: Finding(verdict="undecided", reason=reason),
+    )
     return ClaimResult(
         name=claim.name,
         text=claim.text,
@@ -79,6 +97,13 @@ def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
     )
 
 
+def _finding(claim: Claim, evidence: Evidence) -> Finding:
+    try:
+        return _CHECKS[type(claim)](claim, evidence)
+    except NoEvidenceError as reason:
+        return Finding(verdict="undecided", reason=str(reason))
+
+
 def _about_pairs(claim: Claim, evidence: Evidence, finding: Finding) -> dict[str, Any]:
     """Return what the row of a claim about two experiments says besides."""
     if not isinstance(claim, AgreementClaim):
@@ -94,17 +119,28 @@ def _about_pairs(claim: Claim, evidence: Evidence, finding: Finding) -> dict[str
 
 def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
     sample = sample_at(claim.where, claim, evidence)
-    if claim.statistic in {"minimum", "maximum"}:
+    if claim.statistic in {"minimum", "maximum"} and not sample.is_unbounded:
         of = claim.extreme_of or sample.values.size
         interval = extreme_interval(sample.values, claim.statistic, of=of)
     else:
         interval = statistic_interval(sample, cast("Statistic", claim.statistic))
+    found = _of_interval(interval, _value_region(claim), _words(claim, evidence))
+    return _of_statistic(found, claim.statistic, of=claim.extreme_of)
+
+
+def _value_region(claim: ValueClaim) -> Region:
+    value = in_base_units(claim.value)
+    if value is None:
+        return _bounds(claim)
     margin = claim.tolerance_absolute
     if margin is None:
-        margin = (claim.tolerance or 0.0) * abs(claim.value)
-    region = Region(claim.value - margin, claim.value + margin)
-    found = _of_interval(interval, region, _words(claim, evidence))
-    return _of_statistic(found, claim.statistic, of=claim.extreme_of)
+        margin = (claim.tolerance or 0.0) * abs(value)
+    return Region(value - margin, value + margin)
+
+
+def _bounds(claim: ValueClaim | RatioClaim) -> Region:
+    low, high = in_base_units(claim.at_least), in_base_units(claim.at_most)
+    return Region(-INFINITY if low is None else low, INFINITY if high is None else high)
 
 
 def _of_statistic(
@@ -119,26 +155,51 @@ def _of_statistic(
 
 
 def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
-    above = sample_at(claim.where, claim, evidence)
-    below = sample_at(claim.to, claim, evidence)
-    if claim.statistic in {"centre", "mean", "median"} and below.value == 0.0:
-        raise NoEvidenceError(f"{claim.metric} is 0 at {format_levels(claim.to)}")
-    found = statistic_ratio(above, below, claim.statistic)
-    finding = _of_interval(found, _ratio_region(claim), Words(unit="1", is_ratio=True))
-    return _of_statistic(finding, claim.statistic)
+    above = side_at(claim.where, claim, evidence)
+    below = side_at(claim.to, claim, evidence)
+    region = _ratio_region(claim)
+    if not above.sample.values.any() and not below.sample.values.any():
+        return _of_nothing(region)
+    found = judge(above, below, low=region.low, high=region.high, statistic=claim.statistic)
+    return _of_statistic(_of_judgement(found, region), claim.statistic)
+
+
+def _of_nothing(region: Region) -> Finding:
+    """Return what a ratio claim is about a metric that is zero in every run of both points."""
+    holds = region.low <= 1.0 <= region.high
+    return Finding(
+        verdict="holds" if holds else "undecided",
+        reason="zero in every run of both points" + (", so equal" if holds else ": no ratio"),
+        ours="no ratio",
+    )
+
+
+def _of_judgement(found: Judgement, region: Region) -> Finding:
+    words = Words(unit="1", is_ratio=True)
+    verdict = VERDICTS[found.place]
+    if found.ratio.value == found.ratio.value:
+        return _of_interval(found.ratio, region, words)
+    reason = f"{found.note}: {_by_sign(found.place)} {words.allowed(region)}"
+    return Finding(verdict=verdict, reason=reason, ours="no ratio", unit=words.unit)
+
+
+def _by_sign(place: Place) -> str:
+    return {"inside": "surely", "unclear": "perhaps not"}.get(place, "surely not")
 
 
 def _ratio_region(claim: RatioClaim) -> Region:
-    low = -INFINITY if claim.at_least is None else claim.at_least
-    high = INFINITY if claim.at_most is None else claim.at_most
+    bounds = _bounds(claim)
     if claim.value is None:
-        return Region(low, high)
+        return bounds
     margin = (claim.tolerance or 0.0) * abs(claim.value)
-    return Region(max(low, claim.value - margin), min(high, claim.value + margin))
+    return Region(max(bounds.low, claim.value - margin), min(bounds.high, claim.value + margin))
 
 
 def _of_interval(interval: Interval, region: Region, words: Words) -> Finding:
     verdict = decide(interval, region)
+    if interval.value == INFINITY:
+        reason = f"the point is saturated, so no value is {words.allowed(region)}"
+        return Finding(verdict=verdict, reason=reason, ours=words.found(interval), unit=words.unit)
     return Finding(
         verdict=verdict,
         reason=interval.note or words.reason(verdict, region),
@@ -156,10 +217,10 @@ def _words(claim: Claim, evidence: Evidence) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One of the comparisons that make up a claim: `weighted` samples against `region`."""
+    """One of the comparisons that make up a claim: weighted points against `region`."""
 
     text: str
-    samples: Sequence[Sample]
+    sides: Sequence[Side]
     weights: Sequence[float]
     region: Region
 
@@ -167,7 +228,7 @@ class _Part:
 def _check_ordering(claim: OrderingClaim, evidence: Evidence) -> Finding:
     curve = _curve(claim, evidence, levels=claim.order)
     words = _words(claim, evidence)
-    figures = [words.at(curve[level], level) for level in claim.order]
+    figures = [words.at(curve[level].sample, level) for level in claim.order]
     steps = list(pairwise(claim.order))
     smallest = 5e-324  # Strictly above zero, for exact values too.
     parts = [
@@ -190,18 +251,19 @@ def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
         _step(claim, (low, curve[low]), (high, curve[high]), sign) for low, high in pairwise(curve)
     ]
     words = _words(claim, evidence)
-    return _of_parts(parts, words.curve(curve, sign=sign), words)
+    samples = {level: side.sample for level, side in curve.items()}
+    return _of_parts(parts, words.curve(samples, sign=sign), words)
 
 
 def _step(
-    claim: MonotoneClaim, before: tuple[float, Sample], after: tuple[float, Sample], sign: float
+    claim: MonotoneClaim, before: tuple[float, Side], after: tuple[float, Side], sign: float
 ) -> _Part:
     """Return the comparison of neighbours: after - before, a small step back allowed."""
-    level, sample = before
-    allowed = sign * claim.tolerance * (1.0 if sample.value >= 0.0 else -1.0)
+    level, side = before
+    allowed = sign * claim.tolerance * (1.0 if side.sample.value >= 0.0 else -1.0)
     return _Part(
         f"{claim.metric} from {claim.factor} = {format_level(level)} to {format_level(after[0])}",
-        [after[1], sample],
+        [after[1], side],
         [sign, -sign * (1.0 - allowed)],
         Region(low=0.0),
     )
@@ -211,12 +273,17 @@ def _check_flat(claim: FlatClaim, evidence: Evidence) -> Finding:
     start = -INFINITY if claim.start is None else claim.start
     stop = INFINITY if claim.stop is None else claim.stop
     curve = _numeric_curve(claim, evidence, start=start, stop=stop)
-    samples = list(curve.values())
+    sides = list(curve.values())
+    samples = [side.sample for side in sides]
+    steep = [level for level, side in curve.items() if side.sample.is_unbounded]
+    if steep:
+        reason = f"{claim.metric} grows without bound at {claim.factor} = {format_level(steep[0])}"
+        return Finding(verdict="differs", reason=f"{reason}: the point is saturated")
     mean = sum(sample.value for sample in samples) / len(samples)
     parts = [
         part
         for place, level in enumerate(curve)
-        for part in _within_of_mean(claim, samples, place, level, 1.0 if mean >= 0.0 else -1.0)
+        for part in _within_of_mean(claim, sides, place, level, 1.0 if mean >= 0.0 else -1.0)
     ]
     words = _words(claim, evidence)
     return _of_parts(parts, _flat_in_words(samples, mean, words), words)
@@ -230,40 +297,72 @@ def _flat_in_words(samples: Sequence[Sample], mean: float, words: Words) -> str:
 
 
 def _within_of_mean(
-    claim: FlatClaim, samples: Sequence[Sample], place: int, level: float, sign: float
+    claim: FlatClaim, sides: Sequence[Side], place: int, level: float, sign: float
 ) -> list[_Part]:
     """Return both comparisons of one level with the mean of all, widened by the tolerance."""
     parts = []
     for side in (1.0, -1.0):
-        of_mean = (1.0 + side * sign * claim.tolerance) / len(samples)
-        weights = [-of_mean] * len(samples)
+        of_mean = (1.0 + side * sign * (claim.tolerance or 0.0)) / len(sides)
+        weights = [-of_mean] * len(sides)
         weights[place] += 1.0
         bound = Region(high=0.0) if side > 0.0 else Region(low=0.0)
         text = f"{claim.metric} at {claim.factor} = {format_level(level)} against the mean"
-        parts.append(_Part(text, samples, weights, bound))
+        parts.append(_Part(text, sides, weights, bound))
     return parts
 
 
 def _of_parts(parts: Sequence[_Part], ours: str, words: Words) -> Finding:
     """Return the verdict of several comparisons that must hold together."""
     each = 1.0 - (1.0 - CONFIDENCE) / len(parts)
-    intervals = [contrast(part.samples, part.weights, confidence=each) for part in parts]
-    verdicts = [decide(i, part.region) for i, part in zip(intervals, parts, strict=True)]
+    margins = [_margin_of(part, words, confidence=each) for part in parts]
+    verdicts = [decide(margin.interval, margin.region) for margin in margins]
     verdict: Verdict = next((v for v in ("differs", "undecided") if v in verdicts), "holds")
     first = verdicts.index(verdict)
     reason = "every comparison holds" if verdict == "holds" else parts[first].text
     if verdict != "holds":
-        reason += _margin(verdict, intervals[first], words)
+        reason += _margin_text(verdict, margins[first])
     if len(parts) > 1:
         reason += f" (Bonferroni: each of {len(parts)} comparisons at {100.0 * each:.6g} %)"
     return Finding(verdict=verdict, reason=reason, ours=ours, unit=words.unit)
 
 
-def _margin(verdict: Verdict, shown: Interval, words: Words) -> str:
-    if shown.note:
-        return f": {shown.note}"
+@dataclass(frozen=True, slots=True)
+class _Margin:
+    """What one comparison came to, where it must lie, and how it is written."""
+
+    interval: Interval
+    region: Region
+    words: Words
+
+
+def _margin_of(part: _Part, words: Words, *, confidence: float) -> _Margin:
+    """Return a step between two measured points as their ratio, any other as a weighted sum.
+
+    A step asks whether one point is larger, as a comparison does, and must have its answer.
+    """
+    if len(part.sides) == 2 and part.sides[0].is_measured and has_ratio(*part.sides):  # noqa: PLR2004
+        region = _region_of_ratio(part)
+        ratio = ratio_of(*part.sides, confidence=confidence)
+        return _Margin(ratio, region, Words(unit="1", is_ratio=True))
+    found = contrast_of(part.sides, part.weights, confidence=confidence)
+    return _Margin(found, part.region, words)
+
+
+def _region_of_ratio(part: _Part) -> Region:
+    """Return where the ratio of two points must lie so that their weighted sum is in its region."""
+    factor = -part.weights[1] / part.weights[0]
+    is_floor = part.region.high == INFINITY
+    if is_floor != (part.weights[0] > 0.0):
+        return Region(high=factor)
+    is_strict = is_floor and part.region.low > 0.0
+    return Region(low=math.nextafter(factor, INFINITY) if is_strict else factor)
+
+
+def _margin_text(verdict: Verdict, margin: _Margin) -> str:
+    if margin.interval.note:
+        return f": {margin.interval.note}"
     word = "contradicts the claim" if verdict == "differs" else "does not settle it"
-    return f": the margin {words.found(shown)} {word}"
+    return f": the margin {margin.words.found(margin.interval)} {word}"
 
 
 def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
@@ -271,11 +370,40 @@ def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
     fit = knee_over({level: point.sample for level, point in curve.items()})
     if fit.level is None:
         return Finding(verdict="undecided", reason=fit.note, ours="no knee found")
-    margin = claim.tolerance * abs(claim.level)
+    margin = (claim.tolerance or 0.0) * abs(claim.level)
     unit = (evidence.factor_units or {}).get(claim.factor, "")
     region = Region(claim.level - margin, claim.level + margin)
     found = _of_interval(_as_interval(fit), region, Words(unit=unit))
     return replace(found, reason="; ".join(filter(None, [found.reason, fit.note])))
+
+
+def _check_crossover(claim: CrossoverClaim, evidence: Evidence) -> Finding:
+    """Return where the metric at `where` and at `to` change places; a claim is about one place."""
+    here = _numbers(claim, _levels(claim, evidence))
+    there = _numbers(claim, _levels(msgspec.structs.replace(claim, where=claim.to), evidence))
+    ratios = {
+        level: ratio_of(
+            side_of(here[level], claim.metric, evidence),
+            side_of(there[level], claim.metric, evidence),
+        )
+        for level in sorted(set(here) & set(there))
+    }
+    if len(ratios) < FEWEST_LEVELS:
+        raise NoEvidenceError(f"fewer than two levels of {claim.factor} were run in both")
+    found = crossings_of([ratio_at(level, one) for level, one in ratios.items()])
+    if len(found.crossings) != 1:
+        count = len(found.crossings)
+        is_sure = not count and all(stretch.side for stretch in found.stretches)
+        reason = f"{count} crossovers" if count else "no crossover is shown by the levels"
+        return Finding(verdict="differs" if is_sure else "undecided", reason=reason, ours=reason)
+    (one,) = found.crossings
+    middle = (one.low + one.high) / 2.0 if one.level is None else one.level
+    interval = Interval(value=middle, low=one.low, high=one.high, method="none")
+    margin = (claim.tolerance or 0.0) * abs(claim.level)
+    unit = (evidence.factor_units or {}).get(claim.factor, "")
+    return _of_interval(
+        interval, Region(claim.level - margin, claim.level + margin), Words(unit=unit)
+    )
 
 
 def _as_interval(fit: KneeFit) -> Interval:
@@ -298,15 +426,13 @@ def _levels(claim: _CurveClaim, evidence: Evidence) -> dict[Value, MeasuredPoint
     return curve
 
 
-def _curve(
-    claim: _CurveClaim, evidence: Evidence, *, levels: Sequence[Value]
-) -> dict[Value, Sample]:
-    """Return the samples at `levels`; points at other levels may lack figures."""
+def _curve(claim: _CurveClaim, evidence: Evidence, *, levels: Sequence[Value]) -> dict[Value, Side]:
+    """Return the points at `levels`; points at other levels may lack figures."""
     found = _levels(claim, evidence)
     for level in levels:
         if level not in found:
             raise missing({claim.factor: level}, evidence)
-    return {level: sample_of(found[level], claim.metric) for level in levels}
+    return {level: side_of(found[level], claim.metric, evidence) for level in levels}
 
 
 def _numbers(
@@ -322,8 +448,8 @@ def _numbers(
 
 def _numeric_curve(
     claim: _CurveClaim, evidence: Evidence, *, start: float = -INFINITY, stop: float = INFINITY
-) -> dict[float, Sample]:
-    """Return the samples from `start` to `stop` in ascending order, two levels or more."""
+) -> dict[float, Side]:
+    """Return the points from `start` to `stop` in ascending order, two levels or more."""
     found = _numbers(claim, _levels(claim, evidence))
     inside = [level for level in found if start <= level <= stop]
     if len(inside) < 2:  # noqa: PLR2004 - nothing to compare
@@ -332,7 +458,7 @@ def _numeric_curve(
             f"{claim.factor} has only one level here"
         )  # fmt: skip
         raise NoEvidenceError(f"{LEFT_OUT}: {few}" if evidence.is_quick else few)
-    return {level: sample_of(found[level], claim.metric) for level in inside}
+    return {level: side_of(found[level], claim.metric, evidence) for level in inside}
 
 
 _CHECKS: dict[type, Callable[[Any, Evidence], Finding]] = {
@@ -343,4 +469,5 @@ _CHECKS: dict[type, Callable[[Any, Evidence], Finding]] = {
     MonotoneClaim: _check_monotone,
     FlatClaim: _check_flat,
     KneeClaim: _check_knee,
+    CrossoverClaim: _check_crossover,
 }

@@ -52,8 +52,10 @@ def statistic_interval(
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
     (0.5, 0.21, 0.89)
     """
-    if statistic in _SPREADS:
-        return _spread_interval(sample.values, _SPREADS[statistic], confidence)
+    if sample.is_unbounded:
+        return sample.interval()
+    if statistic in SPREADS:
+        return _spread_interval(sample.values, SPREADS[statistic], confidence)
     return recentred(sample, statistic).interval(confidence=confidence)
 
 
@@ -69,8 +71,10 @@ def statistic_ratio(
     >>> round(found.value, 1)
     16.1
     """
-    if statistic in _SPREADS:
-        return _spread_ratio(first.values, second.values, _SPREADS[statistic], confidence)
+    if first.is_unbounded or second.is_unbounded:
+        return ratio(first, second)
+    if statistic in SPREADS:
+        return _spread_ratio(first.values, second.values, SPREADS[statistic], confidence)
     return ratio(recentred(first, statistic), recentred(second, statistic), confidence=confidence)
 
 
@@ -94,7 +98,7 @@ def _mean_deviation(values: FloatArray) -> FloatArray:
 
 
 _Measure = Callable[[FloatArray], FloatArray]
-_SPREADS: Mapping[str, _Measure] = {"stdev": _stdev, "mean_deviation": _mean_deviation}
+SPREADS: Mapping[str, _Measure] = {"stdev": _stdev, "mean_deviation": _mean_deviation}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ import numpy as np
 from headroom.analysis.windows import Window
 from headroom.experiment.run import FloatArray, Histogram
 
-PERCENTS = (50, 95, 99)
+PERCENTS = (50.0, 95.0, 99.0, 99.9)
 """Percentiles that every simulated distribution reports."""
 MOST_BINS = 100
 """Most bins of a distribution in the results; neighbours are merged beyond that."""

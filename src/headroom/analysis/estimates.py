@@ -27,6 +27,7 @@ from headroom.analysis.intervals import (
 )
 from headroom.analysis.results import Estimate, Resource
 from headroom.analysis.spread import Spread
+from headroom.experiment.observed_metrics import percent_name
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Direction, Metric
 
@@ -92,7 +93,7 @@ def _pooled_percentiles(
     pooled = {}
     for metric, bins in merged.items():
         for percent, value in zip(PERCENTS, percentiles(bins), strict=True):
-            name = f"{metric}_p{percent}"
+            name = f"{metric}_{percent_name(percent)}"
             for same in _names_of_the_same(name, samples):
                 pooled[same] = Sample(values=samples[same].values, centre="pooled", pooled=value)
     return pooled

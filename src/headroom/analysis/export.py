@@ -104,6 +104,28 @@ def series_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
                     }
 
 
+def interval_rows(result: StudyResult) -> Iterator[Row]:
+    """Yield one row per interval and metric of terminating runs: the mean with its interval."""
+    for experiment in result.experiments:
+        for point in experiment.points:
+            course = point.over_time
+            if course is None:
+                continue
+            head = _head(experiment.name, point.key, point)
+            starts_s = [0.0, *course.ends_s]
+            for line in course.lines:
+                for place, end_s in enumerate(course.ends_s):
+                    yield head | {
+                        "metric": line.metric,
+                        "unit": line.unit,
+                        "start_time_s": starts_s[place],
+                        "end_time_s": end_s,
+                        "value": line.values[place],
+                        "low": line.low[place],
+                        "high": line.high[place],
+                    }
+
+
 def comparison_rows(result: StudyResult) -> Iterator[Row]:
     """Yield one row per level that is compared with a base, metric, and other levels."""
     for experiment in result.experiments:

@@ -97,6 +97,17 @@ def _ranks(count: int, of: int, confidence: float) -> tuple[int, int] | None:
     return (low, high) if low >= 1 and high <= count else None
 
 
+def fewest_for_extreme(of: int, confidence: float = CONFIDENCE) -> int:
+    """Return how many replications give an interval of the extreme of `of`.
+
+    Examples
+    --------
+    >>> fewest_for_extreme(20)
+    107
+    """
+    return math.ceil(-math.log2((1.0 - confidence) / 2.0) * of)
+
+
 def _too_few(count: int, of: int, confidence: float) -> str:
-    least = math.ceil(-math.log2((1.0 - confidence) / 2.0) * of)
+    least = fewest_for_extreme(of, confidence)
     return f"{count} replications give no interval of the extreme of {of}: run {least} or more"

@@ -1,7 +1,17 @@
 """The fit of an experiment as part of the results: plain data, nothing computed."""
 
-from headroom.analysis.results import FitResidual, FitResult, FitSet, FittedValue
-from headroom.experiment.fit_method import FittedParameter, FittedSet, Residual
+import math
+from collections.abc import Mapping
+
+from headroom.analysis.results import (
+    FitCandidate,
+    FitProfile,
+    FitResidual,
+    FitResult,
+    FitSet,
+    FittedValue,
+)
+from headroom.experiment.fit_method import Candidate, FittedParameter, FittedSet, Profile, Residual
 from headroom.experiment.plan import PlannedExperiment
 
 
@@ -10,6 +20,7 @@ def fit_result(experiment: PlannedExperiment) -> FitResult | None:
     fit = experiment.fit
     if fit is None:
         return None
+    units = {use.name: use.parameter.unit for use in experiment.parameters}
     return FitResult(
         sources=list(fit.sources),
         where=dict(fit.where),
@@ -18,15 +29,38 @@ def fit_result(experiment: PlannedExperiment) -> FitResult | None:
         sets=[_set(one) for one in fit.sets],
         reason=fit.reason,
         cure=fit.cure,
+        candidates=[_candidate(one) for one in fit.candidates],
+        profiles=[_profile(one, units) for one in fit.profiles],
     )
 
 
 def _set(one: FittedSet) -> FitSet:
+    units = {parameter.name: parameter.unit for parameter in one.found.parameters}
     return FitSet(
         where=dict(one.where),
         parameters=[_value(parameter) for parameter in one.found.parameters],
         residuals=[_residual(residual) for residual in one.found.residuals],
         notes=list(one.found.notes),
+        candidates=[_candidate(candidate) for candidate in one.found.candidates],
+        profiles=[_profile(profile, units) for profile in one.found.profiles],
+        origin=one.origin,
+    )
+
+
+def _candidate(one: Candidate) -> FitCandidate:
+    return FitCandidate(
+        values=dict(one.values),
+        error=one.error if math.isfinite(one.error) else None,
+        is_refuted=one.is_refuted,
+    )
+
+
+def _profile(one: Profile, units: Mapping[str, str]) -> FitProfile:
+    return FitProfile(
+        name=one.name,
+        unit=units.get(one.name, ""),
+        values=list(one.values),
+        rises=list(one.rises),
     )
 
 
@@ -39,6 +73,7 @@ def _value(one: FittedParameter) -> FittedValue:
         high=one.high,
         standard_error=one.standard_error,
         note=one.note,
+        is_determined=one.is_determined,
     )
 
 

@@ -5,7 +5,8 @@ points of the sources, and puts what it finds into the plan. An interval comes f
 jackknife over replications: replication r belongs to group r modulo G, each group is left out of
 all points at once, and the method is asked again. That keeps what the points of one block have
 in common. The jackknife of a median is not consistent, so the replicates are fitted to means,
-also where the value itself is fitted to medians.
+also where the value itself is fitted to medians. Where the method profiles a parameter, the
+jackknife can only widen the interval of the profile, which takes the observations as independent.
 
 Invariant: the result is a function of plan and journal. Fitted numbers are rounded to
 `DIGITS` digits, so that the last bits of a linear-algebra library never make another point.
@@ -25,16 +26,21 @@ import numpy as np
 from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric
 from headroom.analysis.estimates import samples_of
 from headroom.analysis.intervals import Sample, t_quantile
+from headroom.analysis.loads import load_of, visits_in
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.stopping import planned_replications
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.fit_method import (
     Counted,
     FitError,
+    FitsDemands,
     FittedParameter,
     FittedSet,
     Found,
+    Load,
     Observed,
+    Origin,
+    PlannedFit,
     SourcePoint,
     Target,
 )
@@ -44,7 +50,7 @@ from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.run import Run
 from headroom.experiment.seeds import digest
 from headroom.experiment.selection import Selection
-from headroom.experiment.system import Value
+from headroom.experiment.system import Column, Value
 
 DIGITS = 6
 """Significant digits of a fitted number."""
@@ -83,6 +89,7 @@ class _Analysed:
     summary: PointSummary
     bins: Sequence[Mapping[str, Bins]]
     numbers: Sequence[int]
+    visits: int
 
 
 class _NotReadyError(Exception):
@@ -101,6 +108,15 @@ def _settled(experiment: PlannedExperiment, plan: Plan, selection: Selection) ->
         return with_values(experiment, sets)
     except _NotReadyError as error:
         return not_settled(experiment, error.reason, cure=error.cure, is_refused=error.is_refused)
+    except FitError as error:
+        return not_settled(
+            experiment,
+            error.message,
+            cure=error.cure,
+            is_refused=True,
+            candidates=error.candidates,
+            profiles=error.profiles,
+        )
     except HeadroomError as error:
         return not_settled(experiment, error.message, cure=error.cure, is_refused=True)
 
@@ -167,7 +183,34 @@ def _fitted_now(
             count = "1 point" if left_out == 1 else f"{left_out} points"
             notes.append(f"{count} of {name} without figures left out")
     outcome = _with_intervals(found, target, experiment)
-    return FittedSet(where=dict(where), found=replace(outcome, notes=(*outcome.notes, *notes)))
+    return FittedSet(
+        where=dict(where),
+        found=replace(outcome, notes=(*outcome.notes, *notes)),
+        origin=_origin(found),
+        loads=_loads(found, target, outcome, fit),
+    )
+
+
+def _origin(found: Sequence[_Analysed]) -> Origin:
+    """Return what the sources are; those that are themselves predicted count as such."""
+    if any(one.experiment.fit is not None for one in found):
+        return "predicted"
+    is_measured = any(one.experiment.system.column is Column.MEASURE for one in found)
+    return "measured" if is_measured else "simulated"
+
+
+def _loads(
+    found: Sequence[_Analysed], target: Target, outcome: Found, fit: PlannedFit
+) -> tuple[Load, ...]:
+    """Return how hard each source point drives the fitted model."""
+    if not isinstance(fit.method, FitsDemands):
+        return ()
+    values = {one.name: one.value for one in outcome.parameters}
+    loads = []
+    for one in found:
+        config = fit.method.model_config(_source_point(one), target, fit.options)
+        loads.append(load_of(target.system, {**config, **values}, visits=one.visits))
+    return tuple(loads)
 
 
 def _target(experiment: PlannedExperiment, where: Mapping[str, Value]) -> Target:
@@ -202,7 +245,8 @@ def _analysed_points(
         )
     points = [(point, selection.rows(source, point)) for point in selected(source, where)]
     _check_complete(source, points)
-    analysed = [_analysed(source, point, rows) for point, rows in points]
+    order = selection.order()
+    analysed = [_analysed(source, point, rows, visits_in(rows, order)) for point, rows in points]
     whole = [one for one in analysed if one.summary.samples]
     return whole, len(analysed) - len(whole)
 
@@ -234,7 +278,7 @@ def _count(number: int) -> str:
 
 
 def _analysed(
-    experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow]
+    experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow], visits: int
 ) -> _Analysed:
     runs = [row.run for row in rows if row.run is not None]
     numbers = {id(row.run): row.replication for row in rows}
@@ -245,6 +289,7 @@ def _analysed(
         summary=summary,
         bins=[kept_bins(window) for window in summary.windows],
         numbers=[numbers[id(window.run)] for window in summary.windows],
+        visits=visits,
     )
 
 
@@ -261,7 +306,11 @@ def _with_intervals(
         )
     whole = fit.method.fit([_source_point(one) for one in found], target, fit.options)
     rounded = tuple(_rounded(one, target) for one in whole.parameters)
-    wanting = [one.name for one in rounded if one.low is None and _is_number(one.value)]
+    wanting = [
+        one.name
+        for one in rounded
+        if (one.low is None or one.is_profiled) and _is_number(one.value)
+    ]
     if not wanting:
         return replace(whole, parameters=rounded)
     near = {one.name: one.value for one in rounded}
@@ -270,7 +319,25 @@ def _with_intervals(
     parameters = tuple(
         _with_interval(one, again, note, target) if one.name in wanting else one for one in rounded
     )
-    return replace(whole, parameters=parameters)
+    farther = _farther(rounded, parameters)
+    return replace(whole, parameters=parameters, alternatives=(*whole.alternatives, *farther))
+
+
+def _farther(
+    before: Sequence[FittedParameter], after: Sequence[FittedParameter]
+) -> list[dict[str, Value]]:
+    """Return the sets of parameters at ends that scatter has moved beyond those of the profiles."""
+    values = {one.name: one.value for one in after}
+    moved = []
+    for old, new in zip(before, after, strict=True):
+        if not old.is_profiled or None in {old.low, old.high, new.low, new.high}:
+            continue
+        moved += [
+            {**values, new.name: end}
+            for end, was in ((new.low, old.low), (new.high, old.high))
+            if end != was and end is not None
+        ]
+    return moved
 
 
 def _rounded(one: FittedParameter, target: Target) -> FittedParameter:
@@ -323,7 +390,7 @@ def _with_interval(
     one: FittedParameter, again: Sequence[Mapping[str, float]], note: str, target: Target
 ) -> FittedParameter:
     if not again:
-        return replace(one, note=one.note or note)
+        return replace(one, note="; ".join(filter(None, (one.note, note))))
     values = np.array([found[one.name] for found in again])
     count = len(values)
     centre = float(values.mean())
@@ -331,6 +398,8 @@ def _with_interval(
     half = t_quantile(degrees=count - 1) * error
     declared = target.parameters[one.name]
     low, high = float(one.value) - half, float(one.value) + half
+    if one.low is not None and one.high is not None:
+        low, high = min(low, one.low), max(high, one.high)
     return replace(
         one,
         standard_error=error,
@@ -371,6 +440,7 @@ def _source_point(one: _Analysed, *, without: tuple[int, int] | None = None) -> 
             for name, bins in merged.items()
         },
         counters=_mean_counters([one.summary.windows[place].run for place in kept]),
+        visits=one.visits,
     )
 
 
@@ -378,7 +448,14 @@ def _observed(sample: Sample, *, has_interval: bool) -> Observed:
     if not has_interval:
         return Observed(value=sample.value)
     interval = sample.interval()
-    return Observed(value=interval.value, low=interval.low, high=interval.high)
+    has_error = sample.count > 1 or sample.spread is not None
+    return Observed(
+        value=interval.value,
+        low=interval.low,
+        high=interval.high,
+        standard_error=sample.standard_error if has_error else None,
+        degrees=float(sample.degrees),
+    )
 
 
 def _mean_counters(runs: Collection[Run]) -> dict[str, float]:

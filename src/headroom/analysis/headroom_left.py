@@ -6,6 +6,9 @@ saturated station (R = N D - Z), the second for an open queue (1 / R falls with 
 The level is that of the straight line; its interval holds every level at which the limit lies
 within the 95 % interval of the curve, by either of the two.
 
+At a saturated level the metric has no bound and no line leads to it: the limit breaks somewhere
+between the last level that keeps it and that one.
+
 Invariant: no level is reported outside of the levels that were run.
 
 Sources: inverse estimation by inverting the test as in Fieller, *Some Problems in Interval
@@ -18,8 +21,8 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from headroom.analysis.intervals import Sample, contrast
-from headroom.analysis.results import LimitCrossing
-from headroom.experiment.study import Limit
+from headroom.analysis.results import LimitCrossing, Verdict
+from headroom.experiment.study import Limit, in_base_units
 from headroom.experiment.system import Value
 from headroom.quantities import format_level
 
@@ -30,13 +33,20 @@ _STEPS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossing:
-    """Where a limit breaks; `level` is None unless it breaks between two levels."""
+    """Where a limit breaks; `level` is None unless it breaks between two levels.
+
+    It is also None where a level is saturated: no line leads there, so only `low` and `high` are
+    known. `holds_at` is the last level before the break that surely keeps the limit, `breaks_at`
+    the first one behind it that surely breaks it.
+    """
 
     state: State
     level: float | None = None
     low: float | None = None
     high: float | None = None
     note: str = ""
+    holds_at: float | None = None
+    breaks_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +142,21 @@ def _kept(side: _Side) -> str:
 
 def _between(side: _Side, place: int) -> Crossing:
     """Return the crossing between a level that keeps the limit and the next, which breaks it."""
-    level = _solve(side, place, partial(_bound, side, place, _linear, _VALUE))
     lows = [_search(side, place, law, _HIGH) for law in (_linear, _reciprocal)]
     highs = [_search(side, place, law, _LOW) for law in (_linear, _reciprocal)]
+    holds_at, breaks_at = _bracket(side, place)
     before, after = (format_level(side.levels[n]) for n in (place - 1, place))
+    if side.samples[place].is_unbounded:
+        note = f"{after} is saturated"
+        return Crossing(
+            state="breaks",
+            low=min(lows),
+            high=side.levels[place],
+            note=note,
+            holds_at=holds_at,
+            breaks_at=breaks_at,
+        )
+    level = _solve(side, place, partial(_bound, side, place, _linear, _VALUE))
     again = any(side.worst(n) <= 0.0 for n in range(place + 1, len(side.levels)))
     note = f"between {before} and {after}"
     if again:
@@ -144,13 +165,25 @@ def _between(side: _Side, place: int) -> Crossing:
         note += "; the interval ends with the levels"
     if any(one.interval().low is None for one in side.samples[place - 1 : place + 1]):
         note += "; without an interval, for want of replications"
-        return Crossing(state="breaks", level=level, note=note)
+        return Crossing(state="breaks", level=level, note=note, breaks_at=breaks_at)
     return Crossing(
         state="breaks",
         level=level,
         low=min(level, *lows),
         high=max(level, *highs),
         note=note,
+        holds_at=holds_at,
+        breaks_at=breaks_at,
+    )
+
+
+def _bracket(side: _Side, place: int) -> tuple[float | None, float | None]:
+    """Return the last level before `place` that surely keeps, the first from it that breaks."""
+    kept = [n for n in range(place) if side.worst(n) <= 0.0]
+    broken = [n for n in range(place, len(side.levels)) if side.best(n) > 0.0]
+    return (
+        side.levels[kept[-1]] if kept else None,
+        side.levels[broken[0]] if broken else None,
     )
 
 
@@ -171,7 +204,7 @@ def _linear(side: _Side, place: int, share: float) -> tuple[float, float, float]
 def _reciprocal(side: _Side, place: int, share: float) -> tuple[float, float, float]:
     """Return the same by the line of the reciprocals, with errors to first order."""
     before, after = side.samples[place - 1], side.samples[place]
-    if min(before.value, after.value) <= 0.0:
+    if min(before.value, after.value) <= 0.0 or after.is_unbounded or before.is_unbounded:
         return _linear(side, place, share)
     value = 1.0 / ((1.0 - share) / before.value + share / after.value)
     weights = (
@@ -195,6 +228,8 @@ def _search(side: _Side, place: int, law: _Law, bound: int) -> float:
         excess = partial(_bound, side, here, law, bound)
         is_over_before, is_over_after = excess(0.0) > 0.0, excess(1.0) > 0.0
         if is_over_after and not is_over_before:
+            if side.samples[here].is_unbounded:
+                return side.levels[here if bound == _LOW else here - 1]
             return _solve(side, here, excess)
         here += -1 if is_over_before else 1
     return side.levels[0] if here < 1 else side.levels[-1]
@@ -222,6 +257,65 @@ def _noted(
     return replace(crossing, note=note)
 
 
+def verdict_at(
+    level: float,
+    curve: Mapping[float, Sample | None],
+    *,
+    at_most: float | None = None,
+    at_least: float | None = None,
+) -> tuple[Verdict, str]:
+    """Return whether a curve keeps its limit at a level, and why that is not known if so.
+
+    Between two levels both laws must agree; outside of the levels nothing is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curve = {level: Sample(values=np.array([level - 0.01, level + 0.01]))
+    ...          for level in (10.0, 20.0)}
+    >>> verdict_at(12.0, curve, at_most=18.0), verdict_at(19.0, curve, at_most=18.0)[0]
+    (('holds', ''), 'differs')
+    """
+    limit = at_most if at_most is not None else at_least
+    if limit is None:
+        raise ValueError("a limit needs at_most or at_least")
+    known = {load: sample for load, sample in curve.items() if sample is not None}
+    levels = tuple(sorted(known))
+    if not levels or not levels[0] <= level <= levels[-1]:
+        return "undecided", "no levels with results around it: add some"
+    sign = 1.0 if at_most is not None else -1.0
+    side = _Side(levels, tuple(known[load] for load in levels), limit, sign)
+    after = next(place for place, load in enumerate(levels) if load >= level)
+    near = (
+        [known[levels[after]]]
+        if levels[after] == level
+        else list(side.samples[after - 1 : after + 1])
+    )
+    if any(one.interval().low is None for one in near):
+        return "undecided", "too few replications for an interval"
+    if len(near) > 1 and any(one.is_unbounded for one in near):
+        return "undecided", "a level beside it is saturated: add a level there"
+    excess = _excess_at(side, after, level)
+    if max(excess) <= 0.0:
+        return "holds", ""
+    if min(excess) > 0.0:
+        return "differs", ""
+    return (
+        "undecided",
+        "the interval includes the limit: run more replications, or add a level there",
+    )
+
+
+def _excess_at(side: _Side, after: int, level: float) -> list[float]:
+    """Return the bounds of the excess at a level by every law; `after` is the next level."""
+    if side.levels[after] == level:
+        return [side.best(after), side.worst(after)]
+    before = side.levels[after - 1]
+    share = (level - before) / (side.levels[after] - before)
+    found = [law(side, after, share) for law in (_linear, _reciprocal)]
+    return [bound for one in found for bound in one[1:]]
+
+
 def crossing_of(
     limit: Limit,
     factor: str,
@@ -244,7 +338,13 @@ def crossing_of(
     unit
         Unit of the metric.
     """
-    found = limit_crossing(curve, at_most=limit.at_most, at_least=limit.at_least)
+    at_most, at_least = in_base_units(limit.at_most), in_base_units(limit.at_least)
+    found = limit_crossing(curve, at_most=at_most, at_least=at_least)
+    verdict, reason = (
+        (None, "")
+        if limit.current is None
+        else verdict_at(limit.current, curve, at_most=at_most, at_least=at_least)
+    )
     headroom, low, high = (
         None if level is None or limit.current is None else level / limit.current
         for level in (found.level, found.low, found.high)
@@ -252,8 +352,8 @@ def crossing_of(
     return LimitCrossing(
         metric=limit.metric,
         unit=unit,
-        at_most=limit.at_most,
-        at_least=limit.at_least,
+        at_most=at_most,
+        at_least=at_least,
         factor=factor,
         where=where,
         state=found.state,
@@ -264,5 +364,9 @@ def crossing_of(
         headroom=headroom,
         headroom_low=low,
         headroom_high=high,
+        holds_at=found.holds_at,
+        breaks_at=found.breaks_at,
         note=found.note,
+        verdict=verdict,
+        reason=reason,
     )

@@ -10,8 +10,9 @@ why; an interval never leaves out its own `value`.
 
 Sources: Student's t and Welch's degrees of freedom as in Law, *Simulation Modeling and Analysis*
 (2015), chapters 9 and 10; order-statistic intervals as in David and Nagaraja, *Order Statistics*
-(2003), section 7.1; quotients by Fieller, *Some Problems in Interval Estimation* (1954);
-sectioning by Asmussen and Glynn, *Stochastic Simulation* (2007), section III.5.
+(2003), section 7.1; quotients by Fieller, *Some Problems in Interval Estimation* (1954); two
+intervals as one by Zou and Donner, *Construction of Confidence Limits about Effect Measures*
+(2008); sectioning by Asmussen and Glynn, *Stochastic Simulation* (2007), section III.5.
 """
 
 import math
@@ -29,7 +30,15 @@ from headroom.experiment.run import FloatArray
 CONFIDENCE = 0.95
 
 Centre: TypeAlias = Literal["mean", "median", "pooled"]
-Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "jackknife", "none"]
+Method: TypeAlias = Literal[
+    "student-t",
+    "batch means",
+    "order statistics",
+    "signed ranks",
+    "two intervals",
+    "jackknife",
+    "none",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,14 +138,21 @@ class Sample:
         spread = self.spread
         return 0.0 if spread is None else spread.skewness * spread.standard_error**3
 
+    @property
+    def is_unbounded(self) -> bool:
+        """True where the metric grows without bound: the response time of a saturated point."""
+        return math.isinf(self.value)
+
     def interval(self, *, confidence: float = CONFIDENCE) -> Interval:
-        """Return the estimate with its interval.
+        """Return the estimate with its interval; infinite where the metric has no bound.
 
         Examples
         --------
         >>> Sample(values=np.array([9.0, 10.0, 11.0])).interval().high
         12.48...
         """
+        if self.is_unbounded:
+            return _without_bound()
         if self.centre == "median":
             return median_interval(self.values, confidence=confidence)
         if self.spread is not None:
@@ -260,8 +276,8 @@ def contrast(
     """Return the weighted sum of the estimates of independent samples with its interval.
 
     Means and pooled values: normal theory with Welch's degrees of freedom. As soon as one
-    sample is a median: interval arithmetic on the samples' own intervals, each at the confidence
-    that makes them hold together; distribution-free and on the wide side.
+    sample is a median: the squares of the distances from each sample's value to the ends of its
+    own interval add up, as variances do (Zou and Donner 2008).
 
     Parameters
     ----------
@@ -279,9 +295,11 @@ def contrast(
     >>> difference.value
     4.5
     """
+    if any(sample.is_unbounded for sample in samples):
+        return _unbounded_contrast(samples, weights, confidence)
     value = float(sum(w * s.value for s, w in zip(samples, weights, strict=True)))
     if len(samples) > 1 and any(sample.centre == "median" for sample in samples):
-        return _arithmetic(samples, weights, value, confidence)
+        return _together(samples, weights, value, confidence)
     if len(samples) == 1:
         return _scaled(samples[0].interval(confidence=confidence), weights[0])
     return _welch(samples, weights, value, confidence)
@@ -303,8 +321,8 @@ def ratio(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> I
     """Return `first` divided by `second` for two independent samples.
 
     Means and pooled values by Fieller: the interval holds every r for which the contrast
-    ``first - r * second`` does not exclude zero. Medians: quotients of the bounds of both
-    intervals. No interval where `second` may be zero.
+    ``first - r * second`` does not exclude zero. Medians: both intervals on a logarithmic scale,
+    as for `contrast`. No interval where `second` may be zero.
 
     Examples
     --------
@@ -314,6 +332,12 @@ def ratio(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> I
     """
     if second.value == 0.0:
         return _no_interval(float("nan"), "the divisor is zero")
+    if first.is_unbounded and second.is_unbounded:
+        return _no_interval(float("nan"), "both grow without bound: the points are saturated")
+    if first.is_unbounded:
+        return _without_bound()
+    if second.is_unbounded:
+        return Interval(value=0.0, low=0.0, high=0.0, method="none")
     value = first.value / second.value
     if "median" in (first.centre, second.centre):
         return _quotient(first, second, value, confidence)
@@ -355,22 +379,22 @@ def welch_degrees(variances: Sequence[float], degrees: Sequence[float]) -> float
     return sum(shares) ** 2 / sum(s**2 / d for s, d in zip(shares, degrees, strict=True))
 
 
-def _joint(samples: Sequence[Sample], confidence: float) -> list[Interval]:
-    """Return one interval per independent sample such that all cover with `confidence`."""
-    each = confidence ** (1.0 / len(samples))
-    return [sample.interval(confidence=each) for sample in samples]
-
-
-def _arithmetic(
+def _together(
     samples: Sequence[Sample], weights: Sequence[float], value: float, confidence: float
 ) -> Interval:
-    low = high = 0.0
-    for interval, weight in zip(_joint(samples, confidence), weights, strict=True):
-        scaled = _scaled(interval, weight)
+    below = above = 0.0
+    for sample, weight in zip(samples, weights, strict=True):
+        scaled = _scaled(sample.interval(confidence=confidence), weight)
         if scaled.low is None or scaled.high is None:
-            return _no_interval(value, interval.note)
-        low, high = low + scaled.low, high + scaled.high
-    return Interval(value=value, low=low, high=high, method="order statistics")
+            return _no_interval(value, scaled.note)
+        below += (scaled.value - scaled.low) ** 2
+        above += (scaled.high - scaled.value) ** 2
+    return Interval(
+        value=value,
+        low=value - math.sqrt(below),
+        high=value + math.sqrt(above),
+        method="two intervals",
+    )
 
 
 def _scaled(interval: Interval, weight: float) -> Interval:
@@ -383,13 +407,21 @@ def _scaled(interval: Interval, weight: float) -> Interval:
 
 
 def _quotient(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
-    above, below = _joint([first, second], confidence)
+    above, below = (sample.interval(confidence=confidence) for sample in (first, second))
     if above.low is None or above.high is None or below.low is None or below.high is None:
         return _no_interval(value, above.note or below.note)
     if below.low <= 0.0 <= below.high:
         return _no_interval(value, "the divisor may be zero: its interval contains it")
-    corners = [a / b for a in (above.low, above.high) for b in (below.low, below.high)]
-    return Interval(value=value, low=min(corners), high=max(corners), method="order statistics")
+    if above.low <= 0.0 or below.low <= 0.0:
+        return _no_interval(value, "a ratio needs values above zero: an interval contains zero")
+    down = math.hypot(math.log(above.value / above.low), math.log(below.high / below.value))
+    up = math.hypot(math.log(above.high / above.value), math.log(below.value / below.low))
+    return Interval(
+        value=value,
+        low=value * math.exp(-down),
+        high=value * math.exp(up),
+        method="two intervals",
+    )
 
 
 def _fieller(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
@@ -412,6 +444,23 @@ def _fieller(first: Sample, second: Sample, value: float, confidence: float) -> 
         high=max((middle + root) / shrink, value),
         method="student-t",
     )
+
+
+def _unbounded_contrast(
+    samples: Sequence[Sample], weights: Sequence[float], confidence: float
+) -> Interval:
+    """Return a contrast of samples some of which grow without bound; those may weigh nothing."""
+    counted = [(s, w) for s, w in zip(samples, weights, strict=True) if w or not s.is_unbounded]
+    if not any(sample.is_unbounded for sample, _ in counted):
+        return contrast(*zip(*counted, strict=True), confidence=confidence)
+    value = float(sum(w * s.value for s, w in counted))
+    if math.isnan(value):
+        return _no_interval(value, "both grow without bound: the points are saturated")
+    return _without_bound(value)
+
+
+def _without_bound(value: float = math.inf) -> Interval:
+    return Interval(value=value, low=value, high=value, method="none")
 
 
 def _no_interval(value: float, note: str) -> Interval:

@@ -94,7 +94,7 @@ def is_usable(sample: Sample) -> bool:
     """Return whether a level with this sample has scatter enough to be a part of a curve."""
     interval = sample.interval()
     has_interval = interval.low is not None and interval.high is not None
-    return has_interval and sample.count >= FEWEST_REPLICATIONS
+    return has_interval and not sample.is_unbounded and sample.count >= FEWEST_REPLICATIONS
 
 
 def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None:

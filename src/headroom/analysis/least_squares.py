@@ -8,26 +8,22 @@ one after the other.
 
 Invariant: deterministic; the model stands where the source stood: each parameter that the source
 has too, under the same name or by `map`, takes the source's value.
-
-Source: Branch, Coleman and Li, *A Subspace, Interior, and Conjugate Gradient Method*, SIAM
-Journal on Scientific Computing 21 (1999): the trust region of SciPy's `least_squares`.
+What the observations do not determine is refused or has a wide interval, see
+`headroom.analysis.identification`.
 """
 
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
-import scipy
 
-from headroom.analysis.distributions import kept_bins
-from headroom.analysis.summaries import run_values
-from headroom.analysis.warm_up import choose_cut
-from headroom.analysis.windows import open_window
-from headroom.errors import HeadroomError, StudyError
+from headroom.analysis.identification import identify
+from headroom.analysis.model_answers import ModelAnswers, answer_source
+from headroom.analysis.sum_of_squares import Observation, Problem, Scale, Solution
+from headroom.errors import StudyError
 from headroom.experiment.fit_method import (
     FitError,
     FittedParameter,
@@ -36,16 +32,10 @@ from headroom.experiment.fit_method import (
     SourcePoint,
     Target,
 )
-from headroom.experiment.run import FloatArray
-from headroom.experiment.study import WarmUp
-from headroom.experiment.system import Forecasts, Parameter, Value
+from headroom.experiment.system import Value
 
 MOST_COMBINATIONS = 64
 """Combinations of whole numbers that are tried at most."""
-_STEP = {"formulas": 1e-6, "simulation": 0.02}
-"""Relative step of the derivatives: larger than the noise of what answers."""
-_SIMULATIONS = 3
-"""Simulations of each point, with the same seeds for all parameters."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,54 +49,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Parameter of the model to that of the source, where their names differ."""
     answers: Literal["automatic", "formulas", "simulation"] = "automatic"
     """What predicts: formulas, simulation, or formulas where they know all metrics."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Observation:
-    """One number to be met."""
-
-    point: SourcePoint
-    config: Mapping[str, Value]
-    metric: str
-    value: float
-
-
-@dataclass(slots=True)
-class _Model:
-    """Predictions of the target at given parameters, each computed once."""
-
-    target: Target
-    metrics: Sequence[str]
-    answers: str
-    known: dict[tuple[object, ...], Mapping[str, float]] = field(default_factory=dict)
-
-    def values(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        """Return the metrics at one config."""
-        key = tuple(sorted(config.items()))
-        if key not in self.known:
-            self.known[key] = self._computed(config)
-        return self.known[key]
-
-    def _computed(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        system = self.target.system
-        if self.answers == "simulation":
-            return self._simulated(config)
-        if not isinstance(system, Forecasts):
-            return {}
-        return system.forecast(config, ()).values
-
-    def _simulated(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        runs = [self.target.system.run(config, seed=seed) for seed in range(_SIMULATIONS)]
-        cut = choose_cut(WarmUp(), runs)
-        if cut is not None and not cut.is_steady:
-            return {}
-        windows = [open_window(run, cut_s=cut.cut_s if cut else 0.0) for run in runs]
-        found = [run_values(window, kept_bins(window)) for window in windows if window]
-        return {
-            metric: float(np.mean([one[metric] for one in found]))
-            for metric in self.metrics
-            if found and all(metric in one for one in found)
-        }
 
 
 class LeastSquares:
@@ -126,6 +68,12 @@ class LeastSquares:
                 )
         return tuple(found.parameters)
 
+    def model_config(
+        self, point: SourcePoint, target: Target, options: msgspec.Struct
+    ) -> Mapping[str, Value]:
+        """Return the model's parameters as the source point had them, without the fitted ones."""
+        return _config_of(point, target, _typed(options))
+
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the parameters with the smallest sum of squared relative errors."""
         wanted = _typed(options)
@@ -136,23 +84,38 @@ class LeastSquares:
                 f"{len(wanted.parameters)} parameters",
                 cure="run more levels, name more metrics, or fit fewer parameters",
             )
-        model = _Model(target, wanted.metrics, _answers(observations, target, wanted))
-        best = min(_solutions(observations, model, target, wanted), key=lambda one: one[0])
-        error, values = best
-        if not math.isfinite(error):
+        source = answer_source(
+            target.system, observations[0].config, wanted.metrics, wanted.answers
+        )
+        model = ModelAnswers(target.system, source)
+        solutions = sorted(
+            _solutions(observations, model, target, wanted), key=lambda one: one.squares
+        )
+        best = solutions[0]
+        if not math.isfinite(best.squares):
             raise FitError(
                 f"the model predicts none of {', '.join(wanted.metrics)} in the ranges given",
                 cure="give other ranges, or metrics that the model has",
             )
-        declared = target.parameters
+        if target.is_replicate:
+            return Found(parameters=tuple(_plain(best.values, target)))
+        identified = identify(solutions, parameters=len(wanted.parameters))
         return Found(
             parameters=tuple(
-                FittedParameter(name=name, value=value, unit=declared[name].unit)
-                for name, value in values.items()
+                identified.described(one) for one in _plain(identified.values, target)
             ),
-            residuals=tuple(_residuals(observations, model, values, target)),
-            notes=tuple(_notes(observations, error, model, values, wanted)),
+            residuals=tuple(_residuals(observations, model, identified.values, target)),
+            notes=tuple(_notes(observations, identified.squares, model)),
+            candidates=identified.candidates,
+            profiles=identified.profiles,
+            alternatives=identified.alternatives,
         )
+
+
+def _plain(values: Mapping[str, Value], target: Target) -> Iterator[FittedParameter]:
+    declared = target.parameters
+    for name, value in values.items():
+        yield FittedParameter(name=name, value=value, unit=declared[name].unit)
 
 
 def _typed(options: msgspec.Struct) -> Options:
@@ -163,12 +126,12 @@ def _typed(options: msgspec.Struct) -> Options:
 
 def _observations(
     points: Sequence[SourcePoint], target: Target, options: Options
-) -> list[_Observation]:
+) -> list[Observation]:
     found = []
     for point in points:
         config = _config_of(point, target, options)
         found += [
-            _Observation(
+            Observation(
                 point=point, config=config, metric=metric, value=point.observed[metric].value
             )
             for metric in options.metrics
@@ -192,23 +155,16 @@ def _config_of(point: SourcePoint, target: Target, options: Options) -> dict[str
     return config
 
 
-def _answers(observations: Sequence[_Observation], target: Target, options: Options) -> str:
-    if options.answers != "automatic":
-        return options.answers
-    if not isinstance(target.system, Forecasts):
-        return "simulation"
-    first = target.system.forecast(observations[0].config, ()).values
-    return "formulas" if all(name in first for name in options.metrics) else "simulation"
-
-
 def _solutions(
-    observations: Sequence[_Observation], model: _Model, target: Target, options: Options
-) -> Iterator[tuple[float, dict[str, Value]]]:
-    """Yield the best values for each combination of whole numbers, with their error."""
+    observations: Sequence[Observation], model: ModelAnswers, target: Target, options: Options
+) -> Iterator[Solution]:
+    """Yield the best fit for each combination of whole numbers."""
     declared = target.parameters
     ranges = {name: (low, high) for name, (low, high) in options.parameters.items()}
     whole = {name: ends for name, ends in ranges.items() if declared[name].type == "int"}
-    free = {name: ends for name, ends in ranges.items() if name not in whole}
+    scales = [
+        Scale(name, ends, declared[name]) for name, ends in ranges.items() if name not in whole
+    ]
     candidates = [range(math.ceil(low), math.floor(high) + 1) for low, high in whole.values()]
     if target.is_replicate:
         candidates = [range(here, here + 1) for name in whole for here in [_whole(target, name)]]
@@ -219,101 +175,26 @@ def _solutions(
         )
     for combination in itertools.product(*candidates):
         settled: dict[str, Value] = dict(zip(whole, combination, strict=True))
-        yield _solved(observations, model, settled, free, target)
+        yield _solved(Problem(observations, model, settled, scales), target)
 
 
 def _whole(target: Target, name: str) -> int:
     return int(target.config[name])
 
 
-def _solved(
-    observations: Sequence[_Observation],
-    model: _Model,
-    settled: Mapping[str, Value],
-    free: Mapping[str, tuple[float, float]],
-    target: Target,
-) -> tuple[float, dict[str, Value]]:
-    def errors(values: Mapping[str, Value]) -> FloatArray:
-        return np.array([_relative_error(one, model, values) for one in observations])
-
-    if not free:
-        values = dict(settled)
-        return _mean_square(errors(values)), values
-    scales = [_Scale(name, ends, target.parameters[name]) for name, ends in free.items()]
-
-    def values_at(place: FloatArray) -> dict[str, Value]:
-        found = {scale.name: scale.value(x) for scale, x in zip(scales, place, strict=True)}
-        return {**settled, **found}
-
+def _solved(problem: Problem, target: Target) -> Solution:
+    scales = problem.scales
     starts = [scale.place(float(target.config.get(scale.name, 0.0))) for scale in scales]
     middle = [(scale.low + scale.high) / 2.0 for scale in scales]
-    best: tuple[float, dict[str, Value]] = (math.inf, values_at(np.array(starts)))
-    for start in (starts,) if target.is_replicate else (starts, middle):
-        found = scipy.optimize.least_squares(
-            lambda place: errors(values_at(place)),
-            np.array(start),
-            bounds=([scale.low for scale in scales], [scale.high for scale in scales]),
-            diff_step=_STEP[model.answers],
-            x_scale=[scale.high - scale.low for scale in scales],
-        )
-        values = values_at(found.x)
-        best = min(best, (_mean_square(errors(values)), values), key=lambda one: one[0])
-    return best
-
-
-class _Scale:
-    """A free parameter on the scale that it is searched on."""
-
-    def __init__(self, name: str, ends: tuple[float, float], parameter: Parameter) -> None:
-        low, high = ends
-        low = low if parameter.low is None else max(low, parameter.low)
-        high = high if parameter.high is None else min(high, parameter.high)
-        if not low < high:
-            raise FitError(
-                f"no value of {name!r} lies both in its range and in {ends[0]:g} to {ends[1]:g}",
-                cure=f"give a range within {parameter.low} to {parameter.high}",
-            )
-        self.name = name
-        self._is_log = low > 0.0
-        self.low = self._there(low)
-        self.high = self._there(high)
-
-    def place(self, value: float) -> float:
-        """Return where a value lies, within the ends."""
-        lowest = math.exp(self.low) if self._is_log else self.low
-        inner = 1e-3 * (self.high - self.low)
-        place = self._there(max(value, lowest))
-        return min(max(place, self.low + inner), self.high - inner)
-
-    def value(self, place: float) -> float:
-        """Return the value at a place."""
-        return math.exp(place) if self._is_log else float(place)
-
-    def _there(self, value: float) -> float:
-        return math.log(value) if self._is_log else value
-
-
-_FAR = 10.0
-"""Relative error where the model has no answer, such as at an overload: worse than any."""
-
-
-def _relative_error(one: _Observation, model: _Model, values: Mapping[str, Value]) -> float:
-    try:
-        found = model.values({**one.config, **values}).get(one.metric)
-    except HeadroomError:
-        found = None
-    if found is None or not math.isfinite(found):
-        return _FAR
-    return min((found - one.value) / one.value, _FAR)
-
-
-def _mean_square(errors: FloatArray) -> float:
-    return math.inf if bool(np.all(errors >= _FAR)) else float(np.mean(errors**2))
+    tries = (starts,) if target.is_replicate or not scales else (starts, middle)
+    found = [problem.solved(np.array(start, dtype=float)) for start in tries]
+    squares, place = min(found, key=lambda one: one[0])
+    return Solution(squares, place, problem)
 
 
 def _residuals(
-    observations: Sequence[_Observation],
-    model: _Model,
+    observations: Sequence[Observation],
+    model: ModelAnswers,
     values: Mapping[str, Value],
     target: Target,
 ) -> Iterator[Residual]:
@@ -337,19 +218,11 @@ def _residuals(
 
 
 def _notes(
-    observations: Sequence[_Observation],
-    error: float,
-    model: _Model,
-    values: Mapping[str, Value],
-    options: Options,
+    observations: Sequence[Observation], squares: float, model: ModelAnswers
 ) -> Iterator[str]:
-    who = "formulas" if model.answers == "formulas" else "short simulations"
+    who = "formulas" if model.source == "formulas" else "short simulations"
+    error = math.sqrt(squares / len(observations))
     yield (
         f"{len(observations)} observations, root mean square of the relative errors "
-        f"{100.0 * math.sqrt(error):.3g} %; predicted by {who}"
+        f"{100.0 * error:.3g} %; predicted by {who}"
     )
-    for name, (low, high) in options.parameters.items():
-        value = float(values[name])
-        ends = [end for end in (low, high) if math.isclose(value, end, rel_tol=1e-3)]
-        if ends:
-            yield f"{name} stands at the end {ends[0]:g} of its range: the best may lie beyond"

@@ -7,46 +7,33 @@ base turns the verdict round. The m metrics of one comparison get the confidence
 (Bonferroni), so that their intervals hold together with 95 %.
 
 Measured runs that were interleaved are paired by their blocks; where they were not, a drift of the
-machine would look like a difference, and that is said.
+machine would look like a difference, and that is said. The methods are those of
+`headroom.analysis.versus`, as for claims.
 
 Invariant: more runs never turn a better into a worse without an undecided in between.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, ratio
+from headroom.analysis.intervals import CONFIDENCE, Interval, Sample
+from headroom.analysis.pairing import RunOfPoint, block_pairs, is_interleaved
 from headroom.analysis.results import (
     ComparisonVerdict,
     LevelComparison,
     LevelsCompared,
     PointResult,
 )
-from headroom.analysis.two_samples import (
-    delta_in_words,
-    dominance,
-    ratio_within_pairs,
-    shift_between,
-)
+from headroom.analysis.signed_ranks import signed_rank_interval, signed_rank_p
+from headroom.analysis.two_samples import delta_in_words, dominance, shift_between
+from headroom.analysis.versus import Judgement, Place, Side, judge, pairs_of, place_of
 from headroom.experiment.run import FloatArray
 from headroom.experiment.study import Compare
 from headroom.experiment.system import Column, Direction, Metric, Value
 from headroom.quantities import format_level, format_limit
-
-_MOSTLY = 0.8
-"""Share of blocks that must be intact for the runs to count as interleaved."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOfPoint:
-    """One sound replication of a point: its number, when it started, and its metrics."""
-
-    replication: int
-    started_at: str
-    values: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +94,9 @@ def compare_levels(points: Sequence[ComparedPoint], question: Question) -> Level
         base = bases.get(_held(point.result, question))
         if base is None or base is point:
             continue
-        pairing = _pairing(base.runs, point.runs)
-        intact, blocks = intact + len(pairing), blocks + min(len(base.runs), len(point.runs))
-        rows += _rows(base, point, question, pairing)
+        intact += len(block_pairs(base.runs, point.runs))
+        blocks += min(len(base.runs), len(point.runs))
+        rows += [_row(base, point, metric, question) for metric in question.metrics]
     missing = "" if bases else f"{compare.factor} = {format_level(compare.base)} was not run here"
     return LevelsCompared(
         factor=compare.factor,
@@ -129,40 +116,18 @@ def _held(point: PointResult, question: Question) -> tuple[tuple[str, Value], ..
     )
 
 
-def _pairing(base: Sequence[RunOfPoint], other: Sequence[RunOfPoint]) -> list[tuple[int, int]]:
-    """Return the places of runs that share a block and stood next to each other in time.
-
-    Of the runs of two interleaved points, those of one block are neighbours; where a level was
-    run later, or a failed replication was made good, they are not.
-    """
-    order = sorted(
-        [(run.started_at, run.replication, 0, place) for place, run in enumerate(base)]
-        + [(run.started_at, run.replication, 1, place) for place, run in enumerate(other)]
-    )
-    pairs = []
-    for one, next_one in pairwise(order):
-        if one[1] == next_one[1] and one[2] != next_one[2]:
-            first, second = sorted((one, next_one), key=lambda entry: entry[2])
-            pairs.append((first[3], second[3]))
-    return pairs
-
-
-def _is_interleaved(intact: int, blocks: int) -> bool:
-    return blocks > 0 and intact >= _MOSTLY * blocks
-
-
 def _design(column: Column, intact: int, blocks: int) -> str:
     """Return in words how the runs were ordered, and what that means for the ratios."""
     if column is not Column.MEASURE:
         return "Simulated: the order of runs plays no part. Ratios are those of the means."
     if not blocks:
         return "No runs to compare yet."
-    if _is_interleaved(intact, blocks):
+    if is_interleaved(intact, blocks):
         whole = f"all {blocks:,}" if intact == blocks else f"{intact:,} of {blocks:,}"
         pairs = "the only pair" if blocks == 1 else f"{whole} pairs"
         return (
             f"The levels were interleaved in randomised blocks ({pairs} of runs "
-            "stood side by side). Ratios are medians of the ratios within blocks."
+            "ran side by side). Ratios are the typical ratios within blocks (signed ranks)."
         )
     return (
         f"The levels were not interleaved (only {intact:,} of {blocks:,} pairs of runs stood side "
@@ -171,39 +136,8 @@ def _design(column: Column, intact: int, blocks: int) -> str:
     )
 
 
-def _rows(
-    base: ComparedPoint,
-    point: ComparedPoint,
-    question: Question,
-    pairing: Sequence[tuple[int, int]],
-) -> Iterator[LevelComparison]:
-    is_paired = question.column is Column.MEASURE and _is_interleaved(
-        len(pairing), min(len(base.runs), len(point.runs))
-    )
-    for metric in question.metrics:
-        pairs = _paired_values(base, point, metric.name, pairing) if is_paired else None
-        yield _row(base, point, metric, question, pairs)
-
-
-def _paired_values(
-    base: ComparedPoint, point: ComparedPoint, metric: str, pairing: Sequence[tuple[int, int]]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the values of the point and of its base, block by block."""
-    known = [
-        (point.runs[theirs].values[metric], base.runs[ours].values[metric])
-        for ours, theirs in pairing
-        if metric in point.runs[theirs].values and metric in base.runs[ours].values
-    ]
-    both = np.array(known, dtype=np.float64).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
-
-
 def _row(
-    base: ComparedPoint,
-    point: ComparedPoint,
-    metric: Metric,
-    question: Question,
-    pairs: tuple[FloatArray, FloatArray] | None,
+    base: ComparedPoint, point: ComparedPoint, metric: Metric, question: Question
 ) -> LevelComparison:
     above, below = point.samples.get(metric.name), base.samples.get(metric.name)
     moving = question.compare.factor
@@ -216,13 +150,19 @@ def _row(
             better=metric.better, verdict="undecided",
             reason=f"{format_level(lacking.result.levels[moving])}: {why}",
         )  # fmt: skip
-    found = _ratio(above, below, pairs, question.confidence)
-    shift = shift_between(above.values, below.values, confidence=question.confidence)
+    if above.is_unbounded or below.is_unbounded:
+        return _unbounded_row(base, point, metric, question)
+    sides = [
+        Side(sample=sample, metric=metric.name, column=question.column, runs=one.runs)
+        for sample, one in ((above, point), (below, base))
+    ]
+    lowest, highest = zone_of(question.compare.same_within)
+    found = judge(*sides, low=lowest, high=highest, confidence=question.confidence)
+    pairs = pairs_of(sides)
+    shift = _shift(sides, pairs, question.confidence)
     delta, p_value = dominance(above.values, below.values)
-    verdict = verdict_of(found, question.compare.same_within, metric.better)
-    if _is_nothing(above) and _is_nothing(below):
-        verdict = "same"
-    has_ratio = found.value == found.value and not _is_nothing(below)
+    verdict = _verdict(found.place, metric.better)
+    ratio = found.ratio
     return LevelComparison(
         level=point.result.levels[moving],
         where=held,
@@ -231,46 +171,76 @@ def _row(
         better=metric.better,
         count=above.count,
         base_count=below.count,
-        pairs=0 if pairs is None else int(pairs[0].size),
+        pairs=0 if pairs is None else pairs.shape[1],
         value=above.value,
         base_value=below.value,
-        ratio=found.value if has_ratio else None,
-        low=found.low,
-        high=found.high,
-        method=found.method,
+        ratio=ratio.value if ratio.value == ratio.value else None,
+        low=ratio.low,
+        high=ratio.high,
+        method=ratio.method,
         shift=shift.value,
         shift_low=shift.low,
         shift_high=shift.high,
         cliffs_delta=delta,
         effect=delta_in_words(delta),
-        p_value=p_value,
+        p_value=p_value if pairs is None else _p_of_pairs(pairs),
         verdict=verdict,
-        reason=_reason(found, question.compare.same_within, verdict),
+        reason=_reason(found, question.compare.same_within, verdict, both_zero=_are_zero(sides)),
     )
 
 
-def _is_nothing(sample: Sample) -> bool:
-    """Return whether a metric was zero in every run: no errors, no lost writes."""
-    return not sample.values.any()
+def _unbounded_row(
+    base: ComparedPoint, point: ComparedPoint, metric: Metric, question: Question
+) -> LevelComparison:
+    """Return the row of a metric that grows without bound at a level, at the base, or at both."""
+    above, below = point.samples[metric.name], base.samples[metric.name]
+    moving = question.compare.factor
+    full = [one for one in (point, base) if one.samples[metric.name].is_unbounded]
+    names = " and ".join(format_level(one.result.levels[moving]) for one in full)
+    place: Place = "above" if above.is_unbounded else "below"
+    return LevelComparison(
+        level=point.result.levels[moving],
+        where={n: v for n, v in point.result.levels.items() if n not in question.moving},
+        metric=metric.name,
+        unit=metric.unit,
+        better=metric.better,
+        count=above.count,
+        base_count=below.count,
+        value=None if above.is_unbounded else above.value,
+        base_value=None if below.is_unbounded else below.value,
+        verdict="undecided" if len(full) > 1 else _verdict(place, metric.better),
+        reason=f"without bound: {names} {'are' if len(full) > 1 else 'is'} saturated",
+    )
 
 
-def _ratio(
-    above: Sample,
-    below: Sample,
-    pairs: tuple[FloatArray, FloatArray] | None,
-    confidence: float,
-) -> Interval:
-    if _is_nothing(above) and _is_nothing(below):
-        return _without_ratio("zero in every run of both")
-    if min(above.values.min(), below.values.min()) <= 0.0:
-        return _without_ratio("not above zero in every run, so a ratio says nothing: see the shift")
-    if pairs is not None and pairs[0].size:
-        return ratio_within_pairs(*pairs, confidence=confidence)
-    return ratio(above, below, confidence=confidence)
+def _shift(sides: Sequence[Side], pairs: FloatArray | None, confidence: float) -> Interval:
+    """Return level less base: within blocks, else of all runs of one with all of the other."""
+    if pairs is not None:
+        return signed_rank_interval(pairs[0] - pairs[1], confidence=confidence)
+    level, base = (side.sample.values for side in sides)
+    return shift_between(level, base, confidence=confidence)
 
 
-def _without_ratio(note: str) -> Interval:
-    return Interval(value=float("nan"), low=None, high=None, method="none", note=note)
+def _p_of_pairs(pairs: FloatArray) -> float:
+    """Return the p-value of equal systems, by the test that the interval of the ratio inverts."""
+    is_ratio = float(pairs.min()) > 0.0
+    return signed_rank_p(np.log(pairs[0] / pairs[1]) if is_ratio else pairs[0] - pairs[1])
+
+
+def _are_zero(sides: Sequence[Side]) -> bool:
+    """Return whether a metric was zero in every run of both: no errors, no lost writes."""
+    return not any(side.sample.values.any() for side in sides)
+
+
+def zone_of(same_within: float) -> tuple[float, float]:
+    """Return the ratios that count as the same.
+
+    Examples
+    --------
+    >>> zone_of(0.25)
+    (0.8, 1.25)
+    """
+    return 1.0 / (1.0 + same_within), 1.0 + same_within
 
 
 def verdict_of(found: Interval, same_within: float, better: Direction) -> ComparisonVerdict:
@@ -285,16 +255,17 @@ def verdict_of(found: Interval, same_within: float, better: Direction) -> Compar
     >>> verdict_of(near, 0.05, "none"), verdict_of(near, 0.001, "none")
     ('same', 'undecided')
     """
-    if found.low is None or found.high is None:
-        return "undecided"
-    lowest, highest = 1.0 / (1.0 + same_within), 1.0 + same_within
-    if lowest <= found.low and found.high <= highest:
-        return "same"
-    if found.low > highest:
-        return _SIDES[better][0]
-    if found.high < lowest:
-        return _SIDES[better][1]
-    return "undecided"
+    lowest, highest = zone_of(same_within)
+    return _verdict(place_of(found, low=lowest, high=highest), better)
+
+
+def _verdict(place: Place, better: Direction) -> ComparisonVerdict:
+    return {
+        "inside": "same",
+        "above": _SIDES[better][0],
+        "below": _SIDES[better][1],
+        "unclear": "undecided",
+    }[place]
 
 
 _SIDES: Mapping[Direction, tuple[ComparisonVerdict, ComparisonVerdict]] = {
@@ -304,15 +275,22 @@ _SIDES: Mapping[Direction, tuple[ComparisonVerdict, ComparisonVerdict]] = {
 }
 
 
-def _reason(found: Interval, same_within: float, verdict: ComparisonVerdict) -> str:
-    if found.note or found.low is None or found.high is None:
-        return found.note
+def _reason(
+    found: Judgement, same_within: float, verdict: ComparisonVerdict, *, both_zero: bool
+) -> str:
+    """Return why, always with the zone of what counts as the same."""
     zone = format_limit(same_within)
-    if verdict == "same":
-        return f"surely within {zone}"
-    if verdict != "undecided":
-        return f"surely by more than {zone}" if same_within else "surely not equal"
-    if found.low > 1.0 or found.high < 1.0:
-        side = "larger" if found.low > 1.0 else "smaller"
-        return f"surely {side}, but perhaps by no more than {zone}: more runs tell"
-    return "the interval holds one and more than the zone of the same: more runs tell"
+    if both_zero:
+        return f"zero in every run of both, so within {zone}"
+    if verdict == "undecided":
+        return f"not decided at {zone}: {found.note or _doubt(found.ratio)}"
+    text = f"surely within {zone}" if verdict == "same" else f"surely by more than {zone}"
+    return f"{text}; {found.note}" if found.note else text
+
+
+def _doubt(ratio: Interval) -> str:
+    low, high = ratio.low or 0.0, ratio.high or math.inf
+    if low > 1.0 or high < 1.0:
+        side = "larger" if low > 1.0 else "smaller"
+        return f"surely {side}, but perhaps by less; more runs tell"
+    return "the interval includes 1 and values outside; more runs tell"

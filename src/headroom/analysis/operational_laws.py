@@ -143,7 +143,11 @@ def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[
     passed_s = (times_s[1:] - times_s[:-1])[:, None]
     rounding_s = 4.0 * EPSILON * table.columns[column].shape[0] * table.columns[column][-1]
     finite = np.where(np.isfinite(table.capacity), table.capacity, 0.0)
-    over = (busy_s > finite * passed_s + rounding_s + EPSILON * window.end_s).any(axis=0)
+    offered_s = finite * passed_s
+    if "capacity_s" in table.columns:
+        there_s = window.snapshots(table.columns["capacity_s"])
+        offered_s = there_s[1:] - there_s[:-1]
+    over = (busy_s > offered_s + rounding_s + EPSILON * window.end_s).any(axis=0)
     if not over.any():
         return []
     return [

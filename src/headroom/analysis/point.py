@@ -1,7 +1,8 @@
 """One point: from its replications to estimates, resources, distributions and verdicts.
 
 Invariant: only sound replications count. A run that carries a fault or breaks an operational law
-is named and left out; a point without a steady state reports no numbers, only what limits it.
+is named and left out; a point without a steady state reports no numbers, only what limits it, and
+a saturated one only what flows through.
 """
 
 from collections import Counter
@@ -20,27 +21,44 @@ from headroom.analysis.distributions import (
     merge_by_metric,
     thinned,
 )
+from headroom.analysis.disturbances import disturbances_of
 from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
-from headroom.analysis.level_comparison import ComparedPoint, RunOfPoint
+from headroom.analysis.level_comparison import ComparedPoint
 from headroom.analysis.limits import bottleneck_of, limit_without_steady_state, with_overload
+from headroom.analysis.nature import STEADY_STATE, nature_of, whole_runs
 from headroom.analysis.operational_laws import LawReport, check_laws
+from headroom.analysis.over_time import Course, course_of, pictured_course, worst_samples
+from headroom.analysis.pairing import RunOfPoint
+from headroom.analysis.rare import too_rare
 from headroom.analysis.results import (
     Bottleneck,
     Distribution,
     LittleCheck,
     PointResult,
+    Resource,
     RunLength,
+    RunsAnalysed,
+    Saturation,
     WarmUpCut,
 )
 from headroom.analysis.run_length import run_length
+from headroom.analysis.saturation import (
+    flows_of,
+    is_saturated,
+    saturation_of,
+    unbounded_metrics,
+    unbounded_samples,
+)
 from headroom.analysis.spread import Spread, batch_count
 from headroom.analysis.states import state_metrics
 from headroom.analysis.summaries import run_values, without_classes
 from headroom.analysis.time_series import pictured_series
+from headroom.analysis.time_windows import over_replications, window_values
 from headroom.analysis.warm_up import choose_cut
 from headroom.analysis.windows import Window, open_window
 from headroom.analysis.within_run import observed_values, too_few_for, with_only_class
+from headroom.analysis.worst_stretch import limit_of_terminating
 from headroom.experiment.journal import ReplicationRow
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import Run
@@ -58,7 +76,8 @@ class PointSummary:
 
     `windows` are the kept parts of the runs that passed every check, `values` the metrics of
     each; `samples` and `merged` are empty where nothing may be reported. `absent` says of metrics
-    that the runs are too short for why they are not there.
+    that the runs are too short for why they are not there, `course` of terminating runs how they
+    go over time.
     """
 
     cut: WarmUpCut | None
@@ -71,6 +90,9 @@ class PointSummary:
     merged: dict[str, Bins] = field(default_factory=dict)
     run_length: RunLength | None = None
     absent: dict[str, str] = field(default_factory=dict)
+    saturation: Saturation | None = None
+    nature: RunsAnalysed = STEADY_STATE
+    course: Course | None = None
 
 
 def summarise(
@@ -87,7 +109,12 @@ def summarise(
     """
     sound = [run for run in runs if run.is_sound]
     faults = [fault for run in runs for fault in run.faults]
+    nature = nature_of(experiment.spec, sound)
+    if nature.kind == "terminating":
+        return summarise_terminating(experiment, sound, faults, nature, useless)
     cut = choose_cut(experiment.spec.warm_up, sound)
+    if is_saturated(sound):
+        return _saturated(experiment, sound, faults, cut)
     if cut is not None and not cut.is_steady:
         verdict = limit_without_steady_state(sound, experiment.system.column)
         cut = with_overload(cut, sound, verdict)
@@ -98,11 +125,94 @@ def summarise(
     values, absent = _values_of(windows, bins, experiment.system.column)
     merged = merge_by_metric(bins)
     spreads, length = _errors_of(windows, merged, cut)
+    if experiment.system.column is Column.MODEL:
+        absent = too_rare(bins, spreads)
+        values = _without(values, absent)
     samples = samples_of(values, merged, experiment.system.column, spreads)
     samples = without_classes(samples, left_out)
     verdict = bottleneck_of(windows, values, samples, useless)
+    values, in_windows = _with_windows(experiment, windows, values)
     return PointSummary(
-        cut, faults + broken, verdict, laws, windows, values, samples, merged, length, absent
+        cut=cut,
+        faults=faults + broken,
+        bottleneck=verdict,
+        laws=laws,
+        windows=windows,
+        values=values,
+        samples=samples | in_windows,
+        merged=merged,
+        run_length=length,
+        absent=absent,
+        nature=nature,
+    )
+
+
+def _with_windows(
+    experiment: PlannedExperiment, windows: Sequence[Window], values: Sequence[dict[str, float]]
+) -> tuple[list[dict[str, float]], dict[str, Sample]]:
+    """Return the metrics of each run with those of its windows, and the samples of the latter."""
+    found = window_values([window.run for window in windows], experiment.spec.windows)
+    both = [own | more for own, more in zip(values, found, strict=True)]
+    return both, over_replications(found, experiment.system.column)
+
+
+def summarise_terminating(
+    experiment: PlannedExperiment,
+    sound: Sequence[Run],
+    faults: Sequence[str],
+    nature: RunsAnalysed,
+    useless: Collection[str] = (),
+) -> PointSummary:
+    """Return the summary of runs that end: whole, and each of them one observation."""
+    column = experiment.system.column
+    windows, laws, broken = _checked_windows(sound, 0.0)
+    bins = [kept_bins(window) for window in windows]
+    values, absent = _values_of(windows, bins, column)
+    if column is Column.MODEL:
+        absent = too_rare(bins)
+        values = _without(values, absent)
+    samples = over_replications(values, column)
+    verdict = limit_of_terminating(windows, values, samples, column, useless)
+    course = course_of([window.run for window in windows])
+    values, in_windows = _with_windows(experiment, windows, values)
+    worst = {} if course is None else worst_samples(course)
+    return PointSummary(
+        cut=whole_runs(sound),
+        faults=[*faults, *broken],
+        bottleneck=verdict,
+        laws=laws,
+        windows=windows,
+        values=values,
+        samples=samples | in_windows | worst,
+        merged=merge_by_metric(bins),
+        absent=absent,
+        nature=nature,
+        course=course,
+    )
+
+
+def _saturated(
+    experiment: PlannedExperiment, runs: Sequence[Run], faults: list[str], cut: WarmUpCut | None
+) -> PointSummary:
+    """Return the summary of a saturated point: what flows through in the last two thirds."""
+    column = experiment.system.column
+    limit = limit_without_steady_state(runs, column)
+    ends_s = [float(run.snapshot_times_s[-1]) for run in runs if run.snapshot_times_s.size]
+    cut_s = min(ends_s, default=0.0) / 3.0
+    windows, laws, broken = _checked_windows(runs, cut_s)
+    values = [flows_of(run_values(window, {}), column) for window in windows]
+    if cut is not None:
+        note = "saturated: no steady state"
+        cut = msgspec.structs.replace(cut, cut_s=cut_s, is_steady=False, note=note)
+    return PointSummary(
+        cut,
+        faults + broken,
+        limit,
+        laws,
+        windows,
+        values,
+        samples_of(values, {}, column),
+        saturation=saturation_of(runs, limit),
     )
 
 
@@ -119,9 +229,19 @@ def _values_of(
         observed_values(window, kept) | run_values(window, {})
         for window, kept in zip(windows, counted, strict=True)
     ]
+    return _without(found, absent), absent
+
+
+def _without(values: Sequence[dict[str, float]], absent: Collection[str]) -> list[dict[str, float]]:
+    """Return the metrics of each run less those that are absent, for all classes or for each."""
     return [
-        {name: value for name, value in values.items() if name not in absent} for values in found
-    ], absent
+        {
+            name: value
+            for name, value in one.items()
+            if name not in absent and name.rpartition(".")[2] not in absent
+        }
+        for one in values
+    ]
 
 
 def _errors_of(
@@ -133,8 +253,10 @@ def _errors_of(
     kept_s = sum(window.length_s for window in windows)
     times = kept_s / cut.correlation_s if cut.correlation_s > 0.0 else inf
     wanted = batch_count(kept=times, replications=len(windows))
-    length = run_length(windows, correlation_s=cut.correlation_s, warm_up_s=windows[0].start_s)
-    return spreads_of(windows, merged, batches=wanted, times=times), length
+    spreads = spreads_of(windows, merged, batches=wanted, times=times)
+    return spreads, run_length(
+        windows, spreads, correlation_s=cut.correlation_s, warm_up_s=windows[0].start_s
+    )
 
 
 def _checked_windows(
@@ -192,6 +314,10 @@ def analyse_point(
     estimates = estimates_of(
         [*metrics, *resource_metrics(resources), *state_metrics(summary.samples)], summary.samples
     )
+    saturation = _with_unbounded(summary.saturation, metrics, resources, summary)
+    samples = {name: one for name, one in summary.samples.items() if name in needed}
+    if saturation is not None:
+        samples |= unbounded_samples(saturation, needed, count=len(summary.windows))
     if experiment.spec.metrics:
         patterns = experiment.spec.metrics
         estimates = {
@@ -202,6 +328,7 @@ def analyse_point(
     result = PointResult(
         key=point.key,
         levels=dict(point.levels),
+        is_added=point.key in experiment.added,
         done=len(done),
         failed=len(failed),
         planned=planned,
@@ -209,25 +336,53 @@ def analyse_point(
         faults=_counted(summary.faults),
         remarks=_counted([remark for row in done if row.run for remark in row.run.remarks]),
         notes=_counted([note for row in done if row.run for note in row.run.notes]),
+        disturbances=disturbances_of(done),
         estimates=estimates,
         resources=resources,
         bottleneck=summary.bottleneck,
+        saturation=saturation,
         run_length=summary.run_length,
+        analysed=summary.nature if done else None,
+        over_time=pictured_course(summary.course) if summary.course and is_pictured else None,
         warm_up=summary.cut if is_pictured else _without_curve(summary.cut),
         distributions=(
             _distributions(metrics, summary, experiment.system.column) if is_pictured else []
         ),
         series=pictured_series([row.run for row in done if row.run]) if has_series else None,
         little=_little(summary.laws),
-        absent={name: why for name, why in summary.absent.items() if name in needed},
+        absent=_absent(summary, needed, samples),
         seeds=[row.seed for row in rows],
         precision_reached=precision,
     )
     return ComparedPoint(
         result=result,
-        samples={name: one for name, one in summary.samples.items() if name in needed},
+        samples=samples,
         runs=list(_runs(done, summary, needed)),
     )
+
+
+def _absent(
+    summary: PointSummary, needed: Collection[str], samples: Mapping[str, Sample]
+) -> dict[str, str]:
+    """Return why metrics that are needed are not there."""
+    if summary.saturation is not None:
+        return {name: "the point is saturated" for name in needed if name not in samples}
+    return {name: why for name, why in summary.absent.items() if name in needed}
+
+
+def _with_unbounded(
+    found: Saturation | None,
+    metrics: Sequence[Metric],
+    resources: Sequence[Resource],
+    summary: PointSummary,
+) -> Saturation | None:
+    """Return where a point is saturated, with the names of its metrics without bound."""
+    if found is None:
+        return None
+    classes = summary.windows[0].table("class") if summary.windows else None
+    declared = [*metrics, *resource_metrics(resources)]
+    count = 0 if classes is None else len(classes.names)
+    return msgspec.structs.replace(found, unbounded=unbounded_metrics(declared, found, count))
 
 
 def _runs(
@@ -242,6 +397,7 @@ def _runs(
             yield RunOfPoint(
                 replication=row.replication,
                 started_at=row.started_at,
+                seed=row.seed,
                 values={name: values[name] for name in needed if name in values},
             )
 

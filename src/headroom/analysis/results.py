@@ -12,11 +12,40 @@ import msgspec
 from headroom.experiment.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
-Method: TypeAlias = Literal["student-t", "batch means", "order statistics", "jackknife", "none"]
+Method: TypeAlias = Literal[
+    "student-t",
+    "batch means",
+    "order statistics",
+    "signed ranks",
+    "two intervals",
+    "jackknife",
+    "prediction",
+    "none",
+]
 
 
 class _Result(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all results."""
+
+
+class Margin(_Result, frozen=True, kw_only=True):
+    """How far a predicted metric may be off, besides the scatter of its own runs.
+
+    All are logarithms of the metric, at 95 %; `below` and `above` are distances from the estimate,
+    None if nothing bounds it. A side combines the runs, the fit and the method by their squares.
+    """
+
+    run_low: float | None
+    """Ends of the interval that counts the scatter of the runs alone, in the unit of the metric."""
+    run_high: float | None
+    fit_below: float
+    """By what the fitted points do not refute."""
+    fit_above: float | None
+    method_below: float
+    """By the published error of the method."""
+    method_above: float | None
+    degrees: float
+    """Degrees of freedom of the error of the method; 0 if none is known."""
 
 
 class Estimate(_Result, frozen=True, kw_only=True):
@@ -46,6 +75,16 @@ class Estimate(_Result, frozen=True, kw_only=True):
     mean_deviation: float | None = None
     """Mean distance of the replications from their mean; None in results of older versions."""
     note: str = ""
+    margin: Margin | None = None
+    """Of a prediction with fitted parameters: `low` and `high` are then its prediction interval."""
+
+    def of_runs(self) -> "Estimate":
+        """Return the estimate with the interval that counts the scatter of its runs alone."""
+        if self.margin is None:
+            return self
+        return msgspec.structs.replace(
+            self, low=self.margin.run_low, high=self.margin.run_high, margin=None
+        )
 
 
 class Resource(_Result, frozen=True, kw_only=True):
@@ -92,6 +131,10 @@ class Bottleneck(_Result, frozen=True, kw_only=True):
     wait_share: float | None = None
     """Part of the mean response time that jobs wait at the limiting resource; above 1 where
     several parts of one job wait there at once."""
+    from_s: float | None = None
+    """Of a terminating run, the stretch (s) in which the resource limits; None: all of it. The
+    utilization is that of the stretch."""
+    to_s: float | None = None
 
 
 class Effect(_Result, frozen=True, kw_only=True):
@@ -115,6 +158,38 @@ class Effect(_Result, frozen=True, kw_only=True):
     note: str = ""
 
 
+class Saturation(_Result, frozen=True, kw_only=True):
+    """Where the load of a point is more than its system can serve, and by how much.
+
+    Response times and queues grow without bound there; throughputs and utilizations of the last
+    two thirds of the runs are among the estimates.
+    """
+
+    kind: Literal["station", "pool", "system"]
+    name: str
+    basis: Literal["formulas", "runs"]
+    """Whether the offered load says so, or jobs that grow steadily in the replications."""
+    load: float | None = None
+    """Offered load over capacity: by formulas of the station or pool, by runs arrivals over
+    completions, with its 95 % interval."""
+    load_low: float | None = None
+    load_high: float | None = None
+    offered_per_s: float | None = None
+    """Open arrivals (1/s)."""
+    served_per_s: float | None = None
+    """Open jobs that leave (1/s), with the 95 % interval over replications."""
+    served_low: float | None = None
+    served_high: float | None = None
+    growth_per_s: float | None = None
+    """Jobs (1/s) by which the number in the system grows, with its 95 % interval."""
+    growth_low: float | None = None
+    growth_high: float | None = None
+    classes: list[str] = []
+    """Open classes whose jobs grow."""
+    unbounded: list[str] = []
+    """Metrics that grow without bound: they have no estimate."""
+
+
 class WhatIfResult(_Result, frozen=True, kw_only=True):
     """What a change of stations or pools gives at one point."""
 
@@ -127,6 +202,10 @@ class WhatIfResult(_Result, frozen=True, kw_only=True):
     effects: list[Effect] = []
     bottleneck: Bottleneck | None = None
     """What limits after the change."""
+    saturation: Saturation | None = None
+    """Where the changed system is saturated."""
+    reached: list[Estimate] = []
+    """Metrics that grow without bound at the point itself, and settle after the change."""
     note: str = ""
     """Why there are no effects."""
 
@@ -149,11 +228,52 @@ class WarmUpCut(_Result, frozen=True, kw_only=True):
     """Classes with too few completions to find their steady state: not reported."""
 
 
+class RunsAnalysed(_Result, frozen=True, kw_only=True):
+    """How the runs of a point are analysed, and why.
+
+    Runs that end (``terminating``) are whole observations: means over replications with Student's
+    t, no warm-up, no steady-state theory.
+    """
+
+    kind: Literal["terminating", "steady-state"]
+    because: str = ""
+
+
+class WindowUsed(_Result, frozen=True, kw_only=True):
+    """A window of time whose metrics are called ``window.NAME.METRIC``."""
+
+    name: str
+    from_s: float
+    to_s: float
+
+
+class IntervalLine(_Result, frozen=True, kw_only=True):
+    """One metric of a terminating run over time: mean over replications, with 95 % interval."""
+
+    metric: str
+    unit: str
+    values: list[float | None]
+    """One per interval, to five digits; None where nothing can be said of it."""
+    low: list[float | None]
+    high: list[float | None]
+
+
+class OverTime(_Result, frozen=True, kw_only=True):
+    """How terminating runs of a point go over time, over all replications.
+
+    A response belongs to the interval in which it completes.
+    """
+
+    ends_s: list[float]
+    """End (s) of each interval; the first starts with the run."""
+    lines: list[IntervalLine]
+
+
 class RunLength(_Result, frozen=True, kw_only=True):
     """How long the runs of a point are against the time that the system remembers.
 
-    Below `TIMES_IN_ALL` or `TIMES_IN_A_RUN` of `headroom.analysis.run_length` an interval covers
-    the truth less often than it says; `note` then says so, and how much would do.
+    With too few bursts, see `headroom.analysis.run_length`, an interval covers the truth less often
+    than it says; `note` then names the metrics, and how much would do.
     """
 
     correlation_s: float
@@ -165,6 +285,8 @@ class RunLength(_Result, frozen=True, kw_only=True):
     completions_needed: int
     """Completions of a run, at this number of replications, that would do."""
     is_short: bool
+    metrics: list[str] = []
+    """Response times whose intervals cover less often than they say."""
     note: str = ""
 
 
@@ -237,6 +359,46 @@ class SolverAnswer(_Result, frozen=True, kw_only=True):
     """Population of the only closed class at which the asymptotes cross."""
 
 
+class Disturbance(_Result, frozen=True, kw_only=True):
+    """What else took the machine while some replications of a point were measured."""
+
+    kind: Literal["others", "steal", "throttling", "swapping"]
+    share: float
+    """The worst of these replications: share of processor time that other programs used or the
+    host took, of the periods of a quota in which it was used up, or of time (by `SWAP_PAGE_S`
+    of `headroom.analysis.disturbances`) that swapping took."""
+    replications: list[int]
+    """Numbers of the replications, from 0."""
+
+
+class LoadRange(_Result, frozen=True, kw_only=True):
+    """Loads of some points: smallest and largest of each; None for what is not known."""
+
+    clients: tuple[int, int] | None = None
+    think_s: tuple[float, float] | None = None
+    utilization: tuple[float, float] | None = None
+    """Of the busiest station, by the fitted model."""
+    servers: list[int] = []
+
+
+class Prediction(_Result, frozen=True, kw_only=True):
+    """What the figures of a point with fitted parameters rest on."""
+
+    kind: str
+    """Kind of evidence, or ``"published"``, ``"simulated"``, ``"unknown"``."""
+    text: str
+    """What the intervals count."""
+    title: str = ""
+    """Where the point is, seen from the measured ones."""
+    measured: LoadRange | None = None
+    predicted: LoadRange | None = None
+    factor: float | None = None
+    """Times, either way, within which 95 % of the errors of a demand of this kind lie."""
+    source: str = ""
+    next: str = ""
+    """What to measure for a narrower interval."""
+
+
 class PointResult(_Result, frozen=True, kw_only=True):
     """Everything known about one point."""
 
@@ -252,14 +414,24 @@ class PointResult(_Result, frozen=True, kw_only=True):
     """Why the figures may mislead a reader, with the number of runs that say so."""
     notes: list[str] = []
     """What a reader should know that puts no figure in doubt, likewise."""
+    disturbances: list[Disturbance] = []
+    """Of measured replications that count; empty where the machine published nothing."""
     estimates: dict[str, Estimate] = {}
     """Keyed by metric: what the system declares, then what else is known of its resources."""
     resources: list[Resource] = []
     bottleneck: Bottleneck | None = None
     what_ifs: list[WhatIfResult] = []
     """What changes of stations and pools give here, the most useful first."""
+    what_ifs_left_out: int = 0
+    """Used up stations and pools at which no change was tried, where some were."""
+    saturation: Saturation | None = None
+    """Where the load is more than the system can serve; None at other points."""
     warm_up: WarmUpCut | None = None
     run_length: RunLength | None = None
+    analysed: RunsAnalysed | None = None
+    """None without runs."""
+    over_time: OverTime | None = None
+    """Of terminating runs; None for most of very many points."""
     distributions: list[Distribution] = []
     series: TimeSeries | None = None
     """Of the first replication, where the study asks for it; None for most of very many points."""
@@ -267,10 +439,14 @@ class PointResult(_Result, frozen=True, kw_only=True):
     absent: dict[str, str] = {}
     """Metrics that were asked for and that the runs are too short for, with the reason."""
     seeds: list[int] = []
+    is_added: bool = False
+    """Whether the study did not name the point, but a limit added it where it breaks."""
     solver: SolverAnswer | None = None
     """None where the system knows no formulas, and for most of very many points."""
     precision_reached: bool | None = None
     """None where replications are fixed."""
+    prediction: Prediction | None = None
+    """None unless parameters are fitted from other experiments."""
 
     @property
     def is_finished(self) -> bool:
@@ -280,7 +456,7 @@ class PointResult(_Result, frozen=True, kw_only=True):
     @property
     def lacks_figures(self) -> bool:
         """True where replications finished, and yet none of them may be reported."""
-        return self.done > 0 and not self.estimates
+        return self.done > 0 and not self.estimates and self.saturation is None
 
 
 class Factor(_Result, frozen=True, kw_only=True):
@@ -316,6 +492,28 @@ class FittedValue(_Result, frozen=True, kw_only=True):
     high: float | None = None
     standard_error: float | None = None
     note: str = ""
+    is_determined: bool = True
+    """False if the points leave at least one end of the interval open."""
+
+
+class FitCandidate(_Result, frozen=True, kw_only=True):
+    """One combination of whole numbers that a fit tried."""
+
+    values: dict[str, Value]
+    """All parameters, the others fitted again."""
+    error: float | None
+    """Root mean square of the relative errors; None if the model answers nothing."""
+    is_refuted: bool
+
+
+class FitProfile(_Result, frozen=True, kw_only=True):
+    """The best fit at each value of one parameter, the others fitted again."""
+
+    name: str
+    unit: str
+    values: list[float]
+    rises: list[float]
+    """Rise of the sum of squares, in units of the rise that refutes a value."""
 
 
 class FitResidual(_Result, frozen=True, kw_only=True):
@@ -340,6 +538,10 @@ class FitSet(_Result, frozen=True, kw_only=True):
     parameters: list[FittedValue]
     residuals: list[FitResidual] = []
     notes: list[str] = []
+    candidates: list[FitCandidate] = []
+    profiles: list[FitProfile] = []
+    origin: Literal["measured", "simulated", "predicted"] = "simulated"
+    """Of the observations; predicted ones were simulated with fitted parameters."""
 
 
 class FitResult(_Result, frozen=True, kw_only=True):
@@ -352,6 +554,9 @@ class FitResult(_Result, frozen=True, kw_only=True):
     sets: list[FitSet] = []
     reason: str = ""
     cure: str = ""
+    candidates: list[FitCandidate] = []
+    """Of a refused fit: what it tried."""
+    profiles: list[FitProfile] = []
 
 
 class Knee(_Result, frozen=True, kw_only=True):
@@ -373,6 +578,8 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
 
     `state` is ``"breaks"`` where it breaks between two levels, ``"holds"`` where no level breaks
     it, ``"broken"`` where the lowest one does, ``"unclear"`` where the intervals do not tell.
+    `level` is None where the limit breaks between a level that keeps it and a saturated one: only
+    `level_low` and `level_high` are known then.
     """
 
     metric: str
@@ -387,10 +594,20 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
     level_high: float | None = None
     current: float | None = None
     headroom: float | None = None
-    """`level` over `current`: how many times the load of today."""
+    """`level` over `current`: how many times the current load."""
     headroom_low: float | None = None
     headroom_high: float | None = None
+    holds_at: float | None = None
+    """Last level before the break whose whole interval keeps the limit."""
+    breaks_at: float | None = None
+    """First level from the break on whose whole interval breaks it, or that is saturated."""
+    added: int = 0
+    """Levels of the curve that were added to find the break."""
     note: str = ""
+    verdict: Verdict | None = None
+    """Whether the limit is kept at `current`, as a claim; None without a current load."""
+    reason: str = ""
+    """Why that is undecided."""
 
 
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "same", "undecided"]
@@ -400,9 +617,10 @@ ComparisonVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "
 class LevelComparison(_Result, frozen=True, kw_only=True):
     """One metric at one level of a factor against the base level, other factors at `where`.
 
-    `ratio` is level over base: the median of the ratios within blocks where measured runs are
-    paired (`pairs` above zero), else that of the medians, or of the means of simulated runs. Its
-    interval decides; that of the Hodges-Lehmann `shift` has the same confidence.
+    `ratio` is level over base: the typical ratio within blocks (signed ranks) where measured runs
+    are paired (`pairs` above zero), else that of the medians, or of the means of simulated runs.
+    Its interval decides; without a ratio, because a value is not above zero, differences decide.
+    The interval of the Hodges-Lehmann `shift` has the same confidence.
     """
 
     level: Value
@@ -431,7 +649,47 @@ class LevelComparison(_Result, frozen=True, kw_only=True):
     effect: str = ""
     """Its size in the customary word: negligible, small, medium, large."""
     p_value: float | None = None
-    """Two-sided, of Mann and Whitney, not corrected for the number of metrics."""
+    """Two-sided, of signed ranks within blocks or else of Mann and Whitney; not corrected for the
+    number of metrics."""
+
+
+CrossoverState: TypeAlias = Literal["crosses", "none", "undecided"]
+"""Whether a ratio crosses one between the levels tried, lies on one side of it, or neither."""
+
+
+class CrossoverPoint(_Result, frozen=True, kw_only=True):
+    """Where a ratio crosses one, with its interval; `level` is None if only that is known."""
+
+    level: float | None
+    low: float
+    high: float
+    beyond: ComparisonVerdict
+    """What the compared level is above this point, up to the next one."""
+
+
+class CrossoverRange(_Result, frozen=True, kw_only=True):
+    """Levels of the other factor between which a verdict holds, those of crossovers left out."""
+
+    low: float
+    high: float
+    verdict: ComparisonVerdict
+
+
+class Crossover(_Result, frozen=True, kw_only=True):
+    """From which level of a numeric factor a compared level is better than the base, or worse.
+
+    Verdicts compare with a ratio of one; those of the rows compare with the zone of the same.
+    """
+
+    level: Value
+    metric: str
+    unit: str
+    better: Literal["high", "low", "none"]
+    factor: str
+    where: dict[str, Value]
+    state: CrossoverState
+    points: list[CrossoverPoint] = []
+    ranges: list[CrossoverRange] = []
 
 
 class LevelsCompared(_Result, frozen=True, kw_only=True):
@@ -445,6 +703,8 @@ class LevelsCompared(_Result, frozen=True, kw_only=True):
     design: str
     """How the runs of the levels were ordered, in words."""
     rows: list[LevelComparison]
+    crossovers: list[Crossover] = []
+    """One for each level, metric and other numeric factor, at each combination of the rest."""
     note: str = ""
 
 
@@ -454,6 +714,19 @@ class DrawnModel(_Result, frozen=True, kw_only=True):
     point: str
     """Key of the point: the one that is looked at first."""
     data: dict[str, Any]
+
+
+class Measured(_Result, frozen=True, kw_only=True):
+    """When the replications of a measured experiment were measured."""
+
+    oldest: str
+    """Start of the first replication that counts, UTC, ISO 8601."""
+    newest: str
+    """Start of the last one."""
+    count: int
+    """Replications that are done and count."""
+    reused: int
+    """Those of them that the last session with replications of the experiment found done."""
 
 
 class ExperimentResult(_Result, frozen=True, kw_only=True):
@@ -466,6 +739,7 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     factors: list[Factor]
     responses: list[str]
     """Metrics to show first."""
+    windows: list[WindowUsed] = []
     points: list[PointResult]
     knees: list[Knee] = []
     limits: list[LimitCrossing] = []
@@ -480,6 +754,12 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """What `System.prepare` measured, e.g. the launcher's overhead."""
     replications: str = ""
     """The stopping rule in words."""
+    measured: Measured | None = None
+    """None for simulations, and before the first measurement."""
+    precision_metric: str = ""
+    """Metric whose interval decides when a point has enough replications; empty: their number."""
+    precision: float | None = None
+    """Relative half-width of that interval at which it has."""
     model: DrawnModel | None = None
     """None for systems without a model, and for models too large to be drawn."""
 

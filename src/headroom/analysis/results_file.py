@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 
 from headroom.analysis.results import StudyResult
+from headroom.analysis.stored_form import StoredStudy, read_form, stored_form
 from headroom.errors import EnvironmentUnfitError
 
-FORMAT = 2
+FORMAT = 3
 """Version of the document; a change that old readers misread raises it."""
 
 
@@ -24,7 +25,7 @@ def write_results(result: StudyResult, path: Path) -> None:
     EnvironmentUnfitError
         The folder cannot be written or the disk is full; an older file is untouched.
     """
-    encoded = msgspec.json.encode(result) + b"\n"
+    encoded = msgspec.json.encode(stored_form(result)) + b"\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, encoded)
@@ -59,7 +60,7 @@ def read_results(path: Path) -> StudyResult:
         The file is missing, damaged, or of another format.
     """
     try:
-        result = msgspec.json.decode(path.read_bytes(), type=StudyResult)
+        stored = msgspec.json.decode(path.read_bytes(), type=StoredStudy)
     except OSError as error:
         raise EnvironmentUnfitError(
             f"the results {path} cannot be read: {error.strerror or error}",
@@ -67,9 +68,9 @@ def read_results(path: Path) -> StudyResult:
         ) from error
     except msgspec.MsgspecError as error:
         raise _unreadable(path, str(error)) from error
-    if result.format != FORMAT:
-        raise _unreadable(path, f"format {result.format}, this version reads {FORMAT}")
-    return result
+    if stored.format != FORMAT:
+        raise _unreadable(path, f"format {stored.format}, this version reads {FORMAT}")
+    return read_form(stored)
 
 
 def _unreadable(path: Path, reason: str) -> EnvironmentUnfitError:

@@ -45,6 +45,7 @@ class ShareOfMaximum:
 
     name: ClassVar[str] = "share-of-maximum"
     options_type: ClassVar[type[msgspec.Struct]] = ShareOptions
+    chooses_load: ClassVar[bool] = True
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
         """Return the parameter that is set."""

@@ -8,7 +8,9 @@ from collections.abc import Collection
 
 import msgspec
 
+from headroom.analysis.nature import is_terminating
 from headroom.analysis.results import PointResult, SolverAnswer
+from headroom.defects import fallback
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.system import Forecast, Forecasts
 
@@ -51,10 +53,13 @@ def solver_answer(
 def with_solver_answer(
     result: PointResult, experiment: PlannedExperiment, point: Point
 ) -> PointResult:
-    """Return the result of a point with the answer of the solvers, where it has figures."""
-    if not result.estimates:
+    """Return the result of a point with the answer of the solvers, where it has a steady state."""
+    if not result.estimates or is_terminating(result):
         return result
-    answer = solver_answer(experiment, point, result.estimates)
+    answer = fallback(
+        lambda: solver_answer(experiment, point, result.estimates),
+        lambda reason: SolverAnswer(method="", is_exact=False, reasons=[reason]),
+    )
     return msgspec.structs.replace(result, solver=answer)
 
 

@@ -71,12 +71,15 @@ class Spread:
         Skewness of the estimate: its third cumulant over the cube of its standard error.
     least_root
         Bound of Hall's transformation, see `LEAST_ROOT`.
+    bursts
+        Of a percentile: independent bursts beyond it that the runs should have; infinite for means.
     """
 
     standard_error: float
     degrees: float
     skewness: float
     least_root: float = LEAST_ROOT
+    bursts: float = math.inf
 
     def bounds(self, value: float, quantile: float) -> tuple[float, float]:
         """Return the interval around `value` for a two-sided quantile of Student's t.

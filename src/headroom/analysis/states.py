@@ -32,7 +32,7 @@ _CLASS_STATES = {"delay_s": "delay_share", "join_s": "join_share", "outside_s": 
 _CLASS_COUNTS = {"lost_ratio": "lost_count", "failed_tries_mean": "failed_try_count"}
 _STATE = re.compile(
     r"class\..+\.(?:delay|join|outside|lost|(?:station|pool)\..+\.(?:wait|service|blocked))"
-    r"_(?:share|ratio)|station\..+\.(?:blocked|down|reject)_ratio|class\..+\.failed_tries_mean"
+    r"_(?:share|ratio)|(?:station|pool)\..+\.abandon_(?:ratio|rate|wait_s_mean)|station\..+\.(?:blocked|down|reject)_ratio|class\..+\.failed_tries_mean"
     r"|(?:station|pool)\..+\.class\..+\.(?:throughput|queue_len_mean|wait_s_mean"
     r"|response_s_mean|jobs_mean)"
 )
@@ -45,6 +45,9 @@ _UNITS: dict[str, tuple[str, Direction]] = {
     "lost_ratio": ("1", "low"),
     "reject_ratio": ("1", "low"),
     "failed_tries_mean": ("1", "low"),
+    "abandon_ratio": ("1", "low"),
+    "abandon_rate": ("1/s", "low"),
+    "abandon_wait_s_mean": ("s", "low"),
 }
 
 Gains = Mapping[str, FloatArray]
@@ -83,7 +86,7 @@ def _station_ratios(window: Window) -> dict[str, float]:
     if table is None:
         return {}
     gained = window.increments(table)
-    capacity_s = table.capacity * window.length_s
+    capacity_s = gained.get("capacity_s", table.capacity * window.length_s)
     ratios: dict[str, tuple[str, FloatArray]] = {
         "blocked_ratio": ("blocked_s", capacity_s),
         "down_ratio": ("down_s", capacity_s),

@@ -129,9 +129,10 @@ def _is_narrow(experiment: PlannedExperiment, runs: Sequence[Run]) -> bool:
     rule = experiment.spec.replications
     if rule.metric is None or rule.half_width is None:
         return True
-    sample = summarise(experiment, runs).samples.get(rule.metric)
+    summary = summarise(experiment, runs)
+    sample = summary.samples.get(rule.metric)
     if sample is None:
-        return False
+        return summary.saturation is not None  # More runs of what has no bound tell nothing.
     found = sample.interval().relative_half_width()
     return found is not None and found <= rule.half_width / (1.0 + rule.half_width)
 

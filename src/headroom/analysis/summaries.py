@@ -16,7 +16,8 @@ import numpy as np
 from headroom.analysis.distributions import PERCENTS, Bins, percentiles
 from headroom.analysis.states import state_values
 from headroom.analysis.windows import Window
-from headroom.experiment.run import FloatArray, ResourceTable
+from headroom.experiment.observed_metrics import percent_name
+from headroom.experiment.run import FloatArray, ResourceKind, ResourceTable
 
 T = TypeVar("T")
 
@@ -83,6 +84,42 @@ POOL_RATIOS = {
     "wait_s_mean": ("wait_s_sum", "grant_count"),
     "throughput": ("grant_count", TIME),
 }
+_LEFT_RATIOS: Mapping[ResourceKind, Mapping[str, tuple[str, str]]] = {
+    "station": {
+        "utilization": ("busy_s", "capacity_s"),
+        "servers_mean": ("capacity_s", TIME),
+        "wait_s_mean": ("served_wait_s_sum", "completion_count"),
+        "abandon_ratio": ("left_count", "arrival_count"),
+        "abandon_rate": ("left_count", TIME),
+        "abandon_wait_s_mean": ("left_wait_s_sum", "left_count"),
+    },
+    "pool": {
+        "utilization": ("held_s", "capacity_s"),
+        "tokens_mean": ("capacity_s", TIME),
+        "wait_s_mean": ("served_wait_s_sum", "grant_count"),
+        "abandon_ratio": ("abandon_count", "request_count"),
+        "abandon_rate": ("abandon_count", TIME),
+        "abandon_wait_s_mean": ("left_wait_s_sum", "abandon_count"),
+    },
+}
+"""Where jobs leave lines or capacities change: the wait is that of those who are served."""
+LEFT_METRICS = ("abandon_ratio", "abandon_rate", "abandon_wait_s_mean")
+"""What only those have who leave a line before it is their turn."""
+
+
+def more_ratios(
+    kind: ResourceKind, columns: Mapping[str, FloatArray]
+) -> Mapping[str, tuple[str, str]]:
+    """Return the ratios that a table has instead of, or besides, those of every run.
+
+    Examples
+    --------
+    >>> more_ratios("station", {"busy_s": np.zeros((1, 1))})
+    {}
+    """
+    return _LEFT_RATIOS.get(kind, {}) if "served_wait_s_sum" in columns else {}
+
+
 CLASS_RATIOS = {
     "throughput": ("completion_count", TIME),
     "response_s_mean": ("response_s_sum", "completion_count"),
@@ -96,7 +133,7 @@ MOVED_RATIOS = {"bytes_per_s": ("bytes", TIME)}
 def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
     """Return each metric of all stations over `window`; not-a-number where undefined."""
     return quotients(
-        STATION_RATIOS,
+        {**STATION_RATIOS, **more_ratios("station", table.columns)},
         window.increments(table),
         capacity=table.capacity,
         length_s=window.length_s,
@@ -106,7 +143,10 @@ def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArra
 def pool_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
     """Return each metric of all pools over `window`; not-a-number where undefined."""
     return quotients(
-        POOL_RATIOS, window.increments(table), capacity=table.capacity, length_s=window.length_s
+        {**POOL_RATIOS, **more_ratios("pool", table.columns)},
+        window.increments(table),
+        capacity=table.capacity,
+        length_s=window.length_s,
     )
 
 
@@ -164,7 +204,7 @@ def _percentiles(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
     values = {}
     for metric, counted in bins.items():
         for percent, value in zip(PERCENTS, percentiles(counted), strict=True):
-            values[f"{metric}_p{percent}"] = value
+            values[f"{metric}_{percent_name(percent)}"] = value
     classes = window.table("class")
     if classes is not None and len(classes.names) == 1:
         prefix = f"class.{classes.names[0]}."

@@ -303,17 +303,17 @@ def test_the_runs_of_one_point_are_forgotten_before_the_next_one(
     study.fill(journal, value_run, replications=2)
     alive: list[weakref.ref[Any]] = []
     largest = 0
-    read = Journal.rows
+    read = Journal.decoded
 
-    def rows(self: Journal, experiment: str, key: str) -> Any:
+    def decoded(self: Journal, rows: Any) -> Any:
         nonlocal largest
-        found = read(self, experiment, key)
+        found = read(self, rows)
         gc.collect()
         alive.extend(weakref.ref(row.run.snapshot_times_s) for row in found if row.run)
         largest = max(largest, sum(ref() is not None for ref in alive))
         return found
 
-    monkeypatch.setattr(Journal, "rows", rows)
+    monkeypatch.setattr(Journal, "decoded", decoded)
     analysed(study, journal)
     assert len(alive) == 40
     assert largest <= 4

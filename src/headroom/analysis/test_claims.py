@@ -17,7 +17,7 @@ from headroom.analysis.claims import check_claim
 from headroom.analysis.intervals import Centre, Interval, Sample
 from headroom.analysis.results import ClaimResult
 from headroom.experiment.study import Claim
-from headroom.experiment.system import Value
+from headroom.experiment.system import Column, Value
 
 
 def spread(value: float, half: float, *, count: int = 8, centre: Centre = "mean") -> Sample:
@@ -106,10 +106,18 @@ def test_a_ratio_is_a_value_or_a_bound(fields: dict[str, float], verdict: str) -
     assert row.unit == "1"
 
 
-def test_a_ratio_to_nothing_is_undecided() -> None:
+def test_a_ratio_to_nothing_is_decided_by_differences() -> None:
     evidence = curve({1: spread(0.0, 0.0), 2: spread(20.0, 0.4)})
     row = check("ratio", evidence, where={"users": 2}, to={"users": 1}, at_least=1.0)
-    assert (row.verdict, row.reason) == ("undecided", "throughput is 0 at users = 1")
+    assert (row.verdict, row.ours, row.value) == ("holds", "no ratio", None)
+    assert "differences decide" in row.reason
+    more = check("ratio", evidence, where={"users": 2}, to={"users": 1}, at_most=9.0)
+    assert more.verdict == "differs"
+    none = curve({1: spread(0.0, 0.0), 2: spread(0.0, 0.0)})
+    both = check("ratio", none, where={"users": 2}, to={"users": 1}, at_most=1.0)
+    assert (both.verdict, both.reason) == ("holds", "zero in every run of both points, so equal")
+    twice = check("ratio", none, where={"users": 2}, to={"users": 1}, at_least=2.0)
+    assert twice.verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -140,12 +148,12 @@ def test_equal_exact_values_are_not_strictly_ordered() -> None:
 
 
 def test_medians_of_few_replications_leave_an_ordering_undecided() -> None:
-    """Two medians that must hold together need more runs than one alone."""
-    samples = {name: spread(v, 0.01, count=6, centre="median") for name, v in
+    """Five values do not hold a median with 95 %, however far apart two of them are."""
+    samples = {name: spread(v, 0.01, count=5, centre="median") for name, v in
                (("a", 1.0), ("b", 9.0))}  # fmt: skip
     row = check("ordering", curve(samples, factor="tool"), factor="tool", order=["a", "b"])
     assert row.verdict == "undecided"
-    assert "run 7 or more" in row.reason
+    assert "run 6 or more" in row.reason
 
 
 @pytest.mark.parametrize(
@@ -356,3 +364,32 @@ def test_a_true_ordering_is_contradicted_in_fewer_than_1_of_20_studies() -> None
         row = check("monotone", curve(samples), factor="users", direction="rises")
         wrong += row.verdict == "differs"
     assert wrong <= 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "values", "verdict"),
+    [
+        ("flat", {"tolerance": 0.2}, (-1.0, -1.06), "holds"),
+        ("flat", {"tolerance": 0.2}, (-1.0, -2.0), "differs"),
+        ("flat", {"tolerance": 0.2}, (1.0, 1.06), "holds"),
+        ("flat", {"tolerance": 0.2}, (1.06, 1.0), "holds"),
+        ("flat", {"tolerance": 0.2}, (1.0, 2.0), "differs"),
+        ("flat", {"tolerance": 0.2}, (2.0, 1.0), "differs"),
+        ("monotone", {"direction": "rises"}, (1.0, 2.0), "holds"),
+        ("monotone", {"direction": "rises"}, (2.0, 1.0), "differs"),
+        ("monotone", {"direction": "falls", "tolerance": 0.1}, (1.0, 1.05), "holds"),
+        ("monotone", {"direction": "falls", "tolerance": 0.1}, (1.0, 1.2), "differs"),
+        ("ordering", {"order": [1, 2]}, (1.0, 2.0), "holds"),
+        ("ordering", {"order": [1, 2]}, (2.0, 1.0), "differs"),
+    ],
+)
+def test_a_step_between_two_measured_levels_is_judged_by_their_ratio(
+    kind: str, fields: dict[str, Any], values: tuple[float, float], verdict: str
+) -> None:
+    """Cause: a flat claim over two levels looked for its upper bound on the lower side."""
+    samples = {
+        level: spread(value, 0.01, centre="median")
+        for level, value in zip((1, 2), values, strict=True)
+    }
+    evidence = replace(curve(samples), column=Column.MEASURE)
+    assert check(kind, evidence, factor="users", **fields).verdict == verdict

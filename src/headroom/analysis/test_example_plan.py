@@ -1,7 +1,7 @@
 """A hand-made plan and its journal for the tests of this package; no study file, no system."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -129,11 +129,12 @@ class ExampleStudy:
         replications: int = 3,
     ) -> None:
         """Store what ``make(level, replication)`` returns: a run, an error, or nothing."""
+        session = journal.add_environment({})
         for point in self.plan().experiments[0].points:
             for number in range(replications):
                 made = make(int(point.levels["users"]), number)
                 if made is not None:
-                    journal.append(self._row(point, number, made))
+                    journal.append(replace(self._row(point, number, made), environment=session))
 
     def _row(self, point: Point, number: int, made: Run | str) -> ReplicationRow:
         return ReplicationRow(

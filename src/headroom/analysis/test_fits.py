@@ -30,6 +30,7 @@ from headroom.experiment.run import Run
 from headroom.experiment.runner import Outcome
 from headroom.experiment.selection import Selection
 from headroom.experiment.study_file import load_study
+from headroom.experiment.test_killed_driver import without_machine
 
 HEADER = """
 schema = 1
@@ -379,12 +380,11 @@ def driven(folder: Path, number: int = -1, stage: str = "before") -> int:
 
 def table_of(folder: Path) -> list[Any]:
     with sqlite3.connect(folder / "results" / "journal.sqlite") as connection:
-        return list(
-            connection.execute(
-                "SELECT experiment, point_key, replication, seed, fingerprint, levels, state, run "
-                "FROM replication ORDER BY experiment, point_key, replication, id"
-            )
+        found = connection.execute(
+            "SELECT experiment, point_key, replication, seed, fingerprint, levels, state, run "
+            "FROM replication ORDER BY experiment, point_key, replication, id"
         )
+        return [(*head, without_machine(run)) for *head, run in found]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headroom.analysis.headroom_left import Crossing, crossing_of, limit_crossing
+from headroom.analysis.headroom_left import Crossing, crossing_of, limit_crossing, verdict_at
 from headroom.analysis.intervals import Sample
 from headroom.experiment.study import Limit
 
@@ -160,3 +160,31 @@ def test_measured_medians_with_intervals_give_one() -> None:
     assert found.low is not None
     assert found.high is not None
     assert found.low <= 1.5 <= found.high
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict", "why"),
+    [
+        (10.0, "holds", ""), (14.0, "holds", ""), (19.0, "differs", ""), (20.0, "differs", ""),
+        (16.0, "undecided", "includes the limit"), (5.0, "undecided", "no levels with results"),
+        (25.0, "undecided", "saturated"), (30.0, "differs", ""), (31.0, "undecided", "no levels"),
+    ],
+)  # fmt: skip
+def test_a_limit_is_judged_at_the_current_load(level: float, verdict: str, why: str) -> None:
+    curve = sloped([10.0, 20.0]) | {30.0: Sample(values=np.array([np.inf, np.inf]))}
+    found = verdict_at(level, curve, at_most=16.0)
+    assert found[0] == verdict
+    assert why in found[1]
+
+
+def test_a_floor_is_judged_at_the_current_load_and_one_run_decides_nothing() -> None:
+    assert verdict_at(12.0, sloped([10.0, 20.0]), at_least=11.0)[0] == "holds"
+    assert verdict_at(12.0, sloped([10.0, 20.0]), at_least=14.0)[0] == "differs"
+    one: dict[float, Sample | None] = {10.0: Sample(values=np.array([10.0])), 20.0: None}
+    assert verdict_at(10.0, one, at_most=16.0) == (
+        "undecided", "too few replications for an interval",
+    )  # fmt: skip
+    limit = Limit(metric="response_s", at_most=16.0, current=14.0)
+    assert crossing_of(limit, "load", {}, sloped([10.0, 20.0]), "s").verdict == "holds"
+    question = Limit(metric="response_s", at_most=16.0)
+    assert crossing_of(question, "load", {}, sloped([10.0, 20.0]), "s").verdict is None

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from headroom.analysis.analyse import analyse
+from headroom.analysis.culprits import SATURATED
 from headroom.analysis.export import what_if_rows
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult, WhatIfResult
 from headroom.analysis.test_example_session import run_study
@@ -142,8 +143,45 @@ def test_the_study_decides_what_is_doubled(tmp_path: Path, rule: str, count: int
     assert len(points) == count
 
 
-def test_a_change_that_cannot_run_says_why_and_harms_nothing_else(tmp_path: Path) -> None:
-    """Half the servers of an open queue at 80 % load are overloaded: a finding, no crash."""
+RING = '''
+from headroom.simulation import Model, exponential
+
+
+def build() -> Model:
+    """Return a ring of 12 stations, all saturated; the fourth is the slowest."""
+    model = Model("ring", time_unit="ms")
+    visit = model.program("visit")
+    for place in range(12):
+        visit.use(model.station(f"s{place}"), exponential(10.2 if place == 3 else 10.0))
+    model.closed_class("jobs", visit, population=600)
+    return model
+'''
+
+
+@pytest.mark.parametrize(("rule", "count"), [("", 5), ("what_if.changes = 3", 3)])
+def test_only_the_few_changes_that_can_matter_are_tried(
+    tmp_path: Path, rule: str, count: int
+) -> None:
+    """Cause: a ring of 500 saturated stations ran 1,220 replications of changed systems."""
+    (tmp_path / "ring.py").write_text(RING)
+    text = STUDY.replace('model = "{model}"', 'file = "ring.py"').replace("20_000", "3_000")
+    (tmp_path / "study.toml").write_text(text.format(rest=f'{rule}\nwarm_up.method = "none"'))
+    result = with_what_ifs(make_plan(load_study(tmp_path), quick=False), tmp_path)
+    point = result.experiments[0].points[0]
+    changes = {one.change for one in point.what_ifs}
+    assert len(changes) == count
+    assert point.bottleneck is not None
+    assert any(f"station.{point.bottleneck.name}." in change for change in changes)
+    tried = {change.rpartition(".")[0] for change in changes}
+    shares = {f"station.s{place}": 0.0 for place in range(12)}
+    shares = {name: point.estimates[f"{name}.utilization"].value for name in shares}
+    untried = {name: share for name, share in shares.items() if name not in tried}
+    assert max(untried.values()) <= min(shares[name] for name in tried)
+    assert point.what_ifs_left_out == sum(share >= SATURATED for share in untried.values()) > 0
+
+
+def test_a_change_that_saturates_a_point_says_so_and_compares_what_flows(tmp_path: Path) -> None:
+    """Half the servers of an open queue at 80 % load are offered 1.6 times what they can do."""
     rest = (
         'fixed = { servers = 2 }\nfactors = { utilization = [0.8] }\nwhat_if = { parts = "none" }'
     )
@@ -151,13 +189,16 @@ def test_a_change_that_cannot_run_says_why_and_harms_nothing_else(tmp_path: Path
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
         run_study(plan, journal)
         experiment = plan.experiments[0]
-        point = changed_point(experiment.points[0], [parse_change("station.server.servers=1")])
+        change = parse_change("station.server.servers=1")
+        point = changed_point(experiment.points[0], [change], experiment.system)
         run_study(changed_plan(plan, [(experiment, point, 2)]), journal)
         result = analysed(plan, journal)
     found = result.experiments[0].points[0]
     assert found.estimates
-    assert found.what_ifs[0].effects == []
-    assert "load" in found.what_ifs[0].note
+    (tried,) = found.what_ifs
+    assert [effect.metric for effect in tried.effects] == ["throughput"]
+    assert tried.saturation is not None
+    assert tried.saturation.load == pytest.approx(1.6)
 
 
 SLOW_START = '''
@@ -231,7 +272,8 @@ def test_an_overloaded_point_says_whether_doubling_would_carry_the_load(tmp_path
     plan = make_plan(load_study(tmp_path), quick=False)
     result = with_what_ifs(plan, tmp_path)
     point = result.experiments[0].points[0]
-    assert not point.estimates
-    notes = {one.change: one.note for one in point.what_ifs}
-    assert notes.keys() == {"station.server.servers=x2", "station.server.speed=x2"}
-    assert all("steady state then" in note for note in notes.values())
+    assert point.saturation is not None
+    tried = {one.change: one for one in point.what_ifs}
+    assert tried.keys() == {"station.server.servers=x2", "station.server.speed=x2"}
+    assert all(one.saturation is None for one in tried.values())
+    assert all("response_s_mean" in {e.metric for e in one.reached} for one in tried.values())

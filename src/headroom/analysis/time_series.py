@@ -15,7 +15,15 @@ from math import isfinite
 import numpy as np
 
 from headroom.analysis.results import SeriesLine, TimeSeries
-from headroom.analysis.summaries import CLASS_RATIOS, POOL_RATIOS, STATION_RATIOS, quotients
+from headroom.analysis.summaries import (
+    CAPACITY,
+    CLASS_RATIOS,
+    POOL_RATIOS,
+    STATION_RATIOS,
+    TIME,
+    more_ratios,
+    quotients,
+)
 from headroom.experiment.run import FloatArray, ResourceTable, Run, TimeSamples
 
 PARTS_AT_MOST = 6
@@ -95,10 +103,11 @@ def _columns(table: ResourceTable, length_s: float) -> dict[str, FloatArray]:
         name: np.diff(column, axis=0, prepend=np.zeros((1, column.shape[1])))
         for name, column in table.columns.items()
     }
+    more = more_ratios(table.kind, table.columns)
     given = {
         metric: ratio
-        for metric, ratio in _RATIOS[table.kind].items()
-        if ratio[0] in gained and (ratio[1] in gained or not ratio[1].endswith("_count"))
+        for metric, ratio in {**_RATIOS[table.kind], **more}.items()
+        if ratio[0] in gained and (ratio[1] in gained or ratio[1] in {TIME, CAPACITY})
     }
     return quotients(given, gained, capacity=table.capacity, length_s=length_s)
 

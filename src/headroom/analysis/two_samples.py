@@ -1,12 +1,8 @@
 """Two lists of measured values: which is larger, by how much, how sure, without assuming a law.
 
-The ratio within blocks is the median of the ratios of runs that stood next to each other, with the
-order-statistic interval of its logarithm. It holds for any distribution, also where one system
-scatters sixteen times as much as the other, and a drift of the machine cancels in it. Tried
-on the same data and not taken: the quotient of two intervals of medians (covers 99.9 % and is
-twice as wide), and inverting the test of Mann and Whitney on logarithms (a third narrower where
-both scatter alike, 89 % where one hardly scatters). The latter two serve where nothing is paired,
-and for the shift.
+The ratio within pairs is that of signed ranks on its logarithm: exact if the systems are equal or
+differ by a factor, and a drift of the machine cancels in it. The shift of lists that are not paired
+is that of Mann and Whitney; it assumes equal shapes, so it is shown and decides nothing.
 
 Invariant: exchanging the lists turns ratios upside down, and shifts and deltas round.
 
@@ -17,12 +13,14 @@ Romano et al. (2006).
 """
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import scipy
 
-from headroom.analysis.intervals import CONFIDENCE, Interval, median_interval, median_ranks
+from headroom.analysis.intervals import CONFIDENCE, Interval
+from headroom.analysis.signed_ranks import signed_rank_interval
 from headroom.experiment.run import FloatArray
 
 _EXACT_AT_MOST = 40
@@ -30,24 +28,10 @@ _EXACT_AT_MOST = 40
 _WORDS = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
 
 
-def fewest_pairs(confidence: float = CONFIDENCE) -> int:
-    """Return how many pairs give an interval at all: with fewer nothing can ever be decided.
-
-    Examples
-    --------
-    >>> fewest_pairs(0.95), fewest_pairs(1.0 - 0.05 / 3)
-    (6, 7)
-    """
-    count = 1
-    while median_ranks(count, confidence=confidence) is None:
-        count += 1
-    return count
-
-
 def ratio_within_pairs(
     first: FloatArray, second: FloatArray, *, confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return the median of the ratios first / second of pairs with its interval.
+    """Return the typical ratio first / second of pairs with its interval.
 
     Parameters
     ----------
@@ -61,19 +45,11 @@ def ratio_within_pairs(
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (1.5, 1.5, 1.5)
     """
-    found = median_interval(np.log(first / second), confidence=confidence)
+    found = signed_rank_interval(np.log(first / second), confidence=confidence)
     if found.low is None or found.high is None:
-        needed = fewest_pairs(confidence)
-        return Interval(
-            value=math.exp(found.value), low=None, high=None, method="none",
-            note=f"{first.size} {'block' if first.size == 1 else 'blocks'} can never decide: "
-            f"run {needed} or more",
-        )  # fmt: skip
-    return Interval(
-        value=math.exp(found.value),
-        low=math.exp(found.low),
-        high=math.exp(found.high),
-        method="order statistics",
+        return replace(found, value=math.exp(found.value))
+    return replace(
+        found, value=math.exp(found.value), low=math.exp(found.low), high=math.exp(found.high)
     )
 
 

@@ -11,27 +11,30 @@ Invariant: an effect compares equal replications only, sound ones on both sides.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from headroom.analysis.comparison import paired_ratio
 from headroom.analysis.culprits import SATURATED
+from headroom.analysis.estimates import estimates_of
 from headroom.analysis.pictures import evenly
 from headroom.analysis.point import PointSummary, summarise
-from headroom.analysis.results import Effect, PointResult, Resource, WhatIfResult
-from headroom.errors import HeadroomError
+from headroom.analysis.results import Effect, Estimate, PointResult, Resource, WhatIfResult
+from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.changes import Change, doubled
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.selection import Selection
 from headroom.experiment.study import WarmUp, WhatIf
-from headroom.experiment.system import Changeable, Column, Metric
+from headroom.experiment.system import Changeable, Column, Metric, Value
 from headroom.experiment.what_if import (
     changed_experiment,
     changed_plan,
     changed_point,
     changes_in,
+    check_changes,
     stored_changes,
 )
 from headroom.quantities import format_level, format_quantity
@@ -41,6 +44,7 @@ ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
 FEWEST_PAIRS = 2
 MOST_CUT = 0.5
 """Share of the shortest run that a cut for both systems may take."""
+_Resource: TypeAlias = tuple[Literal["station", "pool"], str]
 _Values: TypeAlias = Mapping[int, Mapping[str, float]]
 """Replication to its metrics."""
 
@@ -68,7 +72,16 @@ def planned_what_ifs(plan: Plan, journal: Journal) -> Plan | None:
 def _may_change(experiment: PlannedExperiment) -> bool:
     is_model = experiment.system.column is Column.MODEL
     is_changeable = isinstance(experiment.system, Changeable)
-    return is_model and is_changeable and experiment.spec.what_if.parts != "none"
+    rule = experiment.spec.what_if
+    return is_model and is_changeable and (rule.parts != "none" or bool(rule.also))
+
+
+def _doubled_at(
+    experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow], rule: WhatIf
+) -> list[tuple[Change, ...]]:
+    if rule.parts == "none":
+        return []
+    return [(change,) for change in _changes_at(experiment, point, rows, rule)]
 
 
 def _wanted_of(
@@ -76,50 +89,86 @@ def _wanted_of(
 ) -> Iterator[tuple[PlannedExperiment, Point, int]]:
     rule = experiment.spec.what_if
     found = []
+    also = [changes_in(text) for text in rule.also]
     for point in experiment.points:
         rows = _done(selection.rows(experiment, point))
-        changes = _changes_at(experiment, point, rows, rule) if len(rows) >= FEWEST_PAIRS else []
+        if len(rows) < FEWEST_PAIRS:
+            continue
+        changes = _doubled_at(experiment, point, rows, rule)
+        changes += [one for one in also if _is_possible(experiment, point, one)]
         if changes:
             found.append((point, changes, min(len(rows), rule.replications)))
     for place in evenly(len(found), rule.points):
         point, changes, count = found[place]
         for change in changes:
-            yield experiment, changed_point(point, [change]), count
+            yield experiment, changed_point(point, change, experiment.system), count
 
 
 def _changes_at(
     experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow], rule: WhatIf
 ) -> list[Change]:
     summary = summarise(experiment, [row.run for row in rows if row.run is not None])
-    return [
+    possible = (
         change
         for kind, name in _used_up(summary, rule)
         for change in doubled(kind, name)
-        if _is_possible(experiment, point, change)
-    ]
+        if _is_possible(experiment, point, [change])
+    )
+    return list(islice(possible, None if rule.parts == "all" else rule.changes))
 
 
-def _used_up(
-    summary: PointSummary, rule: WhatIf
-) -> Iterator[tuple[Literal["station", "pool"], str]]:
-    """Yield the resources to be doubled: the used up ones, or all that can be used up."""
-    if not summary.windows:
-        verdict = summary.bottleneck
-        if verdict is not None and verdict.kind != "none":
-            yield verdict.kind, verdict.name  # Overloaded: doubling may give a steady state.
-        return
-    least = 0.0 if rule.parts == "all" else SATURATED
+def _used_up(summary: PointSummary, rule: WhatIf) -> list[_Resource]:
+    """Return the resources to be doubled: the used up ones, or all that can be used up.
+
+    The limiting one comes first, then the busiest, so that a maximum cuts off the least promising.
+    """
     found = summary.bottleneck
+    if not summary.windows:  # Overloaded: doubling may give a steady state.
+        return [] if found is None or found.kind == "none" else [(found.kind, found.name)]
+    least = 0.0 if rule.parts == "all" else SATURATED
     limiting = (found.kind, found.name) if found is not None and found.limits else None
+    shares = _utilizations(summary)
+    used = [key for key, share in shares.items() if share >= least or key == limiting]
+    return sorted(used, key=lambda key: (key != limiting, -shares[key]))
+
+
+def _utilizations(summary: PointSummary) -> dict[_Resource, float]:
+    """Return the utilization of each station and pool; classes have no capacity to double."""
+    found: dict[_Resource, float] = {}
     for table in sorted(summary.windows[0].run.resources, key=lambda table: table.kind):
-        if table.kind not in ("pool", "station"):
-            continue  # Classes have no capacity to double.
-        for name in table.names:
-            sample = summary.samples.get(f"{table.kind}.{name}.utilization")
-            if sample is None:
-                continue
-            if sample.value >= least or (table.kind, name) == limiting:
-                yield table.kind, name
+        if table.kind in ("pool", "station"):
+            for name in table.names:
+                sample = summary.samples.get(f"{table.kind}.{name}.utilization")
+                if sample is not None:
+                    found[table.kind, name] = sample.value
+    return found
+
+
+def untried_count(result: PointResult, found: Iterable[WhatIfResult]) -> int:
+    """Return how many used up stations and pools of a point no change was tried at.
+
+    Parameters
+    ----------
+    result
+        What is known of the point.
+    found
+        Its changes; without any, nothing was to be tried.
+    """
+    tried = {
+        (change.kind, change.name)
+        for one in found
+        for change in changes_in(one.change)
+        if change.kind != "parameter"
+    }
+    if not tried:
+        return 0
+    return sum(
+        (resource.kind, resource.name) not in tried
+        for resource in result.resources
+        if resource.kind in ("station", "pool")
+        if (used := result.estimates.get(f"{resource.kind}.{resource.name}.utilization"))
+        if used.value >= SATURATED
+    )
 
 
 def all_doubled(
@@ -139,11 +188,9 @@ def all_doubled(
     return [(change,) for change in found]
 
 
-def _is_possible(experiment: PlannedExperiment, point: Point, change: Change) -> bool:
-    system = experiment.system
+def _is_possible(experiment: PlannedExperiment, point: Point, changes: Sequence[Change]) -> bool:
     try:
-        if isinstance(system, Changeable):
-            system.check_changes(point.config, [change])
+        check_changes(experiment.system, point.config, changes)
     except HeadroomError:
         return False
     return True
@@ -173,6 +220,10 @@ class StoredWhatIfs:
             else {}
         )
 
+    def knows(self, point: Point) -> bool:
+        """Return whether any change was tried at a point."""
+        return bool(self._texts.get(point.key))
+
     def of(
         self, point: Point, rows: Sequence[ReplicationRow], result: PointResult, metrics: list[str]
     ) -> list[WhatIfResult]:
@@ -199,7 +250,11 @@ class StoredWhatIfs:
         result: PointResult,
         metrics: Sequence[str],
     ) -> WhatIfResult | None:
-        changed = changed_point(point, changes_in(text))
+        changes = changes_in(text)
+        try:
+            changed = changed_point(point, changes, self._experiment.system)
+        except StudyError:  # A parameter that the model has no more, or not in this range.
+            return None
         experiment = changed_experiment(self._experiment, [changed], replications=2**31)
         rows = self._selection.rows(experiment, changed)
         if not rows:
@@ -215,13 +270,25 @@ class StoredWhatIfs:
         ]
         return WhatIfResult(
             change=text,
-            text=in_words(changed.changes, result.resources),
+            text=in_words(changes, result.resources, point.config),
             done=sum(row.state == "done" for row in rows),
             failed=sum(row.state == "failed" for row in rows),
             effects=effects,
             bottleneck=summary.bottleneck,
+            saturation=summary.saturation,
+            reached=_reached([declared[m] for m in metrics if m in declared], result, summary),
             note="" if effects else _why_none(summary, rows, result),
         )
+
+
+def _reached(
+    metrics: Sequence[Metric], result: PointResult, summary: PointSummary
+) -> list[Estimate]:
+    """Return the metrics that have no bound at a saturated point, and settle after a change."""
+    if result.saturation is None or summary.saturation is not None:
+        return []
+    without_bound = [one for one in metrics if one.name in result.saturation.unbounded]
+    return list(estimates_of(without_bound, summary.samples).values())
 
 
 def compared_metrics(responses: Sequence[str]) -> list[str]:
@@ -339,8 +406,19 @@ def _rank(found: WhatIfResult) -> tuple[float, str]:
     return math.inf, found.change
 
 
-def in_words(changes: Sequence[Change], resources: Iterable[Resource]) -> str:
+def in_words(
+    changes: Sequence[Change],
+    resources: Iterable[Resource],
+    config: Mapping[str, Value] | None = None,
+) -> str:
     """Return changes in words, with the numbers before and after.
+
+    Parameters
+    ----------
+    changes, resources
+        The changes, and what is known of the stations and pools before them.
+    config
+        The parameters before them.
 
     Examples
     --------
@@ -349,11 +427,27 @@ def in_words(changes: Sequence[Change], resources: Iterable[Resource]) -> str:
     'cpu 2 to 4 servers and cpu 2 times as fast'
     >>> in_words(doubled("station", "web 2"), [])
     '"web 2" 2 times the servers and "web 2" 2 times as fast'
+    >>> in_words(changes_in("hit_ratio=0.9"), [], {"hit_ratio": 0.5})
+    'hit_ratio 0.5 to 0.9'
     """
     capacities = {(one.kind, one.name): one.capacity for one in resources}
     return " and ".join(
-        _one_in_words(change, capacities.get((change.kind, change.name))) for change in changes
+        _parameter_in_words(change, config or {})
+        if change.kind == "parameter"
+        else _one_in_words(change, capacities.get((change.kind, change.name)))
+        for change in changes
     )
+
+
+def _parameter_in_words(change: Change, config: Mapping[str, Value]) -> str:
+    old = config.get(change.name)
+    if change.is_factor:
+        if isinstance(old, (int, float)):
+            new = format_level(old * change.value)
+            return f"{change.name} {format_level(old)} to {new}"
+        return f"{change.name} {format_level(change.value)} times"
+    before = "" if old is None else f"{format_level(old)} "
+    return f"{change.name} {before}to {change.word}"
 
 
 def _one_in_words(change: Change, capacity: float | None) -> str:

@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ import typer
 from headroom.analysis.export import (
     Row,
     comparison_rows,
+    interval_rows,
     observation_rows,
     point_rows,
     replication_rows,
@@ -21,6 +22,7 @@ from headroom.analysis.export import (
     what_if_rows,
 )
 from headroom.analysis.results import StudyResult
+from headroom.analysis.stored_form import StoredStudy
 from headroom.cli import options, session
 from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan
@@ -34,6 +36,7 @@ class What(StrEnum):
     REPLICATIONS = "replications"
     OBSERVATIONS = "observations"
     SERIES = "series"
+    INTERVALS = "intervals"
     WHAT_IFS = "what-ifs"
     COMPARISONS = "comparisons"
 
@@ -58,7 +61,7 @@ def schema(
     ] = Schema.STUDY,
 ) -> None:
     """Print the JSON schema of study files or of results."""
-    document = study_schema() if which is Schema.STUDY else msgspec.json.schema(StudyResult)
+    document = study_schema() if which is Schema.STUDY else msgspec.json.schema(StoredStudy)
     text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
     sys.stdout.write(text + "\n")
 
@@ -74,7 +77,8 @@ def export(
         typer.Option(
             help="points: one row per point and metric; replications: one row per replication "
             "and metric; observations: raw response times in order of completion, warm-up "
-            "included; series: values over time, where a study sets sample_every_s; what-ifs: one "
+            "included; series: values over time, where a study sets sample_every_s; intervals: "
+            "terminating runs over time, one row per interval and metric; what-ifs: one "
             "row per change that was tried and metric; comparisons: one row per level that is "
             "compared with a base, and metric."
         ),
@@ -100,20 +104,23 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
             yield stream
 
 
+_OF_RESULTS: Mapping[What, Callable[[StudyResult], Iterator[Row]]] = {
+    What.POINTS: point_rows,
+    What.INTERVALS: interval_rows,
+    What.WHAT_IFS: what_if_rows,
+    What.COMPARISONS: comparison_rows,
+}
+_OF_JOURNAL: Mapping[What, Callable[[Plan, Journal], Iterator[Row]]] = {
+    What.REPLICATIONS: replication_rows,
+    What.OBSERVATIONS: observation_rows,
+    What.SERIES: series_rows,
+}
+
+
 def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
-    match what:
-        case What.POINTS:
-            return point_rows(session.analysed(plan, journal))
-        case What.REPLICATIONS:
-            return replication_rows(plan, journal)
-        case What.OBSERVATIONS:
-            return observation_rows(plan, journal)
-        case What.SERIES:
-            return series_rows(plan, journal)
-        case What.WHAT_IFS:
-            return what_if_rows(session.analysed(plan, journal))
-        case What.COMPARISONS:
-            return comparison_rows(session.analysed(plan, journal))
+    if what in _OF_RESULTS:
+        return _OF_RESULTS[what](session.analysed(plan, journal))
+    return _OF_JOURNAL[what](plan, journal)
 
 
 def _factor_columns(plan: Plan) -> list[str]:

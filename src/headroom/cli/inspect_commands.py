@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headroom.analysis.results import ExperimentResult, PointResult
+from headroom.analysis.stored_form import stored_form
 from headroom.cli import options, session
 from headroom.cli.limit_option import with_limits
 from headroom.cli.model_command import model_names
@@ -150,9 +151,10 @@ def show(
         plan = with_limits(plan, limit, load=load, current=current)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
+        session.say_what_counts(plan, journal)
     key = None if point is None else session.point_key(result, point)
     if as_json:
-        write_json("study-result", result)
+        write_json("study-result", stored_form(result))
         return
     render_study(result, result_console(color), point=key)
 
@@ -172,6 +174,7 @@ def report(
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
+        session.say_what_counts(plan, journal)
     if output is None:
         page = session.write_artefacts(plan, result)
     else:

@@ -25,7 +25,7 @@ def with_limits(plan: Plan, texts: Sequence[str], *, load: str, current: float |
         A limit cannot be read, or no experiment can say anything about it.
     """
     if current is not None and not current > 0.0:
-        raise StudyError(f"--current is {current:g}", cure="give the load of today, above 0")
+        raise StudyError(f"--current is {current:g}", cure="give the current load, above 0")
     for text in texts:
         plan = _with_limit(plan, text, load=load, current=current)
     return plan

@@ -1,7 +1,7 @@
 """`headroom run`: the whole path of a study, from its file to its page."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -11,8 +11,11 @@ import msgspec
 import typer
 
 from headroom.analysis.fits import with_fits
+from headroom.analysis.refine import Known, refinements, with_refined
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.stored_form import stored_form
+from headroom.analysis.undecidable import undecidable, undecidable_lines
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.output import (
@@ -29,8 +32,10 @@ from headroom.cli.overwrite import (
     foresight_lines,
     say_foresight,
 )
+from headroom.defects import fallback
 from headroom.errors import ExitCode
 from headroom.experiment.fit_plan import stages
+from headroom.experiment.fresh import mark_fresh
 from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal
 from headroom.experiment.journal_salvage import salvage
@@ -62,9 +67,21 @@ def run(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Exit 3 unless every claim holds (with --only: of those experiments)."
+            "--check",
+            help="Exit 3 unless every claim holds, and every limit at its `current` load (with "
+            "--only: of those experiments). Measures again unless --reuse is given.",
         ),
     ] = False,
+    fresh: Annotated[
+        bool | None,
+        typer.Option(
+            "--fresh/--reuse",
+            help="Measure again what was measured before, or reuse it. Older measurements stay in "
+            "the journal and no longer count. Simulations are always reused: the same model and "
+            "seed give the same bits. [default: --fresh with --check, else --reuse]",
+            show_default=False,
+        ),
+    ] = None,
     stop_on_failure: Annotated[
         bool, typer.Option("--stop-on-failure", help="Stop at the first point that fails.")
     ] = False,
@@ -103,26 +120,38 @@ def run(
     if dry_run:
         _print_plan(plan.only(only) if only else plan, as_json=as_json)
         return
+    identity = session.identity_of(plan)
     if is_salvaged:
         _salvage(session.journal_of(plan))
     session.say_remarks(plan, quiet=quiet)
     chosen = plan.only(only) if only else plan
     confirm(chosen, overwrite or ())
     say_foresight(chosen, quiet=quiet)
+    for sentence in undecidable_lines(chosen):
+        session.note(sentence, quiet=quiet)
     with Journal.open(session.journal_of(plan), create=True) as journal:
-        how = _How(jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure)
+        is_fresh = check if fresh is None else fresh
+        resume = _how_to_resume(is_fresh=is_fresh, is_checked=check)
+        how = _How(
+            jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure, resume=resume
+        )
+        if is_fresh:
+            _measure_again(chosen, journal, quiet=quiet)
         outcome, chosen = _run_stages(plan, chosen, journal, how)
         is_whole = not outcome.interrupted and not (stop_on_failure and outcome.failed)
         if is_doubled and is_whole:
             outcome = _run_what_ifs(chosen.ready(), journal, how, outcome)
-        result = session.analysed(plan, journal)
+        result = session.analysed(plan, journal, identity=identity)
+        is_whole_journal = journal.unreadable_count == 0
     page = session.write_artefacts(plan, result)
+    if is_whole_journal:
+        session.keep(plan, result, identity=identity)
     shown = _part(result, only) if only else result
     if as_json:
-        write_json("study-result", result)
+        write_json("study-result", stored_form(result))
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
     else:
-        render_study(shown, result_console(color))
+        render_study(shown, result_console(color), reused=outcome.reused_measurements)
     raise typer.Exit(_exit_code(outcome, shown, is_checked=check))
 
 
@@ -143,6 +172,26 @@ class _How:
     quiet: bool
     color: ColorMode
     stop_on_failure: bool
+    resume: str
+    """How to go on where the run is interrupted."""
+
+
+def _how_to_resume(*, is_fresh: bool, is_checked: bool) -> str:
+    if not is_fresh:
+        return "run the same command to resume"
+    options = "--check --reuse" if is_checked else "--reuse in place of --fresh"
+    return f"resume with {options}; the same command measures all again"
+
+
+def _measure_again(plan: Plan, journal: Journal, *, quiet: bool) -> None:
+    """Let older measurements no longer count; say so, and why simulations still do."""
+    names = mark_fresh(plan, journal)
+    if names:
+        session.note(f"measured again: {', '.join(names)}", quiet=quiet)
+    if any(one.system.column is Column.MODEL for one in plan.experiments):
+        session.note(
+            "simulations are not run again: the same model and seed give the same bits", quiet=quiet
+        )
 
 
 def _run_stages(whole: Plan, chosen: Plan, journal: Journal, how: _How) -> tuple[Outcome, Plan]:
@@ -157,7 +206,7 @@ def _run_stages(whole: Plan, chosen: Plan, journal: Journal, how: _How) -> tuple
         ready = whole.only(stage).ready()
         if not ready.experiments and outcome is not None:
             continue
-        found = _run(ready, journal, how)
+        found = _run_refined(ready, journal, how)
         outcome = found if outcome is None else outcome.then(found)
         if outcome.interrupted or (how.stop_on_failure and outcome.failed):
             break
@@ -169,6 +218,44 @@ def _run_stages(whole: Plan, chosen: Plan, journal: Journal, how: _How) -> tuple
     return outcome, settled
 
 
+def _run_refined(plan: Plan, journal: Journal, how: _How) -> Outcome:
+    """Run the points of a plan, then those that its limits add, round by round."""
+    known: Known = {}
+    refined = with_refined(plan, journal, known)
+    outcome = _run(refined, journal, how)
+    while not (outcome.interrupted or (how.stop_on_failure and outcome.failed)):
+        wider = with_refined(plan, journal, known)
+        new = _without_points(wider, refined)
+        if not new.experiments:
+            return outcome
+        _say_added(new, quiet=how.quiet)
+        outcome = outcome.then(_run(new, journal, how, about="refine: ", has_notes=False))
+        refined = wider
+    return outcome
+
+
+def _without_points(plan: Plan, known: Plan) -> Plan:
+    """Return a plan with the points that another one lacks."""
+    old = {point.key for experiment in known.experiments for point in experiment.points}
+    left = (
+        (one, tuple(point for point in one.points if point.key not in old))
+        for one in plan.experiments
+    )
+    return replace(
+        plan, experiments=tuple(replace(one, points=points) for one, points in left if points)
+    )
+
+
+def _say_added(plan: Plan, *, quiet: bool) -> None:
+    for experiment in plan.experiments:
+        levels = "; ".join(_levels_in_words(point.levels) for point in experiment.points)
+        session.note(f"refine: experiment {experiment.spec.name!r} adds {levels}", quiet=quiet)
+
+
+def _levels_in_words(levels: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name}={format_level(level)}" for name, level in levels.items())
+
+
 def _say_what_waits(plan: Plan, *, quiet: bool) -> None:
     for experiment in plan.experiments:
         fit = experiment.fit
@@ -178,7 +265,9 @@ def _say_what_waits(plan: Plan, *, quiet: bool) -> None:
             session.note(f"experiment {name!r} is not run: {fit.reason}{cure}", quiet=quiet)
 
 
-def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome:
+def _run(
+    plan: Plan, journal: Journal, how: _How, *, about: str = "", has_notes: bool = True
+) -> Outcome:
     start = perf_counter()
     outcome = run_plan(
         plan,
@@ -189,7 +278,8 @@ def _run(plan: Plan, journal: Journal, how: _How, *, about: str = "") -> Outcome
         interrupt=Interrupt(),
         stop_on_failure=how.stop_on_failure,
     )
-    _say_notes(outcome, about=about, quiet=how.quiet)
+    if has_notes or outcome.interrupted:
+        _say_notes(outcome, how, about=about)
     is_simulated = all(one.system.column is Column.MODEL for one in plan.experiments)
     if outcome.event_count and is_simulated:
         speed = pace_in_words(outcome.event_count, perf_counter() - start)
@@ -216,7 +306,10 @@ def _run_what_ifs(plan: Plan, journal: Journal, how: _How, base: Outcome) -> Out
 
     A change that fails is a finding of the report, no failure of the study.
     """
-    changed = planned_what_ifs(plan, journal)
+    changed = fallback(
+        lambda: planned_what_ifs(plan, journal),
+        lambda reason: session.note(f"no changes are tried: {reason}"),
+    )
     if changed is None:
         return base
     found = _run(changed, journal, how, about="what if: ")
@@ -231,12 +324,12 @@ def _salvage(path: Path) -> None:
     )
 
 
-def _say_notes(outcome: Outcome, *, about: str, quiet: bool) -> None:
+def _say_notes(outcome: Outcome, how: _How, *, about: str) -> None:
     for line in outcome.notes:
-        session.note(f"{about}{line}", quiet=quiet)
+        session.note(f"{about}{line}", quiet=how.quiet)
     if outcome.interrupted:
         left = f"{outcome.remaining} replications are left"
-        session.note(f"stopped; {left}, the same command carries on", quiet=quiet)
+        session.note(f"stopped; {left}; {how.resume}", quiet=how.quiet)
 
 
 def _is_not_run(experiment: ExperimentResult) -> bool:
@@ -245,15 +338,27 @@ def _is_not_run(experiment: ExperimentResult) -> bool:
 
 
 def _exit_code(outcome: Outcome, result: StudyResult, *, is_checked: bool) -> ExitCode:
-    """Return the exit code of what was run; with a check, its claims must hold."""
+    """Return the exit code of what was run; with a check, claims and limits must hold."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
     is_every_one_run = not any(_is_not_run(one) for one in result.experiments)
-    if outcome.failed or not is_every_one_run or _lacks_figures(result):
+    if outcome.failed or not is_every_one_run or _is_incomplete(result) or _lacks_figures(result):
         return ExitCode.POINTS_FAILED
-    if is_checked and any(claim.verdict != "holds" for claim in result.claims):
+    if is_checked and not _is_as_claimed(result):
         return ExitCode.CLAIMS_DIFFER
     return ExitCode.DONE
+
+
+def _is_as_claimed(result: StudyResult) -> bool:
+    """Return whether every claim holds, and every limit at the current load."""
+    limits = (limit for item in result.experiments for limit in item.limits)
+    kept = all(limit.verdict in {"holds", None} for limit in limits)
+    return kept and all(claim.verdict == "holds" for claim in result.claims)
+
+
+def _is_incomplete(result: StudyResult) -> bool:
+    """Return whether a planned replication is missing, whatever the session says it did."""
+    return any(not point.is_finished for item in result.experiments for point in item.points)
 
 
 def _lacks_figures(result: StudyResult) -> bool:
@@ -273,10 +378,12 @@ class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
     """What its run makes and writes, with sizes, one sentence each."""
     confirm: list[str] = []
     """Words for `--overwrite` that its run needs."""
+    undecidable: str = ""
+    """What its experiment has too few replications for; empty if there is nothing."""
 
 
 def _print_plan(plan: Plan, *, as_json: bool) -> None:
-    uses = foresight(plan)
+    uses, never = foresight(plan), undecidable(plan)
     points = [
         PlannedPoint(
             experiment=point.experiment,
@@ -285,6 +392,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
             waits="" if experiment.fit is None else experiment.fit.reason,
             uses=list(uses.get(point.key, ())),
             confirm=[one.words for one in confirmations(experiment, point)],
+            undecidable=never.get(experiment.spec.name, ""),
         )
         for experiment in plan.experiments
         for point in experiment.points
@@ -293,11 +401,13 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         write_json("plan", points)
         return
     for point in points:
-        levels = ", ".join(f"{name}={format_level(level)}" for name, level in point.levels.items())
+        levels = _levels_in_words(point.levels)
         waits = f"  ({point.waits})" if point.waits else ""
         typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}".rstrip())
-    for sentence in foresight_lines(plan):
+    for sentence in [*foresight_lines(plan), *undecidable_lines(plan)]:
         print_lines(result_console(), sentence)
     for words in dict.fromkeys(words for point in points for words in point.confirm):
         typer.echo(f'needs --overwrite "{words}"')
     typer.echo(count_noun(len(points), "point"))
+    for sentence in refinements(plan):
+        typer.echo(sentence)

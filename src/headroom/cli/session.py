@@ -1,26 +1,51 @@
 """The steps that several commands share: open a study, its journal, its analysed result."""
 
 import errno
+import html
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
+from rich.console import Console
+
 from headroom.analysis.analyse import analyse
+from headroom.analysis.answers import Memory
 from headroom.analysis.fits import with_fits
+from headroom.analysis.kept_answers import KeptAnswers
+from headroom.analysis.kept_result import KeptResult, journal_stamp, result_key
 from headroom.analysis.results import PointResult, StudyResult
 from headroom.analysis.results_file import write_results
 from headroom.cli.output import error_console, print_lines
+from headroom.defects import defects_met, fallback
 from headroom.errors import StudyError
+from headroom.experiment.content_identity import (
+    digest_of,
+    program_identity,
+    study_files_identity,
+)
 from headroom.experiment.design import make_plan
 from headroom.experiment.journal import Journal
-from headroom.experiment.paths import PAGE_NAME, RESULTS_NAME, journal_path, results_folder
+from headroom.experiment.paths import (
+    KEPT_ANSWERS_NAME,
+    KEPT_RESULT_NAME,
+    PAGE_NAME,
+    RESULTS_NAME,
+    journal_path,
+    results_folder,
+)
 from headroom.experiment.plan import Plan, PlannedExperiment
+from headroom.experiment.resume import OF_NO_POINT, survey
+from headroom.experiment.selection import Selection
 from headroom.experiment.study_file import load_study
-from headroom.experiment.system import Remarkable
+from headroom.experiment.system import Column, Remarkable
 from headroom.quantities import format_level
 from headroom.report.page import render_page
+from headroom.report.terminal import render_study
+from headroom.report.words import count_noun
 
 
 def open_plan(
@@ -80,6 +105,20 @@ def existing_journal(plan: Plan) -> Iterator[Journal]:
             note(f"{journal.unreadable_count} damaged rows were passed over; `run` renews them")
 
 
+def say_what_counts(plan: Plan, journal: Journal) -> None:
+    """Say of measurements that are shown where they come from, and of others why they are not."""
+    measured = [one for one in plan.experiments if one.system.column is Column.MEASURE]
+    selection = Selection(plan, journal)
+    criteria = {one.spec.name: selection.criteria(one) for one in measured}
+    for name, one in criteria.items():
+        if one.elsewhere:
+            note(f"experiment {name!r} was measured on another machine ({one.elsewhere})")
+    found = survey(replace(plan, experiments=tuple(measured)), journal, criteria)
+    for reason, count in sorted(found.kept.items()):
+        if reason != OF_NO_POINT:
+            note(f"{count_noun(count, 'replication')} left out: {reason}; `run` measures again")
+
+
 def _not_run(plan: Plan, path: Path) -> StudyError:
     """Return the error that says what is not there, and what is instead."""
     folder = shlex.quote(str(plan.folder))
@@ -97,9 +136,58 @@ def _not_run(plan: Plan, path: Path) -> StudyError:
     )
 
 
-def analysed(plan: Plan, journal: Journal) -> StudyResult:
-    """Return the analysed study, complete or not."""
-    return analyse(plan, journal, environments=journal.environments(), command=repeat_command(plan))
+def identity_of(plan: Plan) -> bytes:
+    """Return the identity of program and files behind a plan that was made just now."""
+    return digest_of([program_identity(), study_files_identity(plan)])
+
+
+def analysed(plan: Plan, journal: Journal, *, identity: bytes | None = None) -> StudyResult:
+    """Return the analysed study, complete or not.
+
+    Parameters
+    ----------
+    plan, journal
+        The study and its rows.
+    identity
+        See `identity_of`; None where the plan was made just now.
+    """
+    identity = identity or identity_of(plan)
+    key = _result_key(plan, journal, identity)
+    kept = KeptResult(results_folder(plan.folder, plan.is_quick) / KEPT_RESULT_NAME)
+    found = kept.get(key) if key else None
+    if found is not None:
+        return found
+    answers = KeptAnswers(results_folder(plan.folder, plan.is_quick) / KEPT_ANSWERS_NAME)
+    result = analyse(
+        plan,
+        journal,
+        environments=journal.environments(),
+        command=repeat_command(plan),
+        memory=Memory(kept=answers, identity=identity, jobs=os.cpu_count() or 1),
+    )
+    answers.save()
+    is_flawless = not journal.unreadable_count and not defects_met()
+    if key and is_flawless and key == _result_key(plan, journal, identity):
+        kept.put(key, result)
+    return result
+
+
+def _result_key(plan: Plan, journal: Journal, identity: bytes) -> bytes | None:
+    """Return the key of the result of a plan; None while its journal is being written."""
+    stamp = journal_stamp(journal.path)
+    command = repeat_command(plan)
+    return stamp and result_key(plan, journal, identity=identity, stamp=stamp, command=command)
+
+
+def keep(plan: Plan, result: StudyResult, *, identity: bytes) -> None:
+    """Keep the result of a run whose journal is closed, for whoever looks at it next."""
+    if defects_met():
+        return
+    with Journal.open(journal_of(plan), create=False) as journal:
+        key = _result_key(plan, journal, identity)
+    if key:
+        path = results_folder(plan.folder, plan.is_quick) / KEPT_RESULT_NAME
+        KeptResult(path).put(key, result)
 
 
 def repeat_command(plan: Plan) -> str:
@@ -136,8 +224,26 @@ def write_page(result: StudyResult, page: Path) -> None:
     if page.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
     draft = page.with_name(page.name + ".draft")
-    draft.write_text(render_page(result), encoding="utf-8")
+    draft.write_text(fallback(lambda: render_page(result), _plain_page(result)), encoding="utf-8")
     draft.replace(page)
+
+
+def _plain_page(result: StudyResult) -> Callable[[str], str]:
+    """Return what writes a page without figures: the text of the terminal."""
+
+    def write(reason: str) -> str:
+        note(f"the page holds plain text only: {reason}")
+        text = StringIO()
+        console = Console(file=text, width=100, no_color=True)
+        fallback(lambda: render_study(result, console), lambda _: None)
+        title, why = html.escape(result.title), html.escape(reason)
+        return (
+            f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+            f"<p>This page could not be drawn: {why}. All results are in {RESULTS_NAME}.</p>\n"
+            f"<pre>{html.escape(text.getvalue())}</pre>\n"
+        )
+
+    return write
 
 
 def note(message: str, *, quiet: bool = False) -> None:

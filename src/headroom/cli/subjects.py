@@ -18,6 +18,8 @@ from headroom.experiment.paths import STUDY_NAME
 from headroom.experiment.plan import PlannedExperiment
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Column, Parameter, Value
+from headroom.experiment.window_checks import time_windows
+from headroom.experiment.windows import with_windows
 from headroom.sizing.evaluate import Subject
 from headroom.sizing.space import parse_value
 
@@ -91,7 +93,8 @@ def _of_study(
             {**msgspec.to_builtins(setup), "completions": completions, "time_s": None},
             type(setup),
         )
-        system = type(system).load(setup, base=planned.base)
+        loaded = type(system).load(setup, base=planned.base)
+        system = with_windows(loaded, time_windows(planned.spec))
     config = {
         use.name: use.value
         for use in planned.parameters
@@ -104,6 +107,7 @@ def _of_study(
         base=planned.base,
         config=config,
         warm_up=planned.spec.warm_up,
+        windows=time_windows(planned.spec),
     )
     return subject, plan.folder / "results"
 

@@ -77,7 +77,7 @@ def test_changes_joined_by_a_semicolon_are_made_together() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("mm1", "-c", "server=2"), "cannot be read"),
+        (("mm1", "-c", "server=2"), "station is changed with station.NAME.servers=2"),
         (("mm1", "-c", "station.cpu.servers=2"), "no station 'cpu'"),
         (("mm1", "--set", "load=2"), "no parameter"),
         ((".", "--set", "users=2"), "belong to a model"),
@@ -171,3 +171,36 @@ def test_the_station_that_blocks_is_blamed_and_doubling_it_helps_most(folder: Pa
     assert "Now Database is busy" in shown
     assert "pool connections is used up" in shown
     assert "only because its holders are held up by database" in shown
+
+
+def test_a_parameter_is_tried_like_a_station_and_together_with_one() -> None:
+    """Oracle: M/M/1, R = S / (1 - U): from U = 0.8 to 0.5 and to half of that service time."""
+    changes = ["utilization=0.5", "utilization=0.5; station.server.speed=x2"]
+    answer = headroom(
+        *("what-if", "mm1", "--change", changes[0], "--change", changes[1]),
+        *("-n", "6", "--completions", "20000", "--quiet", "--json"),
+    )
+    assert answer.exit_code == 0, answer.stderr
+    found = {one["change"]: one for one in json.loads(answer.stdout)["content"]["what_ifs"]}
+    expected = {changes[0]: (1 / 0.5) / (1 / 0.2), changes[1]: (0.5 / 0.75) / (1 / 0.2)}
+    for text, ratio in expected.items():
+        effects = {one["metric"]: one for one in found[text]["effects"]}
+        assert effects["response_s_mean"]["ratio"] == pytest.approx(ratio, rel=0.1)
+    assert found[changes[0]]["text"] == "utilization 0.8 to 0.5"
+
+
+def test_a_study_tries_parameters_beside_what_is_used_up(folder: Path) -> None:
+    table = 'what_if = { parts = "none", also = ["service_s=x0.5"], points = 1 }'
+    (folder / "study.toml").write_text(STUDY + table)
+    assert headroom("run", "--quiet").exit_code == 0
+    point = json.loads(headroom("show", "--json").stdout)["content"]["experiments"][0]["points"]
+    tried = [one["text"] for each in point for one in each["what_ifs"]]
+    assert tried == ["service_s 0.05 to 0.025"]
+
+
+def test_a_parameter_that_a_study_cannot_change_is_named_with_its_line(folder: Path) -> None:
+    (folder / "study.toml").write_text(STUDY + 'what_if = { also = ["servcie_s=0.1"] }')
+    answer = headroom("run", "--quiet")
+    assert answer.exit_code != 0
+    assert "study.toml:14" in answer.stderr
+    assert "did you mean 'service_s'" in " ".join(answer.stderr.split())

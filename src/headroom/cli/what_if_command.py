@@ -1,4 +1,4 @@
-"""`headroom what-if`: what any change of stations and pools would give."""
+"""`headroom what-if`: what any change of stations, pools and parameters would give."""
 
 import os
 from collections.abc import Sequence
@@ -25,7 +25,13 @@ from headroom.experiment.progress import Progress
 from headroom.experiment.runner import run_plan
 from headroom.experiment.study import Replications
 from headroom.experiment.system import Changeable
-from headroom.experiment.what_if import changed_plan, changed_point, changes_in, text_of
+from headroom.experiment.what_if import (
+    changed_plan,
+    changed_point,
+    changes_in,
+    check_changes,
+    text_of,
+)
 from headroom.report.what_if import render_what_ifs
 from headroom.report.words import settings_words
 from headroom.sizing.evaluate import plan_of
@@ -65,7 +71,8 @@ def what_if(
         typer.Option(
             "--change",
             "-c",
-            help='"station.cpu.servers=8", "station.cpu.speed=x2", "pool.connections.tokens=x2"; '
+            help='"station.cpu.servers=8", "station.cpu.speed=x2", "pool.connections.tokens=x2", '
+            'or a parameter: "hit_ratio=0.9", "rate=x2"; '
             "repeatable, each one is tried by itself; joined by ; they are tried together "
             "[everything doubled].",
         ),
@@ -95,7 +102,7 @@ def what_if(
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """Try changes of stations and pools, paired with the unchanged system by their seeds."""
+    """Try changes of stations, pools and parameters, paired with the system by their seeds."""
     if is_study(subject):
         if fixed or completions:
             raise StudyError(
@@ -115,7 +122,9 @@ def what_if(
         runner.run(replace(plan, experiments=(replace(experiment, points=(base,)),)))
         changes = _changes(experiment, base, change or [], plan, journal)
         count = replications or _done(journal, base)
-        wanted = [(experiment, changed_point(base, one), count) for one in changes]
+        wanted = [
+            (experiment, changed_point(base, one, experiment.system), count) for one in changes
+        ]
         runner.run(changed_plan(plan, wanted))
         result = session.analysed(
             replace(plan, experiments=(replace(experiment, points=(base,)),)), journal
@@ -233,10 +242,8 @@ def _changes(
     if not texts:
         return all_doubled(experiment, base, plan, journal)
     found = [changes_in(text.strip()) for text in texts]
-    system = experiment.system
     for changes in found:
-        if isinstance(system, Changeable):
-            system.check_changes(base.config, changes)
+        check_changes(experiment.system, base.config, changes)
     return found
 
 

@@ -1,27 +1,30 @@
-"""Changes of a system's resources: more servers, more tokens, faster service, written as text.
+"""Changes of a system: more servers, more tokens, faster service, other parameters, as text.
 
 ``station.cpu.servers=8`` sets a number, ``station.cpu.servers=x2`` multiplies what is there;
 ``station.cpu.speed=x2`` makes every service at the station take half as long,
-``pool.connections.tokens=40`` sizes a pool.
+``pool.connections.tokens=40`` sizes a pool; ``hit_ratio=0.9`` and ``rate=x2`` change a parameter.
 
 Invariant: the text of a change is its identity; two texts of one meaning become the same text.
 """
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from headroom.errors import StudyError
 from headroom.quantities import format_level
 
-Aspect: TypeAlias = Literal["servers", "tokens", "speed"]
+Aspect: TypeAlias = Literal["servers", "tokens", "speed", "value"]
 
 _FORM = re.compile(r"^(station|pool)\.(.+)\.(servers|tokens|speed)\s*=\s*(?:([x*])\s*)?([^\sx*]+)$")
+_PARAMETER = re.compile(r"^(?!station\.|pool\.)([A-Za-z_][\w.\-]*)\s*=\s*(\S.*)$")
+_FACTOR = re.compile(r"^[x*]\s*([\d.].*)$")
 _ASPECTS = {"station": ("servers", "speed"), "pool": ("tokens",)}
 _CURE = (
     "write station.NAME.servers=8 or =x2 (twice as many), station.NAME.speed=x2 (twice as fast), "
-    "or pool.NAME.tokens=40 or =x2"
+    "pool.NAME.tokens=40 or =x2, or PARAMETER=VALUE or =x2"
 )
 LARGEST_CAPACITY = 2**24 - 1
 """Servers or tokens that a resource can have."""
@@ -29,25 +32,30 @@ LARGEST_CAPACITY = 2**24 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One change of one station or pool.
+    """One change of one station, pool or parameter.
 
     Parameters
     ----------
     kind, name
-        The resource.
+        What is changed.
     aspect
-        What changes: the number of servers or tokens, or the speed of a station.
+        What changes: the number of servers or tokens, the speed of a station, or the value of a
+        parameter.
     value
-        The new number, or what the old one is multiplied by; above 0.
+        The new number, or what the old one is multiplied by; above 0. Not used for a parameter
+        with a new value.
     is_factor
         True where `value` multiplies; always so for a speed.
+    word
+        New value of a parameter as written, empty where it is multiplied.
     """
 
-    kind: Literal["station", "pool"]
+    kind: Literal["station", "pool", "parameter"]
     name: str
     aspect: Aspect
     value: float
     is_factor: bool
+    word: str = ""
 
     @property
     def text(self) -> str:
@@ -59,6 +67,8 @@ class Change:
         'station.cpu.servers=x2'
         """
         sign = "x" if self.is_factor else ""
+        if self.kind == "parameter":
+            return f"{self.name}={self.word or sign + format_level(self.value)}"
         return f"{self.kind}.{self.name}.{self.aspect}={sign}{format_level(self.value)}"
 
     def capacity_from(self, capacity: int) -> int:
@@ -99,8 +109,12 @@ def parse_change(text: str) -> Change:
     'node 1/cpu'
     >>> parse_change("station.cpu.speed=2").text
     'station.cpu.speed=x2'
+    >>> parse_change("hit_ratio = 0.90").text, parse_change("rate=*2").text
+    ('hit_ratio=0.9', 'rate=x2')
     """
     found = _FORM.match(text.strip())
+    if found is None and (parameter := _PARAMETER.match(text.strip())):
+        return _of_parameter(text, *parameter.groups())
     if found is None:
         raise StudyError(f"the change {text!r} cannot be read", cure=_CURE)
     kind, name, aspect, sign, number = found.groups()
@@ -127,6 +141,44 @@ def doubled(kind: Literal["station", "pool"], name: str) -> tuple[Change, ...]:
     return tuple(
         Change(kind=kind, name=name, aspect=aspect, value=2.0, is_factor=True) for aspect in aspects
     )
+
+
+def _of_parameter(text: str, name: str, wanted: str) -> Change:
+    factor = _FACTOR.match(wanted)
+    return Change(
+        kind="parameter",
+        name=name,
+        aspect="value",
+        value=_number(text, factor[1]) if factor else 1.0,
+        is_factor=factor is not None,
+        word="" if factor else _canonical(wanted.strip()),
+    )
+
+
+def _canonical(word: str) -> str:
+    """Return a value as it is always written: a number with no more digits than it needs."""
+    try:
+        number = float(word)
+    except ValueError:
+        return word
+    if not math.isfinite(number):
+        return word
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def split_changes(
+    changes: Sequence[Change],
+) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+    """Return the changes of parameters, and those of stations and pools.
+
+    Examples
+    --------
+    >>> both = [parse_change("rate=x2"), parse_change("station.cpu.servers=8")]
+    >>> [[one.name for one in part] for part in split_changes(both)]
+    [['rate'], ['cpu']]
+    """
+    parameters = tuple(one for one in changes if one.kind == "parameter")
+    return parameters, tuple(one for one in changes if one.kind != "parameter")
 
 
 def _aspect(word: str) -> Aspect:

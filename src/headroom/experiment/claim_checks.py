@@ -9,26 +9,31 @@ from typing import get_args
 
 from headroom.errors import HeadroomError
 from headroom.experiment.agreement import matching
+from headroom.experiment.claim_quantities import with_numbers
+from headroom.experiment.metric_names import metric_suggestion
 from headroom.experiment.plan import FactorSpec, PlannedExperiment, Point
 from headroom.experiment.study import (
     AgreementClaim,
     Claim,
+    CrossoverClaim,
     Extreme,
     FlatClaim,
     KneeClaim,
     MonotoneClaim,
     OrderingClaim,
+    Quantity,
     RatioClaim,
     ValueClaim,
     Where,
+    in_base_units,
 )
 from headroom.experiment.study_file import KeyPath, LoadedStudy
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import System, Value
 
 
-def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperiment]) -> None:
-    """Raise `StudyError` for the first claim that names something unknown.
+def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperiment]) -> list[Claim]:
+    """Return the claims with numbers for quantities; raise for the first that is wrong.
 
     Parameters
     ----------
@@ -36,7 +41,13 @@ def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperimen
         The study.
     experiments
         Planned experiments of the full variant, by name.
+
+    Raises
+    ------
+    StudyError
+        A claim names something unknown, or has a quantity that its metric does not have.
     """
+    checked = []
     for index, claim in enumerate(loaded.study.claims):
         place = ("claim", index)
         experiment = experiments.get(claim.experiment)
@@ -46,9 +57,30 @@ def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperimen
                 f"there is no experiment {claim.experiment!r}",
                 cure=suggestion(claim.experiment, experiments),
             )
-        _check_claim(loaded, place, claim, experiment)
+        check_metric(loaded, (*place, "metric"), claim.metric, experiment.system, experiment.points)
+        unit = _claimed_unit(claim, experiment)
+        checked.append(with_numbers(loaded, place, claim, unit))
+        _check_claim(loaded, place, checked[-1], experiment)
         if isinstance(claim, AgreementClaim):
             _check_agreement(loaded, place, claim, experiments)
+    return checked
+
+
+def _claimed_unit(claim: Claim, experiment: PlannedExperiment) -> str:
+    """Return the unit of a claim's quantities: that of its metric, or of the factor of a knee."""
+    if isinstance(claim, KneeClaim):
+        return next((f.parameter.unit for f in experiment.factors if f.name == claim.factor), "1")
+    return unit_of(claim.metric, experiment.system, experiment.points)
+
+
+def unit_of(metric: str, system: System, points: Sequence[Point]) -> str:
+    """Return the unit of a metric that some point reports."""
+    return next(
+        found.unit
+        for point in points
+        for found in system.metrics(point.config)
+        if found.name == metric
+    )
 
 
 def check_metric(
@@ -65,7 +97,7 @@ def check_metric(
             return
         known |= names
     raise loaded.error(
-        place, f"the system reports no metric {metric!r}", cure=suggestion(metric, known)
+        place, f"the system reports no metric {metric!r}", cure=metric_suggestion(metric, known)
     )
 
 
@@ -92,20 +124,18 @@ def check_patterns(
         raise loaded.error(
             (*place, number),
             f"no metric of the system fits {pattern!r}",
-            cure=suggestion(pattern, names),
+            cure=metric_suggestion(pattern, names),
         )
 
 
 def _check_claim(
     loaded: LoadedStudy, place: KeyPath, claim: Claim, experiment: PlannedExperiment
 ) -> None:
-    metric_place = (*place, "metric")
-    check_metric(loaded, metric_place, claim.metric, experiment.system, experiment.points)
     selected = _check_where(loaded, (*place, "where"), claim.where, experiment)
     match claim:
         case ValueClaim():
             _check_one_point(loaded, (*place, "where"), selected)
-            _check_tolerance(loaded, place, claim)
+            _check_value(loaded, place, claim)
             _check_extreme(loaded, place, claim)
         case RatioClaim():
             _check_one_point(loaded, (*place, "where"), selected)
@@ -116,10 +146,45 @@ def _check_claim(
         case OrderingClaim():
             _check_order(loaded, place, claim, experiment)
         case FlatClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
             _numeric_factor(loaded, place, claim.factor, experiment)
             _check_stretch(loaded, place, claim)
-        case MonotoneClaim() | KneeClaim():
+        case KneeClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
             _numeric_factor(loaded, place, claim.factor, experiment)
+        case CrossoverClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
+            _numeric_factor(loaded, place, claim.factor, experiment)
+            to = _check_where(loaded, (*place, "to"), claim.to, experiment)
+            _check_crossover(loaded, place, claim, (selected, to))
+        case MonotoneClaim():
+            _numeric_factor(loaded, place, claim.factor, experiment)
+        case AgreementClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
+
+
+def _check_crossover(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    claim: CrossoverClaim,
+    curves: tuple[Sequence[Point], Sequence[Point]],
+) -> None:
+    """Raise `StudyError` unless `where` and `to` select two curves over the same levels."""
+    for name, points in zip(("where", "to"), curves, strict=True):
+        levels = [point.levels[claim.factor] for point in points]
+        if len(set(levels)) < len(levels):
+            raise loaded.error(
+                (*place, name),
+                f"several points have the same {claim.factor}",
+                cure="name a level of every other factor",
+            )
+    both = [{point.levels[claim.factor] for point in points} for points in curves]
+    if len(both[0] & both[1]) < 2:  # noqa: PLR2004 - no crossover between fewer
+        raise loaded.error(
+            (*place, "to"),
+            f"`where` and `to` share fewer than two levels of {claim.factor}",
+            cure=f"leave {claim.factor} out of both",
+        )
 
 
 def _check_where(
@@ -184,12 +249,44 @@ def _check_one_point(loaded: LoadedStudy, place: KeyPath, points: Sequence[Point
     )
 
 
-def _check_tolerance(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
-    if (claim.tolerance is None) == (claim.tolerance_absolute is None):
+def _check_tolerance(loaded: LoadedStudy, place: KeyPath, tolerance: float | None) -> None:
+    if tolerance is None:
         raise loaded.error(
             place,
-            "a value needs one tolerance",
-            cure="give tolerance (relative, 0.05 is 5 %) or tolerance_absolute",
+            "`within` or `tolerance` is missing",
+            cure='add within = "5 %", or tolerance = 0.05',
+        )
+
+
+def _check_value(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
+    bounds = (claim.at_least, claim.at_most)
+    tolerances = (claim.tolerance, claim.tolerance_absolute)
+    if claim.value is None and all(bound is None for bound in bounds):
+        raise loaded.error(
+            place, "a value claim needs a number", cure='give at_most = "200 ms", at_least or value'
+        )
+    if claim.value is not None and any(bound is not None for bound in bounds):
+        raise loaded.error(
+            place, "value and bounds are two claims", cure="keep value, or at_least and at_most"
+        )
+    if sum(one is not None for one in tolerances) != (claim.value is not None):
+        raise loaded.error(
+            place,
+            "a value needs one tolerance, and bounds need none",
+            cure='give within = "5 %", tolerance (relative) or tolerance_absolute',
+        )
+    _check_in_order(loaded, place, *bounds)
+
+
+def _check_in_order(
+    loaded: LoadedStudy, place: KeyPath, at_least: Quantity | None, at_most: Quantity | None
+) -> None:
+    low, high = in_base_units(at_least), in_base_units(at_most)
+    if low is not None and high is not None and low > high:
+        raise loaded.error(
+            (*place, "at_least"),
+            f"at_least {low:g} is above at_most {high:g}: no value is both",
+            cure="make at_most at least as large as at_least, or keep one of them",
         )
 
 
@@ -257,13 +354,7 @@ def _check_units(
     other: tuple[str, PlannedExperiment],
 ) -> None:
     first, second = (
-        next(
-            found.unit
-            for point in experiment.points
-            for found in experiment.system.metrics(point.config)
-            if found.name == metric
-        )
-        for metric, experiment in (one, other)
+        unit_of(metric, experiment.system, experiment.points) for metric, experiment in (one, other)
     )
     if first != second:
         raise loaded.error(
@@ -283,13 +374,7 @@ def _check_bounds(loaded: LoadedStudy, place: KeyPath, claim: RatioClaim) -> Non
         raise loaded.error(
             place, "value and tolerance go together", cure="give both, or at_least and at_most"
         )
-
-    if claim.at_least is not None and claim.at_most is not None and claim.at_least > claim.at_most:
-        raise loaded.error(
-            (*place, "at_least"),
-            f"at_least {claim.at_least:g} is above at_most {claim.at_most:g}: no ratio is both",
-            cure="make at_most at least as large as at_least, or keep one of them",
-        )
+    _check_in_order(loaded, place, claim.at_least, claim.at_most)
 
 
 def _check_two_points(loaded: LoadedStudy, place: KeyPath, one: Point, other: Point) -> None:

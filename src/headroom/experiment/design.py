@@ -36,6 +36,8 @@ from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import DeclaresInStudy, Parameter, System, Value
 from headroom.experiment.type_errors import find_type_error
 from headroom.experiment.variants import Variant, full_variant, quick_variant
+from headroom.experiment.what_if_checks import check_what_if
+from headroom.experiment.window_checks import checked_windows
 
 __all__ = ["FactorSpec", "ParameterUse", "Plan", "PlannedExperiment", "Point", "make_plan"]
 
@@ -75,7 +77,7 @@ def make_plan(
     whole = with_shared_seeds(
         loaded, [(draft.variant, one) for draft, one in zip(full, whole, strict=True)]
     )
-    check_claims(loaded, {one.spec.name: one for one in whole})
+    claims = check_claims(loaded, {one.spec.name: one for one in whole})
     chosen = whole
     if quick:
         chosen = [_planned(loaded, draft, is_to_run=True, is_quick=True) for draft in short]
@@ -84,7 +86,7 @@ def make_plan(
             loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)]
         )
     plan = Plan(
-        study=study,
+        study=msgspec.structs.replace(study, claims=claims),
         folder=loaded.folder,
         is_quick=quick,
         seed=study.seed if seed is None else seed,
@@ -157,6 +159,7 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
     uses = _parameter_uses(loaded, variant, declared, factors, fit)
     _check_replications(loaded, variant)
     _check_warm_up(loaded, variant)
+    system = checked_windows(loaded, variant, system)
     return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses, fit=fit)
 
 
@@ -174,11 +177,12 @@ def _planned(
     if variant.spec.replications.metric is not None:
         place = variant.key_path("replications", "metric")
         check_metric(loaded, place, variant.spec.replications.metric, system, points)
-    check_limits(loaded, variant, system, draft.factors, points)
+    limits = check_limits(loaded, variant, system, draft.factors, points)
+    check_what_if(loaded, variant, system, points)
     check_patterns(loaded, variant.key_path("metrics"), variant.spec.metrics, system, points)
     compare = check_compare(loaded, variant, system, draft.factors, points, is_quick=is_quick)
     planned = PlannedExperiment(
-        spec=msgspec.structs.replace(variant.spec, compare=compare),
+        spec=msgspec.structs.replace(variant.spec, compare=compare, limits=limits),
         system=system,
         setup=draft.setup,
         base=loaded.folder,
@@ -388,14 +392,15 @@ def _points(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> tuple[Poi
         levels = {name: level for step in combination for name, level in step.items()}
         config = {**settled, **levels}
         with _at(loaded, draft.variant.key_path()):
-            fingerprint = fingerprint_of(draft.system, config) if is_to_run else ""
+            content = draft.system.fingerprint(config) if is_to_run else ""
         points.append(
             Point(
                 experiment=draft.variant.spec.name,
                 key=point_key(draft.variant.spec.name, levels),
                 levels=levels,
                 config=config,
-                fingerprint=fingerprint,
+                fingerprint=fingerprint_of(draft.system, config, content) if is_to_run else "",
+                content=content,
             )
         )
     return tuple(points)
@@ -417,7 +422,7 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
 
 def _check_repeatable(loaded: LoadedStudy, variant: Variant, system: System, point: Point) -> None:
     """Refuse a system that is another one each time it is asked: no row could be reused."""
-    if fingerprint_of(system, point.config) != point.fingerprint:
+    if system.fingerprint(point.config) != point.content:
         raise loaded.error(
             variant.key_path("system"),
             "asked twice for one point, the system describes two different ones, so no result "

@@ -7,16 +7,23 @@ is guessed. Units are in the names.
 import os
 import platform
 import socket
-from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
-from headroom.experiment.machine_facts import clock, container, cpu, memory, numa, system_load
+from headroom.experiment.machine_facts import (
+    clock,
+    container,
+    cpu,
+    machine_id,
+    memory,
+    numa,
+    system_load,
+)
+from headroom.experiment.machine_identity import NO_MACHINE_ID
 from headroom.experiment.repository import repository_state
-from headroom.experiment.seeds import digest
 from headroom.experiment.storage_facts import storage
 from headroom.version import version
 
@@ -39,48 +46,25 @@ def collect(folder: Path) -> dict[str, Any]:
     >>> facts["host"]["kernel"] == platform.release()
     True
     """
-    tables: dict[str, Callable[[], Mapping[str, Any]]] = {
-        "host": _host,
-        "cpu": cpu,
-        "memory": memory,
-        "numa": numa,
-        "storage": lambda: storage(folder),
-        "container": container,
-        "load": system_load,
-        "clock": clock,
-        "software": _software,
-        "repository": lambda: repository_state(folder),
+    collected: dict[str, dict[str, Any]] = {
+        "host": _host(),
+        "cpu": cpu(),
+        "memory": memory(),
+        "numa": numa(),
+        "storage": storage(folder),
+        "container": container(),
+        "load": system_load(),
+        "clock": clock(),
+        "software": _software(),
+        "repository": repository_state(folder),
     }
-    collected = {name: dict(read()) for name, read in tables.items()}
     return {name: facts for name, facts in collected.items() if facts}
-
-
-def machine_of(facts: Mapping[str, Any]) -> str:
-    """Return what decides whether two measurements come from the same machine.
-
-    Host, CPU model, number of CPUs and kernel release, hashed. Load, free memory and versions of
-    Headroom do not count: they vary on one machine.
-
-    Examples
-    --------
-    >>> machine_of({"host": {"name": "a"}}) == machine_of({"host": {"name": "b"}})
-    False
-    """
-    host = facts.get("host", {})
-    processor = facts.get("cpu", {})
-    return digest(
-        [
-            host.get("name"),
-            host.get("kernel"),
-            processor.get("model"),
-            processor.get("logical_count"),
-        ]
-    )
 
 
 def _host() -> dict[str, Any]:
     facts = {
         "name": socket.gethostname(),
+        "machine_id": machine_id() or NO_MACHINE_ID,
         "system": platform.system(),
         "kernel": platform.release(),
         "kernel_build": platform.version(),

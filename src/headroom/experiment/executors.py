@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from headroom.experiment.streams import prints_to_stderr
 from headroom.experiment.system import System
 from headroom.experiment.tasks import Result, Task, run_task
 
@@ -75,7 +76,8 @@ class InlineExecutor:
     def results(self) -> Sequence[Result]:
         """Run the next task and return its result."""
         task = self._waiting.popleft()
-        return [run_task(self._systems[task.experiment], task)]
+        with prints_to_stderr():
+            return [run_task(self._systems[task.experiment], task)]
 
     def cancel(self) -> None:
         """Drop what waits."""

@@ -12,20 +12,78 @@ a fixed seed. A study that is opened twice must fit twice the same.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from headroom.errors import HeadroomError
 from headroom.experiment import plug_ins
 from headroom.experiment.run import FloatArray
+from headroom.experiment.study import DemandEvidence
 from headroom.experiment.system import Column, Parameter, System, Value
 
 GROUP = "headroom.fits"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One combination of whole numbers with the best fit that it allows.
+
+    Parameters
+    ----------
+    values
+        All parameters, the others re-optimised.
+    error
+        Root mean square of the relative errors.
+    is_refuted
+        True if the observations fit this combination significantly worse than the best one.
+    """
+
+    values: Mapping[str, Value]
+    error: float
+    is_refuted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The best fit at each value of one parameter, all others re-optimised.
+
+    Parameters
+    ----------
+    name
+        The parameter.
+    values
+        Ascending; the range that the study gave, or as much of it as was scanned.
+    rises
+        Rise of the sum of squares above its minimum, in units of the rise that refutes a value:
+        1 is the end of the 95 % interval.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    rises: tuple[float, ...]
+
+
 class FitError(HeadroomError):
-    """The results do not determine the parameters; the message says why (a point that fails)."""
+    """The results do not determine the parameters; the message says why (a point that fails).
+
+    Parameters
+    ----------
+    candidates, profiles
+        What was tried, for the report.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cure: str = "",
+        candidates: tuple[Candidate, ...] = (),
+        profiles: tuple[Profile, ...] = (),
+    ) -> None:
+        super().__init__(message, cure=cure)
+        self.candidates = candidates
+        self.profiles = profiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +96,17 @@ class Observed:
         Mean, median or pooled value, as the results print it, in the base unit.
     low, high
         Bounds of the 95 % interval, None where there are too few replications.
+    standard_error
+        Standard error of the estimate, None with one replication.
+    degrees
+        Degrees of freedom of the standard error.
     """
 
     value: float
     low: float | None = None
     high: float | None = None
+    standard_error: float | None = None
+    degrees: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +149,9 @@ class SourcePoint:
         Metric to its merged distribution, e.g. ``"class.read.service_s"``.
     counters
         Counter of the runs to its mean over the replications.
+    visits
+        How often the study came back to the point: groups of its replications that other
+        measurements of the study separate in time.
     """
 
     experiment: str
@@ -94,6 +161,7 @@ class SourcePoint:
     observed: Mapping[str, Observed]
     distributions: Mapping[str, Counted] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
+    visits: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +206,11 @@ class FittedParameter:
         Standard error, None where it is not known.
     note
         Why there is no interval, or what to know of the value.
+    is_determined
+        False if the points leave at least one end of the interval open.
+    is_profiled
+        True if the interval comes from the profile: the scatter of the replications may still
+        widen it.
     """
 
     name: str
@@ -147,6 +220,8 @@ class FittedParameter:
     high: float | None = None
     standard_error: float | None = None
     note: str = ""
+    is_determined: bool = True
+    is_profiled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,11 +267,20 @@ class Found:
         Fitted against observed, for every observation that was used.
     notes
         What a reader should know, one sentence each.
+    candidates
+        Combinations of whole numbers that were tried, the best first.
+    profiles
+        One profile for each parameter that is no whole number.
+    alternatives
+        Sets of parameters at the ends of the profiles: as far away as the points allow.
     """
 
     parameters: tuple[FittedParameter, ...]
     residuals: tuple[Residual, ...] = ()
     notes: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    alternatives: tuple[Mapping[str, Value], ...] = ()
 
 
 class FitMethod(Protocol):
@@ -216,11 +300,103 @@ class FitMethod(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedError:
+    """How far predictions of a method were off where they could be checked.
+
+    Parameters
+    ----------
+    metric
+        Ending of the metrics that it holds for, e.g. ``"throughput"``.
+    log_error
+        Standard deviation of log(measured / predicted).
+    count
+        Predictions that were checked.
+    source
+        Where they are published.
+    """
+
+    metric: str
+    log_error: float
+    count: int
+    source: str
+
+
+@runtime_checkable
+class HasPublishedErrors(Protocol):
+    """A method whose predictions were checked before; optional for a `FitMethod`."""
+
+    published_errors: ClassVar[tuple[PublishedError, ...]]
+
+
+@runtime_checkable
+class ChoosesLoad(Protocol):
+    """A method that sets a load instead of describing a system; optional for a `FitMethod`."""
+
+    chooses_load: ClassVar[bool]
+
+
+@runtime_checkable
+class FitsDemands(Protocol):
+    """A method that takes service demands from measurements; optional for a `FitMethod`.
+
+    Demands measured at one load do not hold at another, so that predictions from measurements
+    carry the error that `headroom.analysis.demand_errors` states.
+    """
+
+    def model_config(
+        self, point: SourcePoint, target: Target, options: msgspec.Struct
+    ) -> Mapping[str, Value]:
+        """Return the parameters of the target's model where it stands for a source point."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """How hard a point drives its system, as far as the model of the target knows.
+
+    Parameters
+    ----------
+    clients
+        Jobs of all closed classes; None for an open load.
+    think_s
+        Mean think time (s) of the class with the longest; None for an open load.
+    utilization
+        Utilization of the busiest station, by the fitted model; None where formulas do not tell.
+    servers
+        Servers of the stations, in order.
+    visits
+        Of a source point: see `SourcePoint.visits`.
+    """
+
+    clients: int | None = None
+    think_s: float | None = None
+    utilization: float | None = None
+    servers: tuple[int, ...] = ()
+    visits: int = 1
+
+
+Origin: TypeAlias = Literal["measured", "simulated", "predicted"]
+"""Of the sources of a fit: measured, simulated, or simulated with fitted parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FittedSet:
-    """What was found for the points with the levels `where`; empty levels are all points."""
+    """What was found for the points with the levels `where`; empty levels are all points.
+
+    Parameters
+    ----------
+    where, found
+        The levels, and what the method found.
+    origin
+        What the observations are.
+    loads
+        Load of each source point, by the fitted model.
+    """
 
     where: Mapping[str, Value]
     found: Found
+    origin: Origin = "simulated"
+    loads: tuple[Load, ...] = ()
 
     @property
     def values(self) -> dict[str, Value]:
@@ -246,6 +422,10 @@ class PlannedFit:
         Why it is not settled, and what to do about it.
     is_refused
         True where more runs of the plan will not settle it: a source failed, or lacks points.
+    candidates, profiles
+        What a refused fit tried.
+    evidence
+        What the study declares about the measurements.
     """
 
     sources: tuple[str, ...]
@@ -258,6 +438,9 @@ class PlannedFit:
     reason: str = ""
     cure: str = ""
     is_refused: bool = False
+    candidates: tuple[Candidate, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    evidence: DemandEvidence = "automatic"
 
     @property
     def is_settled(self) -> bool:

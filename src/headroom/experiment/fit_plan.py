@@ -14,7 +14,13 @@ from dataclasses import replace
 import msgspec
 
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.fit_method import FittedSet, PlannedFit, find_method
+from headroom.experiment.fit_method import (
+    Candidate,
+    FittedSet,
+    PlannedFit,
+    Profile,
+    find_method,
+)
 from headroom.experiment.plan import ParameterUse, PlannedExperiment, Point
 from headroom.experiment.seeds import digest
 from headroom.experiment.study import Fit
@@ -57,6 +63,7 @@ def planned_fit(
         method=method,
         options=options,
         names=names,
+        evidence=spec.evidence,
     )
     _check_parameters(loaded, variant, fit, declared)
     return replace(fit, reason=_waits_for(fit.sources))
@@ -250,12 +257,26 @@ def unsettled(points: Iterable[Point]) -> tuple[Point, ...]:
 
 
 def not_settled(
-    experiment: PlannedExperiment, reason: str, *, cure: str = "", is_refused: bool = False
+    experiment: PlannedExperiment,
+    reason: str,
+    *,
+    cure: str = "",
+    is_refused: bool = False,
+    candidates: tuple[Candidate, ...] = (),
+    profiles: tuple[Profile, ...] = (),
 ) -> PlannedExperiment:
     """Return the experiment with the reason why it cannot run yet, or not at all."""
     if experiment.fit is None:
         raise ValueError(f"experiment {experiment.spec.name} is not fitted from anything")
-    fit = replace(experiment.fit, sets=(), reason=reason, cure=cure, is_refused=is_refused)
+    fit = replace(
+        experiment.fit,
+        sets=(),
+        reason=reason,
+        cure=cure,
+        is_refused=is_refused,
+        candidates=candidates,
+        profiles=profiles,
+    )
     uses = tuple(
         replace(use, value=None) if use.origin == "fitted" else use for use in experiment.parameters
     )
@@ -291,9 +312,18 @@ def with_values(experiment: PlannedExperiment, sets: Sequence[FittedSet]) -> Pla
                 cure="let the method return every parameter that it names",
             )
         config = {**point.config, **values}
-        fingerprint = fingerprint_of(experiment.system, config)
-        points.append(replace(point, config=config, fingerprint=fingerprint))
-    fit = replace(experiment.fit, sets=tuple(sets), reason="", cure="", is_refused=False)
+        content = experiment.system.fingerprint(config)
+        fingerprint = fingerprint_of(experiment.system, config, content)
+        points.append(replace(point, config=config, fingerprint=fingerprint, content=content))
+    fit = replace(
+        experiment.fit,
+        sets=tuple(sets),
+        reason="",
+        cure="",
+        is_refused=False,
+        candidates=(),
+        profiles=(),
+    )
     uses = tuple(_with_fitted_value(use, sets) for use in experiment.parameters)
     return replace(experiment, fit=fit, points=tuple(points), parameters=uses)
 
@@ -306,9 +336,12 @@ def _with_fitted_value(use: ParameterUse, sets: Sequence[FittedSet]) -> Paramete
     return replace(use, value=values[0] if is_one else None)
 
 
-def fingerprint_of(system: System, config: Mapping[str, Value]) -> str:
-    """Return the fingerprint of a point: a hash of system, set-up and config."""
-    return digest([system.name, config, system.fingerprint(config)])
+def fingerprint_of(system: System, config: Mapping[str, Value], content: str) -> str:
+    """Return the fingerprint of a point: a hash of system, set-up and config.
+
+    `content` is what the system says of itself at `config`.
+    """
+    return digest([system.name, config, content])
 
 
 def stages(plan_experiments: Sequence[PlannedExperiment]) -> Iterator[list[str]]:

@@ -3,6 +3,7 @@
 Invariants: a row that `append` returned for survives the loss of power (WAL, synchronous FULL);
 rows are only ever added, so failures, other machines and earlier versions of a study stay
 readable; one process writes, any number read. Only the driver of a run opens it for writing.
+A commit to a file that is no longer at the journal's path is an error, and loses nothing.
 A row that cannot be read is passed over as if it were absent, and counted.
 See docs/background/journal-and-resume.md.
 """
@@ -20,9 +21,11 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.experiment import journal_errors
 from headroom.experiment.journal_errors import explained
 from headroom.experiment.journal_lock import JournalLock
+from headroom.experiment.journal_place import JournalPlace
 from headroom.experiment.journal_rows import (
     HEAD_COLUMNS,
     ReplicationRow,
+    StoredRow,
     facts_of,
     head_of,
     head_values,
@@ -102,6 +105,7 @@ class Journal:
         """What a user should know about the file, one sentence each."""
         self._connection = connection
         self._lock = lock
+        self._place = None if lock is None else JournalPlace(path, connection)
         self._unreadable: set[int] = set()
 
     @classmethod
@@ -158,7 +162,11 @@ class Journal:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            if error is None:
+                self._check_place()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Close the file; a writer leaves one file without a write-ahead log behind."""
@@ -168,6 +176,11 @@ class Journal:
             if self._lock is not None:
                 self._lock.release()
                 self._lock = None
+
+    def _check_place(self) -> None:
+        """Raise where the file that is written is no longer the one at its path."""
+        if self._place is not None:
+            self._place.check()
 
     def append(self, row: ReplicationRow) -> None:
         """Store one row; when this returns, the row survives a crash."""
@@ -179,12 +192,14 @@ class Journal:
         values = [(*head_values(row), encoded) for row, encoded in rows]
         with explained(self.path), self._connection:
             self._connection.executemany(_INSERT, values)
+        self._check_place()
 
     def add_environment(self, facts: Mapping[str, Any]) -> int:
         """Store what is known about machine and software; returns its number."""
         text = msgspec.json.encode(facts, order="deterministic").decode()
         with explained(self.path), self._connection:
             cursor = self._connection.execute("INSERT INTO environment (facts) VALUES (?)", (text,))
+        self._check_place()
         return cursor.lastrowid or 0
 
     def environments(self) -> list[dict[str, Any]]:
@@ -201,14 +216,22 @@ class Journal:
         versions of the study too; `selection.select_rows` picks those that count,
         `selection.Selection` does it for a whole plan.
         """
+        return self.decoded(self.stored(experiment, point_key))
+
+    def stored(self, experiment: str, point_key: str) -> list[StoredRow]:
+        """Return every row of a point as it lies in the file, oldest first; see `decoded`."""
         query = (
             f"SELECT id, run, {_HEAD} FROM replication "  # noqa: S608 - constants only
             "WHERE experiment = ? AND point_key = ? ORDER BY id"
         )
         with explained(self.path):
             found = self._connection.execute(query, (experiment, point_key)).fetchall()
-        rows = (self._row(number, encoded, head) for number, encoded, *head in found)
-        return [row for row in rows if row is not None]
+        return [StoredRow(number, encoded, tuple(head)) for number, encoded, *head in found]
+
+    def decoded(self, rows: Iterable[StoredRow]) -> list[ReplicationRow]:
+        """Return stored rows with their runs; those that cannot be read are left out."""
+        found = (self._row(row.number, row.encoded, row.values) for row in rows)
+        return [row for row in found if row is not None]
 
     def heads(self, experiment: str) -> Iterator[ReplicationRow]:
         """Yield every row of an experiment, oldest first, without the runs.
@@ -290,8 +313,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         try:
             is_new = _is_new(path, connection)
             if not is_new:
-                _check_format(path, connection)
-                _check_intact(path, connection)
+                _check_whole(path, connection)
             connection.execute("PRAGMA synchronous = FULL")
             if is_new:
                 connection.executescript(_SCHEMA)
@@ -325,7 +347,7 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
         address = f"{path.resolve().as_uri()}?mode=ro"
         connection = _connection(path, address)
         try:
-            _check_format(path, connection)
+            _check_whole(path, connection)
         except sqlite3.OperationalError:
             # In a folder that cannot be written SQLite has no place for the log's index. Without a
             # log the file alone is the whole journal.
@@ -333,7 +355,7 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
             if path.with_name(path.name + "-wal").exists():
                 raise
             connection = _connection(path, f"{address}&immutable=1")
-            _check_format(path, connection)
+            _check_whole(path, connection)
         except BaseException:
             connection.close()
             raise
@@ -344,6 +366,12 @@ def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
     """Return whether a file holds nothing yet."""
     page_count = _pragma(connection, "page_count")
     return page_count == 0 and path.stat().st_size == 0
+
+
+def _check_whole(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise where a file is not a journal of this format, or its structure is damaged."""
+    _check_format(path, connection)
+    _check_intact(path, connection)
 
 
 def _check_format(path: Path, connection: sqlite3.Connection) -> None:

@@ -93,6 +93,22 @@ def not_begun(path: Path) -> EnvironmentUnfitError:
     )
 
 
+def journal_gone(path: Path, *, is_replaced: bool, kept_at: Path | None) -> EnvironmentUnfitError:
+    """Return the error for a journal that was removed or replaced while a run wrote it."""
+    what = "replaced by another file" if is_replaced else "removed"
+    message = f"the journal {path} was {what} during the run, which ends here"
+    if kept_at is None:
+        return EnvironmentUnfitError(
+            f"{message}; its replications could not be saved elsewhere and are lost",
+            cure="run the study again, and leave its results folder alone meanwhile",
+        )
+    return EnvironmentUnfitError(
+        f"{message}; all stored replications are saved in {kept_at}",
+        cure=f"to keep them, move that file to {path} and run the same command again; "
+        "to start over, delete it",
+    )
+
+
 def not_writable(path: Path, detail: str) -> EnvironmentUnfitError:
     """Return the error for a folder or file that refuses to be opened."""
     return EnvironmentUnfitError(

@@ -81,6 +81,15 @@ class ReplicationRow:
     is_readable: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row as it lies in the file: its number, its run encoded, and the values of its head."""
+
+    number: int
+    encoded: bytes | None
+    values: tuple[Any, ...]
+
+
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _Head: TypeAlias = tuple[str, str, str, str, Number, Number, State, str, float, str, Number, Number]
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from headroom.experiment.claim_checks import check_metric
+from headroom.experiment.claim_checks import check_metric, unit_of
+from headroom.experiment.claim_quantities import bounds_as_numbers
 from headroom.experiment.plan import FactorSpec, Point
 from headroom.experiment.study import Limit
-from headroom.experiment.study_file import LoadedStudy
+from headroom.experiment.study_file import KeyPath, LoadedStudy
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import System
 from headroom.experiment.variants import Variant
@@ -25,8 +26,9 @@ def check_limits(
     system: System,
     factors: Sequence[FactorSpec],
     points: Sequence[Point],
-) -> None:
-    """Raise `StudyError` for the first limit that names something unknown or says nothing."""
+) -> list[Limit]:
+    """Return the limits with numbers for quantities; raise `StudyError` for the first wrong one."""
+    checked = []
     for number, limit in enumerate(variant.spec.limits):
         place = variant.key_path("limit", number)
         check_metric(loaded, (*place, "metric"), limit.metric, system, points)
@@ -34,9 +36,12 @@ def check_limits(
             raise loaded.error(
                 place,
                 "a limit needs at_most or at_least, and not both",
-                cure="write at_most = 0.2, in the unit of the metric",
+                cure='write at_most = "200 ms", or a number in the base unit of the metric',
             )
-        if load_factor(limit, factors) is None:
+        factor = load_factor(limit, factors)
+        if limit.refinement.points and factor is not None:
+            _check_refine(loaded, variant, (*place, "refine"), factor)
+        if factor is None:
             known = [factor.name for factor in factors if factor.is_numeric]
             raise loaded.error(
                 (*place, "factor") if limit.factor else place,
@@ -47,3 +52,37 @@ def check_limits(
                 if known
                 else "vary the load: add a factor with several levels",
             )
+        unit = unit_of(limit.metric, system, points)
+        checked.append(bounds_as_numbers(loaded, place, limit, unit))
+    return checked
+
+
+def _check_refine(
+    loaded: LoadedStudy, variant: Variant, place: KeyPath, factor: FactorSpec
+) -> None:
+    """Raise `StudyError` where no levels can be added between those of the load."""
+    problem = _why_not_refined(variant, factor)
+    if problem is not None:
+        message, cure = problem
+        raise loaded.error(place, message, cure=cure)
+
+
+def _why_not_refined(variant: Variant, factor: FactorSpec) -> tuple[str, str] | None:
+    name = factor.name
+    if factor.zipped_with:
+        others = ", ".join(factor.zipped_with)
+        return (
+            f"no level of {name!r} can be added: it moves together with {others}",
+            "list the levels by hand, or make the load a factor of its own",
+        )
+    if factor.parameter.choices:
+        return (
+            f"no level of {name!r} can be added: only its choices are allowed",
+            "remove refine",
+        )
+    if variant.spec.fit is not None and name in variant.spec.fit.by:
+        return (
+            f"no level of {name!r} can be added: the experiment is fitted by its levels",
+            "remove refine, or the factor from fit.by",
+        )
+    return None

@@ -4,6 +4,7 @@ Every function takes the root of the file system, so that tests can hand in a ma
 own. What another system does not publish is absent from the result.
 """
 
+import hmac
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,8 @@ _MEMINFO_KEYS = {
     "HugePages_Total": "huge_page_count",
     "Hugepagesize": "huge_page_bytes",
 }
+_NO_LIMIT_BYTES = 2**60
+"""Control groups of version 1 write a number near 2**63 where memory is not limited."""
 
 
 def read_text(path: Path) -> str | None:
@@ -152,9 +155,25 @@ def numa(root: Path = ROOT) -> dict[str, Any]:
     return present({"node_count": len(nodes) or None, "nodes": nodes})
 
 
+def machine_id(root: Path = ROOT) -> str | None:
+    """Return what names this installation of an operating system, None where nothing does.
+
+    The number itself must not leave its machine (see machine-id(5)), so this is a keyed hash of it,
+    as ``sd_id128_get_machine_app_specific`` makes one. Containers often have none.
+    """
+    for name in ("etc/machine-id", "var/lib/dbus/machine-id"):
+        found = read_text(root / name)
+        if found is not None and re.fullmatch(r"[0-9a-f]{32}", found):
+            return hmac.new(bytes.fromhex(found), b"headroom", "sha256").hexdigest()[:16]
+    return None
+
+
 def container(root: Path = ROOT) -> dict[str, Any]:
-    """Return the limits that a container or service puts on this process (cgroup version 2)."""
-    limits = [_limits(folder) for folder in _control_groups(root)]
+    """Return the limits that a container or service puts on this process (cgroups)."""
+    limits = [
+        *(_limits(folder) for folder in _control_groups(root)),
+        *(_older_limits(folder) for folder in _older_control_groups(root)),
+    ]
     memories = [one["memory_bytes_max"] for one in limits if "memory_bytes_max" in one]
     shares = [one["cpu_count_max"] for one in limits if "cpu_count_max" in one]
     cpusets = [one["cpus"] for one in limits if "cpus" in one]
@@ -169,6 +188,12 @@ def container(root: Path = ROOT) -> dict[str, Any]:
     )
 
 
+def control_groups(root: Path = ROOT) -> Iterator[Path]:
+    """Yield the control groups that limit this process, of both versions."""
+    yield from _control_groups(root)
+    yield from _older_control_groups(root)
+
+
 def _control_groups(root: Path) -> Iterator[Path]:
     """Yield the control group of this process and those around it, innermost first."""
     text = read_text(root / "proc/self/cgroup") or ""
@@ -181,6 +206,19 @@ def _control_groups(root: Path) -> Iterator[Path]:
         yield mount / relative
 
 
+def _older_control_groups(root: Path) -> Iterator[Path]:
+    """Yield the groups of version 1 that limit processor time and memory, innermost first.
+
+    Within a container the path of a group may name nothing: its root is the container's group.
+    """
+    for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
+        _, controllers, own = [*line.split(":", 2), "", ""][:3]
+        for name in {"cpu", "memory"} & set(controllers.split(",")):
+            inner = Path(own.lstrip("/"))
+            for relative in (inner, *inner.parents):
+                yield root / "sys/fs/cgroup" / name / relative
+
+
 def _limits(folder: Path) -> dict[str, Any]:
     quota = (read_text(folder / "cpu.max") or "max").split()
     share = int(quota[0]) / int(quota[1]) if len(quota) > 1 and quota[0] != "max" else None
@@ -189,6 +227,18 @@ def _limits(folder: Path) -> dict[str, Any]:
             "memory_bytes_max": read_int(folder / "memory.max"),
             "cpu_count_max": share,
             "cpus": read_text(folder / "cpuset.cpus"),
+        }
+    )
+
+
+def _older_limits(folder: Path) -> dict[str, Any]:
+    quota = read_int(folder / "cpu.cfs_quota_us") or -1
+    period = read_int(folder / "cpu.cfs_period_us") or 0
+    size_bytes = read_int(folder / "memory.limit_in_bytes")
+    return present(
+        {
+            "memory_bytes_max": None if (size_bytes or 0) >= _NO_LIMIT_BYTES else size_bytes,
+            "cpu_count_max": quota / period if quota > 0 and period > 0 else None,
         }
     )
 

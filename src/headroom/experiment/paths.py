@@ -6,6 +6,8 @@ STUDY_NAME = "study.toml"
 JOURNAL_NAME = "journal.sqlite"
 RESULTS_NAME = "results.json"
 PAGE_NAME = "report.html"
+KEPT_ANSWERS_NAME = "points.cache"
+KEPT_RESULT_NAME = "result.cache"
 
 
 def results_folder(folder: Path, quick: bool) -> Path:  # noqa: FBT001 - reads as the two variants

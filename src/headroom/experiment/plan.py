@@ -99,6 +99,9 @@ class Point:
     seed_key
         Key that the seeds derive from; empty for the point's own. Points that share it run with
         common random numbers.
+    content
+        What the system says of itself at `config`, a part of the fingerprint: a worker must have
+        run this and nothing else.
     """
 
     experiment: str
@@ -108,6 +111,7 @@ class Point:
     fingerprint: str
     changes: tuple[Change, ...] = ()
     seed_key: str = ""
+    content: str = ""
 
     def seed(self, study_seed: int, replication: int) -> int:
         """Return the seed of one replication, see `seeds.derive_seed`."""
@@ -135,6 +139,8 @@ class PlannedExperiment:
     fit
         Where some parameters are fitted from other experiments: how, and what came of it. Until
         it is settled the points have provisional values and cannot be run.
+    added
+        Keys of the points that were added where a limit breaks, see `headroom.experiment.refining`.
     """
 
     spec: Experiment
@@ -145,6 +151,7 @@ class PlannedExperiment:
     points: tuple[Point, ...]
     parameters: tuple[ParameterUse, ...]
     fit: PlannedFit | None = None
+    added: frozenset[str] = frozenset()
 
     @property
     def is_ready(self) -> bool:

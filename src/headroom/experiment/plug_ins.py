@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.streams import prints_to_stderr
 from headroom.experiment.suggestions import suggestion
 
 
@@ -22,7 +23,20 @@ def plug_ins(group: str) -> Mapping[str, EntryPoint]:
     >>> "model" in plug_ins("headroom.systems")
     True
     """
-    return {entry.name: entry for entry in entry_points(group=group)}
+    return {entry.name: entry for entry in _registered().select(group=group)}
+
+
+def other_packages() -> list[str]:
+    """Return the packages besides this one that offer anything to it, sorted."""
+    groups = (group for group in _registered().groups if group.startswith("headroom."))
+    found = {entry.module for group in groups for entry in _registered().select(group=group)}
+    return sorted({module.partition(".")[0] for module in found} - {"headroom"})
+
+
+@cache
+def _registered() -> Any:  # noqa: ANN401 - its type differs by version of Python
+    """Return what all installed packages offer: finding that out takes a while."""
+    return entry_points()
 
 
 def find(name: str, offered: Mapping[str, EntryPoint], *, kind: str) -> Any:  # noqa: ANN401
@@ -59,7 +73,8 @@ def load(entry: EntryPoint, *, kind: str) -> Any:  # noqa: ANN401
         It cannot be imported.
     """
     try:
-        return entry.load()
+        with prints_to_stderr():
+            return entry.load()
     except (ImportError, AttributeError) as error:
         raise EnvironmentUnfitError(
             f"the {kind} {entry.name!r} is registered as {entry.value}, "

@@ -89,6 +89,7 @@ class Progress:
 
     def __init__(self, console: "Console", *, is_quiet: bool = False) -> None:
         self._console = console
+        self._is_quiet = is_quiet
         self._is_shown = not is_quiet and console.file.isatty() and not console.is_dumb_terminal
         self._paces: dict[str, Pace] = {}
         self._reused_count = 0
@@ -126,6 +127,11 @@ class Progress:
         """Show above the bar what takes long before a replication."""
         if self._bar is not None:
             self._bar.console.print(f"headroom: {words}", markup=False)
+
+    def warn(self, words: str) -> None:
+        """Say something on stderr, terminal or not, unless the user wants quiet."""
+        if words and not self._is_quiet:
+            self._console.print(f"headroom: warning: {words}", markup=False, soft_wrap=True)
 
     def stop(self) -> None:
         """Leave the terminal as it was."""

@@ -6,13 +6,10 @@ Rows that do not count stay where they are; a survey says how many and why.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from headroom.experiment.environment import machine_of
 from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.selection import PLACES, Criteria, machines_of, places_of
-from headroom.experiment.system import Column
+from headroom.experiment.selection import Criteria
 from headroom.experiment.what_if import is_what_if
 
 OF_NO_POINT = "of no point of the plan (an experiment or a level was renamed or left out)"
@@ -61,31 +58,6 @@ class Survey:
             for reason, number in sorted(self.kept.items())
         ]
         return tuple(sentences)
-
-
-def session_criteria(plan: Plan, journal: Journal, facts: Mapping[str, Any]) -> dict[str, Criteria]:
-    """Return, per experiment, what a stored row must agree with to be reused on this machine.
-
-    Parameters
-    ----------
-    plan, journal
-        The plan and its journal.
-    facts
-        This machine, see `environment.collect`, and what lies at the places of the points.
-    """
-    environments = journal.environments()
-    machines, places = machines_of(environments), places_of(environments)
-    here = machine_of(facts)
-    return {
-        experiment.spec.name: Criteria(
-            seed=plan.seed,
-            machines=machines,
-            machine=here if experiment.system.column is Column.MEASURE else None,
-            places=places,
-            here=facts.get(PLACES, {}),
-        )
-        for experiment in plan.experiments
-    }
 
 
 def survey(plan: Plan, journal: Journal, criteria: Mapping[str, Criteria]) -> Survey:

@@ -155,6 +155,29 @@ class TimeSamples:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals:
+    """What a run keeps of intervals of its time: hours of a day, windows of a study.
+
+    Parameters
+    ----------
+    times_s
+        Shape (intervals,). End (s) of each interval; the first starts at time zero, the last ends
+        with the run.
+    tables
+        Stations, pools and classes: cumulative statistics at these times, as in `ResourceTable`.
+    histograms
+        Observations that were complete within each interval: its segments are the intervals.
+    queue_len_max
+        Kind of resource to the longest line within each interval, shape (intervals, resources).
+    """
+
+    times_s: FloatArray
+    tables: tuple[ResourceTable, ...]
+    histograms: tuple[Histogram, ...]
+    queue_len_max: Mapping[str, FloatArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One replication of one point.
 
@@ -188,8 +211,18 @@ class Run:
     unawaited
         ``"station"`` and ``"pool"`` to the names of those to which only work comes that no job
         waits for: full or not, they are in no response time.
+    overloads
+        ``station.NAME`` or ``pool.NAME`` to the load that open arrivals offer to it, per server or
+        token, for those that are offered 1 or more: their queues grow without bound.
+    offered
+        Metric to how much of it the load generator asked for, of measured open loads that tell.
     samples
         How the run went over time, where the study asks for it; None elsewhere.
+    intervals
+        Statistics of intervals of its time, where they are kept; None elsewhere.
+    ends_because
+        Why the run has a natural end and no steady state, e.g. that its arrivals follow the curve
+        of a day; empty where nothing speaks against a steady state.
 
     Examples
     --------
@@ -211,7 +244,11 @@ class Run:
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blockers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unawaited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    overloads: Mapping[str, float] = field(default_factory=dict)
+    offered: Mapping[str, float] = field(default_factory=dict)
     samples: TimeSamples | None = None
+    intervals: Intervals | None = None
+    ends_because: str = ""
 
     @property
     def is_sound(self) -> bool:

@@ -18,13 +18,24 @@ from headroom.experiment import environment, resume
 from headroom.experiment.executors import Executor, InlineExecutor
 from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.experiment.machine_watch import busy_words
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.progress import Pace, Progress
 from headroom.experiment.run import Run
 from headroom.experiment.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
-from headroom.experiment.selection import PLACES, Criteria, places_now, select_rows
+from headroom.experiment.selection import (
+    PLACES,
+    PREPARED,
+    WORKED_ON,
+    Criteria,
+    criteria_of_run,
+    places_now,
+    select_rows,
+)
 from headroom.experiment.system import ChecksPoints, Column, KeepsThings
 from headroom.experiment.tasks import Result, Task, recipe_of, utc_now
+from headroom.experiment.what_ran import ChangedMeanwhileError, check_ran
+from headroom.experiment.window_checks import time_windows
 from headroom.experiment.worker_pool import WorkerPool
 
 _CHUNK_S = 0.5
@@ -74,6 +85,8 @@ class Outcome:
         What a user should know, one sentence each.
     event_count
         Events that the simulations of this session went through.
+    reused_measurements
+        Those of `reused` that are measurements: they have an age, simulations have none.
     """
 
     done: int
@@ -85,6 +98,7 @@ class Outcome:
     kept: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     event_count: int = 0
+    reused_measurements: int = 0
 
     def then(self, later: "Outcome") -> "Outcome":
         """Return what this part of a session and a later one did together."""
@@ -100,6 +114,7 @@ class Outcome:
             kept=dict(kept),
             notes=tuple(dict.fromkeys([*self.notes, *later.notes])),
             event_count=self.event_count + later.event_count,
+            reused_measurements=self.reused_measurements + later.reused_measurements,
         )
 
 
@@ -138,8 +153,8 @@ def run_plan(
         No experiment that has work can run on this machine, or the journal cannot be written;
         every row stored before stays. Where only some experiments cannot run, their points fail.
     """
-    facts = {**environment.collect(plan.folder), PLACES: places_now(plan)}
-    criteria = resume.session_criteria(plan, journal, facts)
+    facts = {**environment.collect(plan.folder), PLACES: places_now(plan.experiments)}
+    criteria = criteria_of_run(plan, journal)
     found = resume.survey(plan, journal, criteria)
     session = _Session(
         plan=plan,
@@ -183,6 +198,7 @@ class _Session:
         self._schedules: dict[Column, Schedule] = {}
         self._running: dict[int, Planned] = {}
         self._environment = 0
+        self._places: Mapping[str, str] = {}
         self._started_count = 0
         self._done_count = 0
         self._failed_count = 0
@@ -203,7 +219,12 @@ class _Session:
             self._extend(schedule, schedule.settled())
         if not any(self._schedules.values()):
             return
-        self._environment = self._journal.add_environment({**facts, "facts": self._prepare()})
+        about = {PREPARED: self._prepare(), WORKED_ON: sorted(self._waiting())}
+        self._environment = self._journal.add_environment({**facts, **about})
+        self._places = facts[PLACES]
+        self._criteria = criteria_of_run(self._plan, self._journal)
+        if self._schedules[Column.MEASURE]:
+            self._progress.warn(busy_words())
         self._progress.start(self._paces(jobs), reused=found.reused_count)
         self._refuse()
         self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
@@ -234,6 +255,12 @@ class _Session:
             kept=found.kept,
             notes=(*self._journal.notes, *self._said, *found.notes(), *self._own_notes()),
             event_count=self._event_count,
+            reused_measurements=sum(
+                len(found.done.get(point.key, ()))
+                for experiment in self._plan.experiments
+                if experiment.system.column is Column.MEASURE
+                for point in experiment.points
+            ),
         )
 
     def _schedule(self, column: Column, found: resume.Survey) -> Schedule:
@@ -247,13 +274,8 @@ class _Session:
 
     def _prepare(self) -> dict[str, dict[str, float | str]]:
         """Check the machine for every experiment that has work; returns their facts."""
-        waiting: dict[str, list[PointState]] = {}
-        for schedule in self._schedules.values():
-            for state in schedule.states:
-                if state.open_count:
-                    waiting.setdefault(state.experiment.spec.name, []).append(state)
         facts = {}
-        for name, states in waiting.items():
+        for name, states in self._waiting().items():
             system = states[0].experiment.system
             try:
                 prepared = dict(system.prepare())
@@ -266,6 +288,15 @@ class _Session:
         if not facts:
             raise next(iter(self._refusals.values()))
         return facts
+
+    def _waiting(self) -> dict[str, list[PointState]]:
+        """Return the points of each experiment that have work."""
+        waiting: dict[str, list[PointState]] = {}
+        for schedule in self._schedules.values():
+            for state in schedule.states:
+                if state.open_count:
+                    waiting.setdefault(state.experiment.spec.name, []).append(state)
+        return waiting
 
     def _refuse(self) -> None:
         """Let the points of experiments that cannot run here fail, with one row for each."""
@@ -292,7 +323,7 @@ class _Session:
 
     def _worker_pool(self, jobs: int) -> Executor:
         recipes = {
-            one.spec.name: recipe_of(one.system, one.setup, one.base)
+            one.spec.name: recipe_of(one.system, one.setup, one.base, time_windows(one.spec))
             for one in self._plan.experiments
             if one.system.column is Column.MODEL
         }
@@ -353,7 +384,8 @@ class _Session:
         )
 
     def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:
-        """Make results durable, then let them count."""
+        """Make results durable, then let them count; end where something else ran."""
+        results, strange = self._parted(results)
         rows = [(self._row(self._running[result.number], result), result.run) for result in results]
         self._journal.append_encoded(rows)
         changed = []
@@ -362,6 +394,23 @@ class _Session:
             changed.append(self._count(schedule, planned, result))
         for experiment, count in self._extend(schedule, changed):
             self._progress.add(experiment, count)
+        if strange is not None:
+            raise strange
+
+    def _parted(
+        self, results: Sequence[Result]
+    ) -> tuple[list[Result], ChangedMeanwhileError | None]:
+        """Return the results of what was planned, and the error of the first other one."""
+        planned, strange = [], None
+        for result in results:
+            point = self._running[result.number].point
+            place = self._places.get(point.key, "")
+            try:
+                check_ran(result.ran, point, place, has_failed=bool(result.error))
+                planned.append(result)
+            except ChangedMeanwhileError as error:
+                strange = strange or error
+        return planned, strange
 
     def _row(self, planned: Planned, result: Result) -> ReplicationRow:
         point = planned.point

@@ -13,8 +13,13 @@ import msgspec
 from msgspec import Meta
 
 from headroom.experiment.system import Value
+from headroom.experiment.windows import Analysis, Window
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)]
+
+
+Quantity: TypeAlias = float | str
+"""A number in base units, or text with a unit, such as "200 ms"; a plan has numbers only."""
 
 
 class Range(
@@ -116,6 +121,42 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         int,
         Meta(ge=1, description="Points at most at which it is tried, spread over all that limit."),
     ] = 20
+    changes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum changes at a point: the bottleneck first, then the busiest; the "
+            "report counts the rest. `all` tries every one.",
+        ),
+    ] = 5
+    also: Annotated[
+        list[str],
+        Meta(
+            description="Changes tried at the same points besides, of parameters too, e.g. "
+            '"hit_ratio=0.9" or "station.cpu.servers=8; hit_ratio=0.9".'
+        ),
+    ] = []
+
+
+class Refine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Levels to add where a limit breaks, once the levels of the study have run.
+
+    Each new level halves the widest gap between the last level that keeps the limit and the first
+    that breaks it, on each curve over the load.
+    """
+
+    points: Annotated[
+        int, Meta(ge=0, le=100, description="Maximum levels that are added to a curve.")
+    ] = 6
+    to: Annotated[
+        float,
+        Meta(
+            gt=0,
+            lt=1,
+            description="Distance of those two levels, relative to the upper one, at which no "
+            "more are added: 0.05 is 5 %.",
+        ),
+    ] = 0.05
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,9 +164,10 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     metric: Annotated[str, Meta(description="Metric that is limited.")]
     at_most: Annotated[
-        float | None, Meta(description="Largest value allowed, in the unit of the metric.")
+        Quantity | None,
+        Meta(description='Largest value allowed: in the base unit of the metric, or "200 ms".'),
     ] = None
-    at_least: Annotated[float | None, Meta(description="Smallest value allowed.")] = None
+    at_least: Annotated[Quantity | None, Meta(description="Smallest value allowed.")] = None
     factor: Annotated[
         str,
         Meta(description="Numeric factor that is the load; empty: the first numeric factor."),
@@ -134,6 +176,24 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Annotated[float, Meta(gt=0)] | None,
         Meta(description="Level of the load today: the headroom is counted from it."),
     ] = None
+    refine: Annotated[
+        Annotated[int, Meta(ge=0, le=100)] | Refine,
+        Meta(
+            description="Add levels of the load where the limit breaks: the maximum for each curve "
+            "(`refine = 6`), or a table with `points` and `to`; 0 adds none."
+        ),
+    ] = 0
+
+    @property
+    def refinement(self) -> Refine:
+        """How levels are added; with 0 points none are."""
+        return self.refine if isinstance(self.refine, Refine) else Refine(points=self.refine)
+
+
+DemandEvidence: TypeAlias = Literal[
+    "automatic", "low-load", "burst", "target-burst", "alternated-burst", "pulses"
+]
+"""Measurements that demands are fitted to, see `headroom.analysis.demand_errors`."""
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -173,6 +233,18 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             "search starts from, instead of their defaults."
         ),
     ] = {}
+    evidence: Annotated[
+        DemandEvidence,
+        Meta(
+            description="Kind of measurement that demands are fitted to; it decides how wide a "
+            "prediction beyond the measured range is. `automatic` finds it from the points: "
+            "utilization, clients, think time, and how often the study came back to them."
+        ),
+    ] = "automatic"
+
+
+SAME_WITHIN = 0.05
+"""Difference that nobody cares about, unless the study states another."""
 
 
 class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -191,7 +263,7 @@ class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             description="Difference that you would not care about: 0.05 calls levels the same "
             "whose ratio surely lies between 1 / 1.05 and 1.05.",
         ),
-    ] = 0.05
+    ] = SAME_WITHIN
     metrics: Annotated[
         list[str], Meta(description="Metrics to compare; empty: the responses.")
     ] = []
@@ -217,6 +289,10 @@ class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     system: Annotated[
         dict[str, Any], Meta(description="Keys of the system's set-up to set or replace.")
     ] = {}
+    refine: Annotated[
+        Annotated[int, Meta(ge=0, le=100)] | None,
+        Meta(description="Levels that each limit with `refine` adds at most, instead of its own."),
+    ] = None
     skip: Annotated[bool, Meta(description="Leave the whole experiment out.")] = False
 
 
@@ -257,6 +333,20 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Replications(count=10)
     )
     warm_up: Annotated[WarmUp, Meta(description="How the warm-up is cut.")] = WarmUp()
+    analysis: Annotated[
+        Analysis,
+        Meta(
+            description="`terminating`: runs have a natural end, so each replication is one "
+            "observation and nothing is cut; `steady-state`: runs are samples of a steady state; "
+            "`automatic`: terminating where arrivals follow a curve up to a given time."
+        ),
+    ] = "automatic"
+    windows: Annotated[
+        list[Window],
+        Meta(
+            description="Windows of time with metrics of their own: tables `[[experiment.window]]`."
+        ),
+    ] = msgspec.field(default_factory=list, name="window")
     what_if: Annotated[WhatIf, Meta(description="What doubling a station or pool would give.")] = (
         WhatIf()
     )
@@ -298,6 +388,11 @@ _OF_A_POINT = Meta(
     "`extreme_of` replications, as samples of that size have it at the median."
 )
 
+_WITHIN = Meta(
+    description='Instead of a tolerance: "5 %" of `value`, or a quantity such as "10 ms".'
+)
+_SHARE = Meta(description='Instead of `tolerance`: text such as "5 %".')
+
 Where: TypeAlias = dict[str, Value]
 """Selects points by factor levels; factors not named match every level."""
 
@@ -321,9 +416,17 @@ class _ClaimBase(
 
 
 class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="value"):
-    """`metric` at the one point `where` is `value` within a relative or absolute tolerance."""
+    """`metric` at the one point `where` is `value` within a tolerance, or at least / at most.
 
-    value: Annotated[float, Meta(description="Published value, in the unit of the metric.")]
+    Numbers are in the base unit of the metric; text has a unit: "200 ms", "4 GiB", "5 %".
+    """
+
+    value: Annotated[
+        Quantity | None, Meta(description="Published value; needs a tolerance or `within`.")
+    ] = None
+    within: Annotated[str, _WITHIN] = ""
+    at_least: Annotated[Quantity | None, Meta(description="Lower bound of the metric.")] = None
+    at_most: Annotated[Quantity | None, Meta(description="Upper bound of the metric.")] = None
     tolerance: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="Relative: 0.05 is 5 % of `value`."),
@@ -350,8 +453,15 @@ class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="Relative: 0.05 is 5 % of `value`."),
     ] = None
-    at_least: Annotated[float | None, Meta(description="Lower bound of the ratio.")] = None
-    at_most: Annotated[float | None, Meta(description="Upper bound of the ratio.")] = None
+    within: Annotated[
+        str, Meta(description='Instead of `tolerance`: "5 %" of `value`, or of 1 without a value.')
+    ] = ""
+    at_least: Annotated[
+        Quantity | None, Meta(description='Lower bound of the ratio: 0.9 or "90 %".')
+    ] = None
+    at_most: Annotated[
+        Quantity | None, Meta(description='Upper bound of the ratio: 1.1 or "110 %".')
+    ] = None
     statistic: Annotated[Statistic, _STATISTIC] = "centre"
 
 
@@ -373,9 +483,10 @@ class AgreementClaim(
         Where, Meta(description="Levels of factors of `to_experiment` where they differ.")
     ] = {}
     tolerance: Annotated[
-        float,
-        Meta(gt=0, lt=1, description="Relative to what was measured: 0.15 is 15 % of it."),
-    ]
+        Annotated[float, Meta(gt=0, lt=1)] | None,
+        Meta(description="Relative to what was measured: 0.15 is 15 % of it."),
+    ] = None
+    within: Annotated[str, _SHARE] = ""
     statistic: Annotated[Statistic, _STATISTIC] = "centre"
 
 
@@ -416,7 +527,10 @@ class FlatClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """`metric` stays within `tolerance` (relative) of its mean between two levels of `factor`."""
 
     factor: Annotated[str, Meta(description="A numeric factor.")]
-    tolerance: Annotated[float, Meta(gt=0, description="Relative: 0.05 is 5 % of the mean.")]
+    tolerance: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="Relative: 0.05 is 5 % of the mean.")
+    ] = None
+    within: Annotated[str, _SHARE] = ""
     start: Annotated[
         float | None, Meta(description="Level to start at; levels below do not count.")
     ] = msgspec.field(default=None, name="from")
@@ -430,11 +544,48 @@ class KneeClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     factor: Annotated[str, Meta(description="A numeric factor.")]
     level: Annotated[float, Meta(description="Published level of the knee.")]
-    tolerance: Annotated[float, Meta(ge=0, description="Relative: 0.1 is 10 % of `level`.")]
+    tolerance: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="Relative: 0.1 is 10 % of `level`.")
+    ] = None
+    within: Annotated[str, _SHARE] = ""
+
+
+def in_base_units(bound: Quantity | None) -> float | None:
+    """Return a bound of a plan, in which quantities are numbers.
+
+    Examples
+    --------
+    >>> in_base_units(0.2), in_base_units(None)
+    (0.2, None)
+    """
+    if isinstance(bound, str):
+        raise TypeError(f"{bound!r} belongs to a study that was not planned")
+    return bound
+
+
+class CrossoverClaim(
+    _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="crossover"
+):
+    """`metric` at `where` and at `to` change places at `level` of a numeric factor."""
+
+    to: Annotated[Where, Meta(description="Levels of factors of the points to compare with.")]
+    factor: Annotated[str, Meta(description="A numeric factor, named in neither.")]
+    level: Annotated[float, Meta(description="Published level of the crossover.")]
+    tolerance: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="Relative: 0.1 is 10 % of `level`.")
+    ] = None
+    within: Annotated[str, _SHARE] = ""
 
 
 Claim: TypeAlias = (
-    ValueClaim | RatioClaim | AgreementClaim | OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim
+    ValueClaim
+    | RatioClaim
+    | AgreementClaim
+    | OrderingClaim
+    | MonotoneClaim
+    | FlatClaim
+    | KneeClaim
+    | CrossoverClaim
 )
 
 

@@ -17,6 +17,7 @@ from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.paths import STUDY_NAME
 from headroom.experiment.settings import with_settings
 from headroom.experiment.study import Study
+from headroom.experiment.text_file import read_text_file
 from headroom.experiment.toml_lines import key_lines
 from headroom.experiment.type_errors import find_type_error
 
@@ -163,19 +164,11 @@ def _names(content: Mapping[str, Any]) -> dict[tuple[str, int], str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_text_file(path)
     except FileNotFoundError as error:
         raise StudyError(
             f"there is no study file {path}",
             cure="name a folder with a study.toml, or write one with `headroom init FOLDER`",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise StudyError(
-            f"{path} is not UTF-8 text (byte {error.start})", cure="save the file as UTF-8"
-        ) from error
-    except OSError as error:
-        raise EnvironmentUnfitError(
-            f"cannot read {path}: {error.strerror}", cure="make the file readable for you"
         ) from error
 
 

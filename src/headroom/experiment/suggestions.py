@@ -6,10 +6,19 @@ from collections.abc import Iterable, Sequence
 _MOST_SHOWN = 12
 
 
-def suggestion(word: str, known: Iterable[str], *, likely: Sequence[str] | None = None) -> str:
+def suggestion(
+    word: str, known: Iterable[str], *, likely: Sequence[str] | None = None, meant: str = ""
+) -> str:
     """Return a cure for an unknown name: the closest known one, and the list of them.
 
-    `likely` are those of the known ones that may have been meant; all of them where it is None.
+    Parameters
+    ----------
+    word, known
+        The unknown name, and the names that there are.
+    likely
+        Known names that may have been meant; all of them if None.
+    meant
+        The known name that was meant, if the caller can tell.
 
     Examples
     --------
@@ -26,8 +35,11 @@ def suggestion(word: str, known: Iterable[str], *, likely: Sequence[str] | None 
     if not names:
         return "remove it: there is none here to choose from"
     longer = [name for name in names if word and name.endswith(f".{word}")]
-    close = longer or difflib.get_close_matches(
-        word, names if likely is None else likely, n=1, cutoff=0.6
+    close = (
+        [meant]
+        if meant
+        else longer
+        or difflib.get_close_matches(word, names if likely is None else likely, n=1, cutoff=0.6)
     )
     start = f"did you mean {close[0]!r}? known" if close else "choose one of"
     return f"{start}: {_listed(names)}"

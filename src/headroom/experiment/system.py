@@ -185,6 +185,10 @@ class Limits:
         Kind of the bounds, in words.
     notes
         Why a bound is wider than it may look, or absent.
+    alone_s
+        Least mean time (s) of a job that never waits; 0 where nothing is sure.
+    alone_parts
+        What that time is made of: station and time (s) there, the longest first.
     """
 
     class_name: str
@@ -196,6 +200,8 @@ class Limits:
     resource: str
     kind: str
     notes: tuple[str, ...] = ()
+    alone_s: float = 0.0
+    alone_parts: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,13 +351,40 @@ class ChecksPoints(Protocol):
 
 @runtime_checkable
 class Located(Protocol):
-    """A system that measures what lies at a place, which may change; optional for a `System`."""
+    """A system that measures what a machine has at a place; optional for a `System`.
+
+    A disk at a path, a program of a name: what lies there may change, and is another one for a
+    reader at another machine, so it is no part of the fingerprint.
+    """
 
     def found_at(self, config: Mapping[str, Value]) -> str:
         """Return what lies there now, in a few characters; empty where nothing tells.
 
-        A replication of something else is not reused.
+        A replication of something else is not reused. Words of the form ``NAME=HASH`` let the user
+        be told what differs.
         """
+        ...
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """A system that reads files anew in each run; optional for a `System`.
+
+    Between two looks its fingerprints are those of the first: a plan sees one state of the files,
+    however many points it has.
+    """
+
+    def look_again(self) -> Sequence[str]:
+        """Forget what was seen of files; return the names of those that changed since."""
+        ...
+
+
+@runtime_checkable
+class HasCode(Protocol):
+    """A system that runs code of the study in this process; optional for a `System`."""
+
+    def code_files(self) -> Sequence[Path]:
+        """Return the files of that code, with all that they import from beside them."""
         ...
 
 

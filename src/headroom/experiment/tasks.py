@@ -16,10 +16,13 @@ import msgspec
 
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.changes import parse_change
+from headroom.experiment.machine_watch import watched
 from headroom.experiment.registry import class_at, class_path
 from headroom.experiment.run import Run
 from headroom.experiment.run_codec import encode_run
-from headroom.experiment.system import Changeable, System, Value
+from headroom.experiment.system import Changeable, Column, System, Value
+from headroom.experiment.what_ran import Ran, look
+from headroom.experiment.windows import TimeWindows, with_windows
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +32,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     setup: Any
     base: str
     time_limit_s: float | None = None
+    windows: TimeWindows | None = None
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,9 +64,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     run: bytes | None = None
     event_count: int = 0
     """Simulated events, where the system counts them."""
+    ran: Ran | None = None
+    """What was run; None where nothing was."""
 
 
-def recipe_of(system: System, setup: msgspec.Struct, base: Path) -> Recipe:
+def recipe_of(
+    system: System, setup: msgspec.Struct, base: Path, windows: TimeWindows | None = None
+) -> Recipe:
     """Return how another process can load the same system.
 
     A set-up with a field `time_limit_s` limits each replication to so much wall time (s).
@@ -72,6 +80,7 @@ def recipe_of(system: System, setup: msgspec.Struct, base: Path) -> Recipe:
         setup=msgspec.to_builtins(setup),
         base=str(base.resolve()),
         time_limit_s=getattr(setup, "time_limit_s", None),
+        windows=windows,
     )
 
 
@@ -79,7 +88,8 @@ def load_system(recipe: Recipe) -> System:
     """Return the system that a recipe describes."""
     kind = class_at(recipe.system)
     setup = msgspec.convert(recipe.setup, kind.setup_type)
-    return kind.load(setup, base=Path(recipe.base))
+    system = kind.load(setup, base=Path(recipe.base))
+    return with_windows(system, recipe.windows)
 
 
 def utc_now() -> str:
@@ -89,25 +99,37 @@ def utc_now() -> str:
 
 def run_task(system: System, task: Task) -> Result:
     """Run one replication; every error of the system becomes part of the result."""
+    before = look(system, task.config) if system.column is Column.MEASURE else None
     started_at = utc_now()
     start = perf_counter()
     error, encoded, events = "", None, 0
     try:
-        run = _run_of(system, task)
+        run = _watched_run(system, task)
         events = int(run.counters.get("events", 0))
         encoded = encode_run(run if task.keeps_samples else replace(run, samples=None))
     except HeadroomError as known:
         error = str(known)
     except (Exception, SystemExit) as unknown:
         error = describe_exception(unknown)
+    wall_s = perf_counter() - start
     return Result(
         number=task.number,
         started_at=started_at,
-        wall_s=perf_counter() - start,
+        wall_s=wall_s,
         error=error,
         run=encoded,
         event_count=events,
+        ran=look(system, task.config, before=before),
     )
+
+
+def _watched_run(system: System, task: Task) -> Run:
+    """Return a run; a measured one with what happened on the machine meanwhile."""
+    if system.column is not Column.MEASURE:
+        return _run_of(system, task)
+    with watched() as machine:
+        run = _run_of(system, task)
+    return replace(run, counters={**run.counters, **machine.counters})
 
 
 def _run_of(system: System, task: Task) -> Run:

@@ -114,3 +114,80 @@ def test_an_agreement_names_levels_that_only_the_other_experiment_has(plan_of: M
     assert "several points of 'soak' could be meant" in error.message
     assert "name a level of mode in to" in error.cure
     assert plan_of(study + AGREEMENT + "to = { mode = 'plain' }").study.claims
+
+
+CLAIM = """
+[[claim]]
+kind = "{kind}"
+name = "near"
+text = "It is near."
+experiment = "load"
+metric = "response_s_mean"
+where = {{ users = 1, mode = "plain" }}
+{keys}
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "numbers"),
+    [
+        ('at_most = "200 ms"', {"at_most": 0.2}),
+        ('at_least = "1 us"\nat_most = 0.5', {"at_least": 1e-6, "at_most": 0.5}),
+        ('value = "20 ms"\nwithin = "5 %"', {"value": 0.02, "tolerance": 0.05}),
+        ('value = 0.02\nwithin = "5 ms"', {"value": 0.02, "tolerance_absolute": 0.005}),
+    ],
+)
+def test_quantities_of_a_claim_are_numbers_of_the_plan(
+    plan_of: MakePlan, keys: str, numbers: dict[str, float]
+) -> None:
+    (claim,) = plan_of(text_of() + CLAIM.format(kind="value", keys=keys)).study.claims
+    for name, number in numbers.items():
+        assert getattr(claim, name) == pytest.approx(number)
+    assert getattr(claim, "within", "") == ""
+
+
+@pytest.mark.parametrize(
+    ("keys", "numbers"),
+    [
+        ('within = "5 %"', {"value": 1.0, "tolerance": 0.05}),
+        ('at_most = "110 %"', {"at_most": 1.1}),
+    ],
+)
+def test_a_ratio_may_be_said_in_per_cent(
+    plan_of: MakePlan, keys: str, numbers: dict[str, float]
+) -> None:
+    keys += '\nto = { users = 2, mode = "plain" }'
+    (claim,) = plan_of(text_of() + CLAIM.format(kind="ratio", keys=keys)).study.claims
+    for name, number in numbers.items():
+        assert getattr(claim, name) == pytest.approx(number)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message", "cure"),
+    [
+        ('at_most = "4 GiB"', "has the unit `GiB`, but the value is in s", '"200 ms"'),
+        ('at_most = "soon"', "`soon` is not a quantity", '"200 ms"'),
+        ('within = "5 %"', "`within` of which value?", "at_most"),
+        ('value = 0.02\nwithin = "5 %"\ntolerance = 0.1', "say the same", "keep one"),
+        ('value = 0.02\nat_most = "30 ms"', "two claims", "keep value"),
+        ('at_most = "1 ms"\nat_least = "1 s"', "no value is both", "at_most at least as large"),
+        ('at_most = "1 s"\ntolerance = 0.1', "bounds need none", "within"),
+        ("", "needs a number", '"200 ms"'),
+    ],
+)
+def test_a_quantity_that_the_metric_does_not_have_is_refused_with_its_line(
+    plan_of: MakePlan, keys: str, message: str, cure: str
+) -> None:
+    error = refusal(plan_of, text_of() + CLAIM.format(kind="value", keys=keys))
+    assert message in error.message
+    assert 'claim "near"' in error.message
+    assert "study.toml:" in error.message
+    assert cure in error.cure
+
+
+def test_a_limit_takes_a_unit(plan_of: MakePlan) -> None:
+    text = text_of() + '[[experiment.limit]]\nmetric = "response_s_mean"\nat_most = "200 ms"\n'
+    (limit,) = plan_of(text).experiments[0].spec.limits
+    assert limit.at_most == pytest.approx(0.2)
+    error = refusal(plan_of, text.replace("ms", "MB"))
+    assert "has the unit `MB`, but the value is in s" in error.message

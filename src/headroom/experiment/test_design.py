@@ -298,6 +298,8 @@ GOOD_CLAIMS = {
     "monotone": "kind = 'monotone'\nfactor = 'users'\ndirection = 'rises'",
     "flat": "kind = 'flat'\nfactor = 'users'\ntolerance = 0.1\nfrom = 1\nto = 50",
     "knee": "kind = 'knee'\nfactor = 'rate'\nlevel = 1.5\ntolerance = 0.1",
+    "crossover": "kind = 'crossover'\nfactor = 'users'\nlevel = 20\ntolerance = 0.1\n"
+    "where = { mode = 'plain' }\nto = { mode = 'faulty' }",
     "metric of some points": "kind = 'monotone'\nfactor = 'users'\ndirection = 'rises'\n"
     "metric = 'queue_len_mean'",
 }

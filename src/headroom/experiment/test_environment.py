@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from headroom.experiment import machine_facts as facts
-from headroom.experiment.environment import collect, machine_of
+from headroom.experiment.environment import collect
+from headroom.experiment.machine_identity import Machine, machine_here
 from headroom.experiment.repository import repository_state
 from headroom.experiment.storage_facts import mount_of, storage
 
@@ -156,22 +157,7 @@ def test_the_facts_of_this_machine_survive_json(tmp_path: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(found)) == found
     assert {"host", "software", "storage"} <= set(found)
     assert found["software"]["core_build_profile"] in {"debug", "release"}
-    assert machine_of(found) == machine_of(collect(tmp_path / "later"))
-
-
-@pytest.mark.parametrize(
-    ("table", "key"),
-    [("host", "name"), ("host", "kernel"), ("cpu", "model"), ("cpu", "logical_count")],
-)
-def test_host_kernel_and_processor_make_a_machine(table: str, key: str) -> None:
-    here = {"host": {"name": "a", "kernel": "6.1"}, "cpu": {"model": "x", "logical_count": "2"}}
-    there = {**here, table: {**here[table], key: "other"}}
-    assert machine_of(here) != machine_of(there)
-
-
-def test_load_and_memory_do_not_make_a_machine() -> None:
-    here = {"host": {"name": "a"}, "load": {"mean_1min": 1.0}, "memory": {"available_bytes": 1}}
-    assert machine_of(here) == machine_of({"host": {"name": "a"}})
+    assert not Machine.of(found).difference(machine_here())
 
 
 def git(folder: Path, *words: str) -> str:

@@ -104,6 +104,16 @@ def test_damage_that_hits_no_row_loses_none(path: Path, damage: Callable[[Path],
         assert journal.row_count() == COUNT
 
 
+@pytest.mark.parametrize("damage", [damage_header, damage_root_of_rows, damage_index])
+@pytest.mark.parametrize("is_writer", [True, False])
+def test_a_damaged_structure_is_refused_by_readers_too(
+    path: Path, damage: Callable[[Path], None], *, is_writer: bool
+) -> None:
+    damage(path)
+    with pytest.raises(EnvironmentUnfitError, match="is damaged"):
+        Journal.open(path, create=is_writer)
+
+
 def test_environments_keep_their_numbers(path: Path) -> None:
     with Journal.open(path, create=False) as journal:
         before = journal.environments()

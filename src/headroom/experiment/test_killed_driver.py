@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ import pytest
 
 from headroom.experiment.conftest import HEADER
 from headroom.experiment.journal import Journal
+from headroom.experiment.journal_rows import run_of
+from headroom.experiment.machine_watch import PREFIX
+from headroom.experiment.run_codec import encode_run
 from headroom.experiment.session_for_tests import Stage
 
 STUDY = (
@@ -72,7 +76,16 @@ def study(folder: Path, text: str = STUDY) -> Path:
 def table(folder: Path) -> list[tuple[Any, ...]]:
     path = folder / "results" / "journal.sqlite"
     with Journal.open(path, create=False) as journal:
-        return list(journal._connection.execute(TABLE))
+        return [(*head, without_machine(run)) for *head, run in journal._connection.execute(TABLE)]
+
+
+def without_machine(encoded: bytes | None) -> bytes | None:
+    """Return a run without what else happened on the machine, which no two runs share."""
+    run = run_of(encoded)
+    if run is None:
+        return None
+    own = {name: value for name, value in run.counters.items() if not name.startswith(PREFIX)}
+    return encode_run(replace(run, counters=own))
 
 
 def row_count(folder: Path) -> int:

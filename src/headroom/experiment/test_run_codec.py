@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from headroom.experiment.run import FloatArray, Histogram, ResourceTable, Run, Series, TimeSamples
+from headroom.experiment.run import (
+    FloatArray,
+    Histogram,
+    Intervals,
+    ResourceTable,
+    Run,
+    Series,
+    TimeSamples,
+)
 from headroom.experiment.run_codec import UnreadableRunError, decode_run, encode_run
 
 ANY_BITS = st.integers(0, 2**64 - 1).map(lambda bits: np.uint64(bits).view(np.float64).item())
@@ -37,6 +45,25 @@ def samples(draw: st.DrawFn) -> TimeSamples:
         kind="class", names=("users",), capacity=draw(FLOATS), columns={"jobs_s": draw(TABLES)}
     )
     return TimeSamples(times_s=draw(FLOATS), tables=(table,))
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> Intervals:
+    """Return intervals of one class."""
+    kept = draw(samples())
+    histogram = Histogram(
+        metric="response_s",
+        bin_low=draw(FLOATS),
+        bin_high=draw(FLOATS),
+        counts=draw(COUNTS),
+        segment_end_times_s=draw(FLOATS),
+    )
+    return Intervals(
+        times_s=kept.times_s,
+        tables=kept.tables,
+        histograms=(histogram,),
+        queue_len_max={"station": draw(TABLES)},
+    )
 
 
 @st.composite
@@ -80,7 +107,10 @@ def runs(draw: st.DrawFn) -> Run:
         nested={"threads": tuple(draw(st.lists(NAMES, max_size=2)))},
         blockers={"mill": tuple(draw(st.lists(NAMES, max_size=2)))},
         unawaited={"station": tuple(draw(st.lists(NAMES, max_size=2)))},
+        overloads=draw(st.dictionaries(NAMES, st.floats(1.0, 9.0), max_size=2)),
         samples=draw(st.none() | samples()),
+        intervals=draw(st.none() | intervals()),
+        ends_because=draw(st.text(max_size=9)),
     )
 
 
@@ -113,6 +143,15 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
         assert same_bits(back.samples.times_s, run.samples.times_s)
         (kept,), (taken,) = back.samples.tables, run.samples.tables
         assert same_bits(kept.columns["jobs_s"], taken.columns["jobs_s"])
+    assert back.ends_because == run.ends_because
+    assert (back.intervals is None) == (run.intervals is None)
+    if back.intervals is not None and run.intervals is not None:
+        assert same_bits(back.intervals.times_s, run.intervals.times_s)
+        assert same_bits(back.intervals.histograms[0].counts, run.intervals.histograms[0].counts)
+        longest, expected = (
+            one.queue_len_max["station"] for one in (back.intervals, run.intervals)
+        )
+        assert same_bits(longest, expected)
 
 
 @given(runs())
@@ -146,7 +185,11 @@ def test_every_field_of_a_run_is_stored() -> None:
         nested={"p": ("q",)},
         blockers={"s": ("t",)},
         unawaited={"station": ("t",)},
+        overloads={"station.s": 1.2},
+        offered={"throughput": 5.0},
         samples=TimeSamples(times_s=np.ones(1), tables=()),
+        intervals=Intervals(times_s=np.ones(1), tables=(), histograms=()),
+        ends_because="a day",
     )
     stored = msgspec.msgpack.decode(zlib.decompress(encode_run(example)))
     assert set(stored) == {field.name for field in fields(Run)}

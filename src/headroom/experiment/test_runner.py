@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.experiment import environment
+from headroom.experiment import environment, machine_identity
 from headroom.experiment.conftest import MakePlan
 from headroom.experiment.interrupt import Interrupt
 from headroom.experiment.journal import Journal, ReplicationRow
+from headroom.experiment.machine_identity import Machine
 from headroom.experiment.paths import journal_path
 from headroom.experiment.plan import Plan
 from headroom.experiment.resume import OF_NO_POINT
@@ -174,22 +175,79 @@ def test_rows_of_another_seed_are_kept_and_not_reused(plan_of: MakePlan) -> None
     assert (outcome.done, outcome.kept) == (10, {"of another study seed": 10})
 
 
+def move_to(monkeypatch: pytest.MonkeyPatch, **facts: dict[str, Any]) -> None:
+    """Let this process believe that it runs on another machine."""
+    monkeypatch.setattr(environment, "collect", lambda _: facts)
+    monkeypatch.setattr(machine_identity, "machine_here", lambda: Machine.of(facts))
+
+
+BIG: dict[str, dict[str, Any]] = {
+    "host": {"machine_id": "b1", "name": "big"},
+    "cpu": {"model": "X", "usable_count": 64},
+}
+SMALL: dict[str, dict[str, Any]] = {
+    "host": {"machine_id": "51", "name": "small"},
+    "cpu": {"model": "X", "usable_count": 4},
+}
+ON_ANOTHER = "measured on another machine (machine-id; usable processors "
+
+
 @BOTH
 def test_only_measurements_belong_to_their_machine(
     plan_of: MakePlan, experiment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = plan_of(experiment + "replications.count = 3")
+    move_to(monkeypatch, **BIG)
     run_study(plan)
-    monkeypatch.setattr(environment, "collect", lambda _: {"host": {"name": "another"}})
+    move_to(monkeypatch, **SMALL)
     outcome = run_study(plan)
     rows = counted_rows(plan)
     assert len(rows) == 3
     if experiment == MODEL:
         assert outcome.reused == 3
         return
-    assert (outcome.done, outcome.kept) == (3, {"measured on another machine": 3})
+    assert (outcome.done, outcome.kept) == (3, {ON_ANOTHER + "64, here 4)": 3})
     assert {row.environment for row in rows} == {2}
     assert len(all_rows(plan)) == 6
+
+
+def test_what_a_run_reuses_is_what_is_shown_where_two_machines_have_measured(
+    plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cause: running asked for this machine, showing for the newest row: 4 of 15 done, for ever."""
+    text = MEASURE + "factors.users = [1, 2, 3]\nreplications.count = "
+    move_to(monkeypatch, **BIG)
+    assert run_study(plan_of(text + "5")).done == 15
+    move_to(monkeypatch, **SMALL)
+    assert run_study(plan_of(text + "1")).done == 3
+    plan = plan_of(text + "5")
+    assert len(counted_rows(plan)) == 3
+    move_to(monkeypatch, **BIG)
+    assert run_study(plan).reused == 15
+    assert len(counted_rows(plan)) == 15
+
+
+def test_a_reader_sees_the_newest_machine_and_a_run_there_starts_with_nothing(
+    plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(MEASURE + "replications.count = 3")
+    move_to(monkeypatch, **BIG)
+    run_study(plan)
+    move_to(monkeypatch, **SMALL)
+    assert len(counted_rows(plan)) == 3
+    missing = plan_of(MEASURE + "replications.count = 3\nsystem.program = 'missing'\n" + MODEL)
+    assert run_study(missing).failed == 1
+    assert [row.state for row in counted_rows(missing.only(["disk"]))] == ["failed"]
+
+
+def test_a_stopping_rule_sees_the_measurements_of_its_own_session(plan_of: MakePlan) -> None:
+    """Cause: the criteria were made before the session had an environment, so none counted."""
+    text = "replications = { metric = 'throughput', half_width = 0.1, minimum = 3, maximum = 90 }"
+    rule = SumRule()
+    plan = plan_of(MEASURE + text)
+    outcome = run_study(plan, stopping=rule)
+    assert rule.looked[0] == 3
+    assert outcome.done < 90
 
 
 def test_measurements_belong_to_what_lay_at_their_place(plan_of: MakePlan) -> None:
@@ -208,13 +266,17 @@ def test_measurements_belong_to_what_lay_at_their_place(plan_of: MakePlan) -> No
     assert len(all_rows(plan)) == 9
 
 
-def test_a_reader_elsewhere_sees_the_newest_measurements_of_each_place(plan_of: MakePlan) -> None:
+def test_a_reader_elsewhere_sees_the_newest_measurements_of_each_place(
+    plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What lies at the places of the reader's machine decides nothing."""
     plan = plan_of(LOCATED + "factors.users = [1]\nreplications.count = 3")
     for content in ("disk A", "disk B"):
         (plan.folder / "place-1").write_text(content)
         run_study(plan)
     (plan.folder / "place-1").write_text("disk C")
+    assert counted_rows(plan) == []
+    move_to(monkeypatch, **SMALL)
     assert {row.environment for row in counted_rows(plan)} == {2}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from headroom.experiment.study import Experiment
+from headroom.experiment.study import Experiment, Limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +58,21 @@ def quick_variant(index: int, spec: Experiment) -> Variant:
     if quick.zipped is not None:
         changes["zipped"] = quick.zipped
         replaced.add(("zipped",))
+    if quick.refine is not None:
+        changes["limits"] = [_refined(limit, quick.refine) for limit in spec.limits]
     if quick.replications is not None:
         changes["replications"] = quick.replications
         replaced.add(("replications",))
     changed = msgspec.structs.replace(spec, **changes)
     return Variant(index=index, spec=changed, replaced=frozenset(replaced))
+
+
+def _refined(limit: Limit, points: int) -> Limit:
+    """Return a limit that adds at most so many levels, if it adds any."""
+    rule = limit.refinement
+    if not rule.points:
+        return limit
+    return msgspec.structs.replace(limit, refine=msgspec.structs.replace(rule, points=points))
 
 
 def _without(table: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:

@@ -9,17 +9,20 @@ fingerprint are functions of the base point and the texts of its changes.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from headroom.errors import StudyError
-from headroom.experiment.changes import Change, parse_change
+from headroom.experiment.changed_parameters import with_parameters
+from headroom.experiment.changes import Change, parse_change, split_changes
+from headroom.experiment.fit_plan import fingerprint_of
 from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.seeds import digest, point_key
 from headroom.experiment.study import Replications
+from headroom.experiment.system import Changeable, System, Value
 
 SUFFIX = "/what-if"
 CHANGE_LEVEL = "what if"
@@ -56,19 +59,51 @@ def changes_in(text: str) -> tuple[Change, ...]:
     return tuple(parse_change(part) for part in text.split(_SEPARATOR))
 
 
-def changed_point(point: Point, changes: Sequence[Change]) -> Point:
-    """Return a point of the plan with changed resources; it runs with the seeds of `point`."""
+def changed_point(point: Point, changes: Sequence[Change], system: System) -> Point:
+    """Return a point of the plan with other resources or parameters.
+
+    It runs with the seeds of `point`. Changed parameters are in its configuration, and the model
+    that they give is in its fingerprint; its `changes` are those of stations and pools alone.
+
+    Raises
+    ------
+    StudyError
+        A parameter cannot be changed so.
+    """
     name, text = point.experiment + SUFFIX, text_of(changes)
     levels = {**point.levels, CHANGE_LEVEL: text}
+    parameters, resources = split_changes(changes)
+    config, content, fingerprint = point.config, point.content, point.fingerprint
+    if parameters:
+        config = with_parameters(config, parameters, system.parameters())
+        content = system.fingerprint(config)
+        fingerprint = fingerprint_of(system, config, content)
     return replace(
         point,
         experiment=name,
         key=point_key(name, levels),
         levels=levels,
-        fingerprint=digest([point.fingerprint, _MEANING, text]),
-        changes=tuple(changes),
+        config=config,
+        fingerprint=digest([fingerprint, _MEANING, text]),
+        content=content,
+        changes=resources,
         seed_key=point.seed_key or point.key,
     )
+
+
+def check_changes(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
+    """Raise `StudyError` where the system of `config` cannot be changed so."""
+    parameters, resources = split_changes(changes)
+    changed = with_parameters(config, parameters, system.parameters())
+    if resources and not isinstance(system, Changeable):
+        raise StudyError(
+            f"the system {system.name!r} cannot change its resources",
+            cure="change a parameter of it instead",
+        )
+    if parameters:
+        system.metrics(changed)  # What the new values make impossible is said here.
+    if isinstance(system, Changeable):
+        system.check_changes(changed, resources)
 
 
 def changed_experiment(

@@ -128,6 +128,7 @@ class _Compiler:
         raise _unknown(node)
 
     def _use(self, node: Use, then: Site | None) -> Site:
+        _refuse_patience(node)
         if node.reserve:
             raise SimulationError(
                 f"{node.location}: JMT has no blocking before service",
@@ -138,6 +139,8 @@ class _Compiler:
         return site
 
     def _pool(self, node: Acquire | Release, then: Site | None) -> Site:
+        if isinstance(node, Acquire):
+            _refuse_patience(node)
         if node.tokens != 1:
             raise SimulationError(
                 f"{node.location}: JMT has no requests for {node.tokens} tokens at once",
@@ -252,6 +255,16 @@ _WORDS = {
     "StartJob": "programs that are started beside",
     "AttemptBlock": "attempts, times out or retries",
 }
+
+
+def _refuse_patience(node: Use | Acquire) -> None:
+    """Refuse a step whose jobs may leave the queue."""
+    if node.patience is not None:
+        raise SimulationError(
+            f"{node.location}: jobs lose patience and leave the queue, which this writer has no "
+            "words for",
+            cure="leave patience out",
+        )
 
 
 def _unknown(node: Node) -> SimulationError:

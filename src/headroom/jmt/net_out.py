@@ -13,7 +13,9 @@ from headroom.jmt.flow import Hop, Site, flow_of, groups, hops, sites_of
 from headroom.jmt.laws_out import JmtLaw, jmt_arrivals, jmt_law
 from headroom.simulation import Model, SimulationError, Station
 from headroom.simulation.classes import JobClass
+from headroom.simulation.controllers import changes_of
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.parsed import parse_model
 from headroom.simulation.stations import BY_POSITION
 
 NodeKind: TypeAlias = Literal[
@@ -396,6 +398,10 @@ def _refuse_model(model: Model) -> None:
     """Refuse what no file of JMT says, whatever the programs do."""
     for station in model.stations.values():
         _refuse_station(model, station)
+    for one in changes_of(parse_model(model)):
+        raise SimulationError(
+            f"{one.text}, which this writer has no words for", cure="leave them as they are"
+        )
     for breakdown in model.breakdowns_of.values():
         raise SimulationError(f"{breakdown.location}: JMT has no breakdowns", cure="leave them out")
     if not model.classes:

@@ -87,7 +87,7 @@ def pairs_of(point: PointResult, metrics: Sequence[str] | None = None) -> list[P
         return []
     wanted = list(point.estimates) if metrics is None else metrics
     return [
-        Pair(point, point.estimates[metric], point.solver.values[metric])
+        Pair(point, point.estimates[metric].of_runs(), point.solver.values[metric])
         for metric in wanted
         if metric in point.estimates and metric in point.solver.values
     ]

@@ -6,6 +6,7 @@ Invariant: restates `LevelsCompared`; nothing is computed here.
 from collections.abc import Sequence
 
 from headroom.analysis.results import ExperimentResult, LevelComparison, LevelsCompared
+from headroom.experiment.study import SAME_WITHIN
 from headroom.quantities import (
     choose_scale,
     format_bounds,
@@ -15,7 +16,8 @@ from headroom.quantities import (
     format_quantity,
     format_ratio,
 )
-from headroom.report.screen import Column, Screen
+from headroom.report.columns import Column
+from headroom.report.screen import Screen
 from headroom.report.tables import Cell, Head, Table, rest_note
 from headroom.report.words import join_words, label_metric, quoted, title_metric
 
@@ -68,7 +70,8 @@ def design_cautions(experiment: ExperimentResult) -> list[str]:
 def _sentence(label: str, found: LevelsCompared, rows: list[LevelComparison]) -> str:
     told = [_telling(row) for row in rows[:_METRICS_AT_MOST]]
     more = f" and {len(rows) - len(told)} more" if len(rows) > len(told) else ""
-    who = f"{found.factor} = {label} against {format_level(found.base)}"
+    zone = format_limit(found.same_within)
+    who = f"{found.factor} = {label} against {format_level(found.base)} (same within {zone})"
     return f"{who[:1].upper()}{who[1:]}: {join_words(told)}{more}."
 
 
@@ -98,12 +101,16 @@ def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | 
         Head("Level", is_number=True, hint="value of the level of this row"),
         Head("Ratio", is_number=True, hint="level over base"),
         Head("Verdict"),
-        Head("Shift", is_number=True, hint="Hodges-Lehmann: median of all differences"),
+        Head(
+            "Shift",
+            is_number=True,
+            hint="Hodges-Lehmann: typical difference, within blocks if there are",
+        ),
         Head(
             "Cliff's delta",
             is_number=True,
-            hint="how surely a run of the level is larger; p of Mann and Whitney, two-sided, not "
-            "corrected for the number of metrics",
+            hint="how surely a run of the level is larger; p of signed ranks (blocks) or of "
+            "Mann and Whitney, two-sided, not corrected for the number of metrics",
         ),
         Head("n", is_number=True, hint="runs of the level and of the base"),
     ]
@@ -124,8 +131,8 @@ def design_note(found: LevelsCompared) -> str:
     )
     zone = format_limit(found.same_within)
     return (
-        f"{found.design} {together} Better or worse: the whole interval lies beyond {zone}; the "
-        f"same: it lies within {zone}."
+        f"{found.design} {together} The same is within {zone} (`same_within` of the study, "
+        f"{format_limit(SAME_WITHIN)} by default): better or worse needs an interval beyond it."
     )
 
 

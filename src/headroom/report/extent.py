@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.report.dimensions import dimensions_of
 
-WHOLE_UP_TO = 300
+WHOLE_UP_TO = 200
 """Points of a study whose page holds all there is."""
 ESTIMATES_WHOLE_UP_TO = 40_000
 """Figures of all its points together, beside that: models of many parts have a thousand each."""
 MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
-_ROWS_IN_ALL = 500
+_ROWS_IN_ALL = 200
 _RESOURCE_ROWS_IN_ALL = 200
-_MARKS_IN_ALL = 3_000
+_MARKS_IN_ALL = 1_500
 _DETAILS_IN_ALL = 50
 _SERIES_IN_ALL = 10
 _TRADE_OFFS = 2

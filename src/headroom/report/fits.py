@@ -3,14 +3,18 @@
 Invariant: restates `FitResult`; the only arithmetic is counting and picking the middle or worst.
 """
 
+from collections.abc import Sequence
 from statistics import median
 
 from headroom.analysis.results import (
     ExperimentResult,
+    FitCandidate,
     FitResidual,
     FitResult,
     FitSet,
     FittedValue,
+    LoadRange,
+    Prediction,
 )
 from headroom.quantities import (
     MINUS,
@@ -24,6 +28,7 @@ from headroom.report.words import join_words, title_metric
 
 _SENTENCES_AT_MOST = 4
 _VALUES_AT_MOST = 6
+_CANDIDATES_AT_MOST = 8
 
 
 def format_fitted(one: FittedValue) -> str:
@@ -64,7 +69,8 @@ def fit_sentences(experiment: ExperimentResult) -> list[str]:
     if fit is None:
         return []
     if fit.state != "fitted":
-        return [f"Not run: {fit.reason}{f'; {fit.cure}' if fit.cure else ''}."]
+        refused = f"Not run: {fit.reason}{f'; {fit.cure}' if fit.cure else ''}."
+        return [refused, *_tried(fit.candidates)]
     sentences = [_sentence(fit, one) for one in fit.sets[:_SENTENCES_AT_MOST]]
     left = len(fit.sets) - len(sentences)
     return [*sentences, f"{left} more sets: see the table."] if left else sentences
@@ -77,11 +83,129 @@ def _sentence(fit: FitResult, one: FitSet) -> str:
     if left:
         shown.append(f"{left} more")
     words = f"From {join_words(fit.sources)}{where} by {fit.method}: {join_words(shown)}"
+    vague = [f"{p.name} is {p.note}" for p in one.parameters if not p.is_determined and p.note]
+    words = ". ".join([words, *vague[:_VALUES_AT_MOST]])
     errors = [abs(r.relative) for r in one.residuals if r.relative is not None]
     if not errors:
         return f"{words}."
     typical, worst = format_percent(median(errors)), format_percent(max(errors))
     return f"{words}. The fit is typically {typical} off what was observed, at worst {worst}."
+
+
+def _tried(candidates: Sequence[FitCandidate]) -> list[str]:
+    """Return the errors of the candidates in one sentence, those that are refuted marked."""
+    if not candidates:
+        return []
+    names = _varied(candidates)
+    ordered = sorted(candidates, key=lambda one: [str(one.values[name]).zfill(9) for name in names])
+    shown = [
+        f"{_candidate_label(one, names)}: {_error_text(one)}" + " (refuted)" * one.is_refuted
+        for one in ordered[:_CANDIDATES_AT_MOST]
+    ]
+    left = len(candidates) - len(shown)
+    more = f", {left} more" if left else ""
+    return [f"Root mean square error by {' and '.join(names)}: {', '.join(shown)}{more}."]
+
+
+def _varied(candidates: Sequence[FitCandidate]) -> list[str]:
+    """Return the whole numbers that were tried one after the other."""
+    return [
+        name
+        for name, value in candidates[0].values.items()
+        if isinstance(value, int) and not isinstance(value, bool)
+    ]
+
+
+def _candidate_label(one: FitCandidate, names: Sequence[str]) -> str:
+    return " x ".join(format_level(one.values[name]) for name in names)
+
+
+def _error_text(one: FitCandidate) -> str:
+    return "no answer" if one.error is None else format_percent(one.error)
+
+
+def candidates_table(experiment: ExperimentResult) -> Table | None:
+    """Return the whole numbers that were tried with their errors, None without any."""
+    fit = experiment.fit
+    groups = [fit.candidates, *(one.candidates for one in fit.sets)] if fit else []
+    found = [one for group in groups if len(group) > 1 for one in group]
+    if not found:
+        return None
+    names = list(found[0].values)
+    heads = [Head(name, is_number=True) for name in names]
+    heads += [Head("Root mean square error", is_number=True), Head("Verdict")]
+    rows = [
+        [
+            *(
+                Cell(
+                    format_given(float(one.values[name]), _unit_of(experiment, name), metric=name),
+                    repr(one.values[name]),
+                    is_number=True,
+                )
+                for name in names
+            ),
+            Cell(_error_text(one), repr(one.error), is_number=True),
+            Cell("refuted" if one.is_refuted else "possible"),
+        ]
+        for one in found
+    ]
+    return Table("Whole numbers tried, all other parameters fitted again", heads, rows)
+
+
+def _unit_of(experiment: ExperimentResult, name: str) -> str:
+    return next((used.unit for used in experiment.parameters if used.name == name), "")
+
+
+def prediction_sentences(experiment: ExperimentResult) -> list[str]:
+    """Return what the intervals of predicted points count, once for each kind of evidence."""
+    groups: dict[str, list[Prediction]] = {}
+    for point in experiment.points:
+        if point.prediction is not None:
+            groups.setdefault(point.prediction.text, []).append(point.prediction)
+    total = len(experiment.points)
+    return [_prediction_sentence(group, total) for group in groups.values()]
+
+
+def _prediction_sentence(group: Sequence[Prediction], total: int) -> str:
+    first = group[0]
+    count = "The only point is" if total == 1 else f"All {total} points are"
+    if len(group) < total:
+        verb = "is" if len(group) == 1 else "are"
+        count = f"{len(group)} of {total} points {verb}"
+    reach = _reach([one.predicted for one in group if one.predicted], first.measured)
+    where = f"{count} {first.title}{reach}. " if first.title else ""
+    steps = list(dict.fromkeys(one.next for one in group if one.next))
+    following = f" To narrow them, {steps[0]}." if steps else ""
+    return f"{where}{first.text}.{following}"
+
+
+def _reach(predicted: Sequence[LoadRange], measured: LoadRange | None) -> str:
+    """Return predicted loads beside the measured ones."""
+    if measured is None or not predicted:
+        return ""
+    sides = []
+    busy = [one.utilization for one in predicted if one.utilization]
+    if busy and measured.utilization:
+        near = (min(low for low, _ in busy), max(high for _, high in busy))
+        sides.append(f"utilization {_shares(near)}, measured {_shares(measured.utilization)}")
+    clients = [one.clients for one in predicted if one.clients]
+    if clients and measured.clients:
+        there = (min(low for low, _ in clients), max(high for _, high in clients))
+        sides.append(f"clients {_span(there)}, measured {_span(measured.clients)}")
+    others = [one.servers for one in predicted if one.servers != measured.servers]
+    if others:
+        sides.append(f"servers {others[0]}, measured {measured.servers}")
+    return f" ({'; '.join(sides)})" if sides else ""
+
+
+def _span(ends: tuple[int, int]) -> str:
+    low, high = (f"{end:,}" for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def _shares(ends: tuple[float, float]) -> str:
+    low, high = (f"{100.0 * end:.0f}" for end in ends)
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def _levels(one: FitSet) -> str:

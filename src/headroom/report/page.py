@@ -11,17 +11,18 @@ Invariant: reads `StudyResult` and nothing else; every text passes Jinja's escap
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from markupsafe import Markup
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.stored_form import stored_form
+from headroom.defects import fallback
 from headroom.quantities import format_level
 from headroom.report.beside import theory_table
 from headroom.report.charts.detail import (
@@ -39,13 +40,17 @@ from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.comparisons import comparisons_table
+from headroom.report.course_table import course_table
+from headroom.report.crossovers import crossovers_table
 from headroom.report.extent import Extent, extents_of, is_whole
-from headroom.report.fits import fitted_table, residual_table
+from headroom.report.fits import candidates_table, fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
 from headroom.report.layout import environment, template_text
+from headroom.report.measured_when import moment
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
 from headroom.report.predictions import predictions_table
+from headroom.report.profiles import profile_pictures
 from headroom.report.replication_table import replication_table
 from headroom.report.series_table import series_table
 from headroom.report.state_tables import class_tables
@@ -61,6 +66,7 @@ from headroom.report.tables import (
 from headroom.report.what_if import what_if_table
 from headroom.report.words import count_noun, label_point
 
+T = TypeVar("T")
 Rows: TypeAlias = list[tuple[str, str]]
 """Names and texts of a table with two columns."""
 _LIBRARIES = ("vega", "vega-lite", "vega-embed")
@@ -96,13 +102,17 @@ class ExperimentView:
     points: Table
     resources: Table | None
     class_tables: list[Table]
+    course: Table | None
     over_time: Table | None
     theory: Table | None
     what_ifs: Table | None
     comparisons: Table | None
+    crossovers: Table | None
     replications: Table | None
     limits: Table | None
     fitted: Table | None
+    candidates: Table | None
+    profiles: Sequence[tuple[str, Markup]]
     residuals: Table | None
     parameters: Table | None
     failures: list[tuple[str, list[str]]]
@@ -137,7 +147,7 @@ def render_page(result: StudyResult) -> str:
         .get_template("page.html")
         .render(
             result=result,
-            generated=_moment(result.generated),
+            generated=moment(result.generated),
             views=views,
             verdicts=count_verdicts(result.claims),
             progress=describe_progress(result),
@@ -149,9 +159,11 @@ def render_page(result: StudyResult) -> str:
             licences=[_licence(name) for name in _LIBRARIES],
             predictions=predictions_table(result.claims),
             prediction_figures=predictions,
-            figures_json=embed_json(_figure_data(result, views, predictions)),
+            figures_json=embed_json(_figure_data(result, views, predictions), is_drawn=True),
             is_whole=is_whole(result),
-            results_json=embed_json(result if is_whole(result) else _drawn_of(result, views)),
+            results_json=embed_json(
+                stored_form(result if is_whole(result) else _drawn_of(result, views))
+            ),
             has_figures=bool(predictions) or any(view.figures or view.details for view in views),
         )
     )
@@ -170,6 +182,15 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         first=first_choice(experiment),
     )
     failures = _failures(experiment)
+    drawn = Drawn()
+    model = drawn.part("the picture of the model", lambda: model_figure(experiment))
+    figures = [
+        *drawn.figures("forest", lambda: forest_figures(experiment, marks=extent.marks)),
+        *drawn.figures("trade-off", lambda: tradeoff_figures(experiment, marks=extent.marks)),
+        *drawn.figures("sweep", lambda: sweep_figures(experiment, marks=extent.marks)),
+        *drawn.figures("map", lambda: heat_maps(experiment, marks=extent.marks)),
+    ]
+    details = drawn.figures("detail", lambda: detail_figures(experiment))
     return ExperimentView(
         name=experiment.name,
         anchor=f"experiment-{experiment.name}",
@@ -178,15 +199,10 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         column=_COLUMN_WORDS[experiment.column],
         facts=flatten(experiment.facts),
         subtitle=_subtitle(experiment),
-        findings=find(experiment),
-        model=model_figure(experiment),
-        figures=[
-            *forest_figures(experiment, marks=extent.marks),
-            *tradeoff_figures(experiment, marks=extent.marks),
-            *sweep_figures(experiment, marks=extent.marks),
-            *heat_maps(experiment, marks=extent.marks),
-        ],
-        details=detail_figures(experiment),
+        findings=[*find(experiment), *drawn.cautions],
+        model=model,
+        figures=figures,
+        details=details,
         closer=closer,
         choices=[(point.key, label_point(point, experiment.factors)) for point in closer],
         choice_note=_choice_note(len(closer), experiment),
@@ -194,19 +210,42 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
         class_tables=class_tables(experiment, at_most=max(extent.resource_rows, _CLASS_ROWS)),
+        course=course_table(experiment),
         over_time=series_table(experiment),
         theory=theory_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
+        crossovers=crossovers_table(experiment, at_most=extent.rows),
         comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
         replications=replication_table(experiment, at_most=extent.statistic_rows),
         limits=limits_table(experiment),
         fitted=fitted_table(experiment),
+        candidates=candidates_table(experiment),
+        profiles=profile_pictures(experiment),
         residuals=residual_table(experiment, at_most=extent.rows),
         parameters=parameters_table(experiment),
         failures=failures[: extent.rows],
         failures_left_out=len(failures[extent.rows :]),
         seeds=_seeds(experiment.points[: extent.rows], experiment),
     )
+
+
+class Drawn:
+    """What is drawn of an experiment; a figure that fails leaves a caution in its place."""
+
+    def __init__(self) -> None:
+        self.cautions: list[Finding] = []
+
+    def part(self, what: str, draw: Callable[[], T | None]) -> T | None:
+        """Return what `draw` returns, None with a caution if it fails."""
+
+        def note(reason: str) -> None:
+            self.cautions.append(Finding("Caution", f"This page lacks {what}: {reason}."))
+
+        return fallback(draw, note)
+
+    def figures(self, kind: str, draw: Callable[[], Sequence[Figure]]) -> list[Figure]:
+        """Return the figures of one kind, none if they fail."""
+        return list(self.part(f"the {kind} figures", draw) or [])
 
 
 def _short_title(experiment: ExperimentResult) -> str:
@@ -263,15 +302,6 @@ def _distinct(views: Iterable[tuple[Rows, Rows]]) -> list[tuple[Rows, Rows]]:
     return found
 
 
-def _moment(text: str) -> str:
-    """Return an ISO time to the minute, any other text as it is."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{moment:%Y-%m-%d %H:%M} {moment.tzname() or ''}".strip()
-
-
 def _failures(experiment: ExperimentResult) -> list[tuple[str, list[str]]]:
     return [
         (label_point(point, experiment.factors), messages)
@@ -311,15 +341,28 @@ def _figure_data(
     }
 
 
-def embed_json(value: object) -> Markup:
+def embed_json(value: object, *, is_drawn: bool = False) -> Markup:
     r"""Return `value` as JSON that is safe inside a `script` element.
+
+    Parameters
+    ----------
+    value
+        Anything that JSON can hold.
+    is_drawn
+        Write line separators as visible escapes: Vega puts texts into expressions, whose
+        grammar ends a string there.
 
     Examples
     --------
     >>> print(embed_json({"text": "</script><!--"}))
     {"text":"\u003c/script\u003e\u003c!--"}
+    >>> print(embed_json("a\u2028b"), embed_json("a\u2028b", is_drawn=True))
+    "a\u2028b" "a\\u2028b"
     """
     text = msgspec.json.encode(value).decode()
+    if is_drawn:
+        for sign in "\u2028\u2029":
+            text = text.replace(sign, f"\\\\u{ord(sign):04x}")
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704 - no sign that HTML knows is left

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from headroom.analysis.results import ClaimResult, PredictedPair
 from headroom.quantities import format_bounds, format_levels, format_limit, format_ratio
-from headroom.report.screen import Column, Screen
+from headroom.report.columns import Column
+from headroom.report.screen import Screen
 from headroom.report.tables import Cell, Head, Table, rest_note
 from headroom.report.words import title_metric
 

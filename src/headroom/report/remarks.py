@@ -3,12 +3,15 @@
 Invariant: restates `PointResult`; what the system says of the first kind is always a caution.
 """
 
-from headroom.analysis.results import LittleCheck, PointResult
+from headroom.analysis.results import LittleCheck, PointResult, RunsAnalysed
+from headroom.report.disturbances import disturbance_cautions
+from headroom.report.saturation import saturation_words
 
 
 def cautions_of(point: PointResult) -> list[str]:
     """Return why the figures of a point may mislead, in sentences."""
-    return [_told(remark, point) for remark in point.remarks]
+    said = [_told(remark, point) for remark in point.remarks]
+    return [*disturbance_cautions(point), *said]
 
 
 def _told(words: str, point: PointResult) -> str:
@@ -20,6 +23,10 @@ def _told(words: str, point: PointResult) -> str:
 def remarks_of(point: PointResult) -> list[str]:
     """Return what a reader should know about one point besides its cautions, in sentences."""
     remarks = [_told(note, point) for note in point.notes]
+    if point.analysed and point.analysed.kind == "terminating":
+        remarks.append(analysis_words(point.analysed))
+    if point.saturation:
+        remarks.append(f"Saturated: {saturation_words(point.saturation)}.")
     if point.bottleneck:
         remarks.append(point.bottleneck.evidence)
     if point.little:
@@ -29,6 +36,23 @@ def remarks_of(point: PointResult) -> list[str]:
     if point.run_length and point.run_length.note:
         remarks.append(f"Run length: {point.run_length.note}.")
     return remarks
+
+
+def analysis_words(analysed: RunsAnalysed) -> str:
+    """Return how the runs of a point were analysed, and why.
+
+    Examples
+    --------
+    >>> analysis_words(RunsAnalysed(kind="terminating", because="the study says so"))
+    'Terminating runs (the study says so): each replication is one observation, nothing is cut.'
+    """
+    if analysed.kind == "terminating":
+        return (
+            f"Terminating runs ({analysed.because}): each replication is one observation, "
+            "nothing is cut."
+        )
+    because = f" ({analysed.because})" if analysed.because else ""
+    return f"Runs of a steady state{because}."
 
 
 def page_remarks(point: PointResult) -> list[str]:

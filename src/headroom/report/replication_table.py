@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 from headroom.quantities import Scale, choose_scale, format_level, format_scaled
-from headroom.report.screen import Column, Screen
+from headroom.report.columns import Column
+from headroom.report.screen import Screen
 from headroom.report.tables import Cell, Head, Table, rest_note
 from headroom.report.words import label_factor, title_metric
 

@@ -13,111 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from headroom.quantities import to_ascii
+from headroom.report.columns import Column, broken, layout, wrapped
 
 VERDICT_STYLES = {
     "holds": "green", "differs": "red", "undecided": "yellow", "meets": "green", "fails": "red",
 }  # fmt: skip
-_WORDS_AT_LEAST = 14
-_NARROWER = (14, 11, 9, 7, 5)
-"""Widths at which long words are broken, tried one after the other until a table fits."""
-_BETWEEN = 3
-"""Signs between two columns: a blank of each, and the line between them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table: its head and its cells."""
-
-    head: str
-    cells: list[str]
-    is_number: bool = False
-
-
-def width_of(column: Column) -> int:
-    """Return the least width of a column: numbers stay whole, words wrap once they are long."""
-    words = [len(word) for text in (column.head, *column.cells) for word in text.split()]
-    if column.is_number:
-        return max([len(word) for word in column.head.split()] + [len(c) for c in column.cells])
-    natural = max(map(len, (column.head, *column.cells)))
-    return min(_WORDS_AT_LEAST, max(max(words, default=0), min(natural, _WORDS_AT_LEAST)))
-
-
-def broken(cell: str) -> str:
-    r"""Return a number with the ends of its interval in a line of their own.
-
-    Examples
-    --------
-    >>> broken("200 (160 to 480)"), broken("200 ±12")
-    ('200\n(160 to 480)', '200 ±12')
-    """
-    return cell.replace(" (", "\n(", 1)
-
-
-def narrow_width_of(column: Column, longest: int, *, breaks_numbers: bool) -> int:
-    """Return the least width of a column whose words are broken beyond `longest`.
-
-    Numbers are never broken but before the ends of their interval; at other blanks only where
-    `breaks_numbers` is given.
-
-    Examples
-    --------
-    >>> column = Column("station.database.servers", ["8 to 16"], is_number=True)
-    >>> narrow_width_of(column, 9, breaks_numbers=False)
-    9
-    >>> column = Column("p50", ["200 (160 to 480)"], is_number=True)
-    >>> [narrow_width_of(column, 14, breaks_numbers=breaks) for breaks in (False, True)]
-    [12, 4]
-    """
-    head = [len(word) for word in column.head.split()]
-    if column.is_number:
-        numbers = [
-            part
-            for one in column.cells
-            for part in (one.split() if breaks_numbers else broken(one).split("\n"))
-        ]
-        return max(min(longest, max(head, default=0)), max(map(len, numbers), default=0))
-    cells = [len(word) for cell in column.cells for word in cell.split()]
-    return min(longest, max([*head, *cells], default=0))
-
-
-def widths_within(columns: Sequence[Column], room: int) -> list[int]:
-    """Return the least width of each column, words broken as seldom as fits into `room`."""
-    widths = [width_of(column) for column in columns]
-    for breaks_numbers in (False, True):
-        for longest in _NARROWER:
-            if sum(widths) + _BETWEEN * (len(widths) - 1) + 2 <= room:
-                return widths
-            widths = [
-                narrow_width_of(column, longest, breaks_numbers=breaks_numbers)
-                for column in columns
-            ]
-    return widths
-
-
-def fixed_within(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[bool]:
-    """Return which columns get their least width exactly, so that the others fit beside them.
-
-    Numbers always do. Among the others the room is shared evenly, so one that needs more than its
-    share would otherwise push the last column out of the console.
-
-    Examples
-    --------
-    >>> columns = [Column("Point", ["postmark_sync = never"]), Column("Verdict", ["undecided"])]
-    >>> fixed_within(columns, [13, 9], 80), fixed_within(columns, [13, 9], 27)
-    ([False, False], [True, False])
-    """
-    fixed = [column.is_number for column in columns]
-    natural = [max(map(len, (column.head, *column.cells))) for column in columns]
-    room -= _BETWEEN * (len(columns) - 1) + 2
-    while not all(fixed):
-        taken = sum(width for width, is_fixed in zip(widths, fixed, strict=True) if is_fixed)
-        share = (room - taken) / fixed.count(False)
-        wanted = sum(one for one, is_fixed in zip(natural, fixed, strict=True) if not is_fixed)
-        too_wide = [not f and width > share for f, width in zip(fixed, widths, strict=True)]
-        if wanted <= room - taken or not any(too_wide):
-            break
-        fixed = [one or other for one, other in zip(fixed, too_wide, strict=True)]
-    return fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,30 +54,53 @@ class Screen:
         grid.add_row(self.clean(head), Text(self.clean(text), style=style))
         self.print(grid)
 
-    def table(self, columns: Sequence["Column"]) -> None:
-        """Print a table; heads wrap at their words, numbers never.
-
-        Where that is wider than the console, long words are broken, as seldom as possible.
-        """
-        widths = widths_within(columns, self.console.width)
-        fixed = fixed_within(columns, widths, self.console.width)
+    def table(self, columns: Sequence[Column]) -> None:
+        """Print a table; if its words do not fit side by side, one block for each row."""
+        columns = [
+            Column(self.clean(one.head), list(map(self.clean, one.cells)), is_number=one.is_number)
+            for one in columns
+        ]
+        widths = layout(columns, self.console.width)
+        if widths is None:
+            self._blocks(columns)
+            return
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
-        for column, width, is_fixed in zip(columns, widths, fixed, strict=True):
+        for column, width in zip(columns, widths, strict=True):
             table.add_column(
-                self.text(column.head),
+                self.text(wrapped(column.head, width)),
                 justify="right" if column.is_number else "left",
-                width=width if is_fixed else None,
-                min_width=width,
+                width=width,
                 overflow="fold",
             )
         for cells in zip(*(column.cells for column in columns), strict=True):
-            styles = (VERDICT_STYLES.get(cell, "") for cell in cells)
             shown = [
-                broken(cell) if column.is_number and len(cell) > width else cell
+                broken(cell) if column.is_number and len(cell) > width else wrapped(cell, width)
                 for cell, column, width in zip(cells, columns, widths, strict=True)
             ]
+            styles = (VERDICT_STYLES.get(cell, "") for cell in cells)
             table.add_row(*map(self.text, shown, styles))
         self.print(table)
+
+    def _blocks(self, columns: Sequence[Column]) -> None:
+        """Print each row of a table below the other: the first cell, then heads and cells."""
+        first, *others = columns
+        head_width = min(max(len(one.head) for one in others), self.console.width // 2)
+        width = self.console.width - head_width - 2
+        for row, title in enumerate(first.cells):
+            self.line()
+            head = first.head if first.is_number else f"{first.head}:"
+            self.line(wrapped(f"{head} {title}", self.console.width), "bold")
+            grid = Table.grid(padding=(0, 2))
+            grid.add_column(style="dim", width=head_width)
+            grid.add_column(overflow="fold")
+            for column in others:
+                cell = column.cells[row]
+                grid.add_row(
+                    self.text(wrapped(column.head, head_width)),
+                    self.text(wrapped(cell, width), VERDICT_STYLES.get(cell, "")),
+                )
+            self.print(grid)
+        self.line()
 
     def text(self, text: str, style: str = "") -> Text:
         """Return a text as the console can show it."""
@@ -185,7 +108,7 @@ class Screen:
 
 
 def _is_shown(sign: str) -> bool:
-    return sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs"}
+    return sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def _escaped(sign: str) -> str:

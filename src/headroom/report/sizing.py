@@ -6,8 +6,9 @@ Invariant: prints what `SizingResult` holds.
 from rich.console import Console
 
 from headroom.quantities import format_level
+from headroom.report.columns import Column
 from headroom.report.numbers import format_plus_minus
-from headroom.report.screen import Column, Screen
+from headroom.report.screen import Screen
 from headroom.report.words import count_noun, settings_words, title_metric
 from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import SizingResult, Trial

@@ -18,7 +18,8 @@ from headroom.quantities import (
     format_percent,
     format_scaled,
 )
-from headroom.report.screen import Column, Screen
+from headroom.report.columns import Column
+from headroom.report.screen import Screen
 from headroom.report.words import count_noun, title_metric
 
 _STATION_METRICS = {

@@ -18,14 +18,20 @@ from headroom.analysis.results import (
     PointResult,
     StudyResult,
 )
+from headroom.defects import fallback
 from headroom.quantities import format_level, format_plain
 from headroom.report.beside import theory_sentences
 from headroom.report.comparisons import comparison_sentences, design_cautions
+from headroom.report.crossovers import crossover_sentences
 from headroom.report.dimensions import dimensions_of, hold_label
-from headroom.report.fits import fit_sentences
+from headroom.report.disturbances import disturbance_sentences
+from headroom.report.fits import fit_sentences, prediction_sentences
 from headroom.report.headroom_left import headroom_sentences
+from headroom.report.measured_when import measured_sentences
 from headroom.report.numbers import format_estimate, format_knee
+from headroom.report.saturation import saturation_sentences
 from headroom.report.sureness import sureness_sentences
+from headroom.report.terminating import analysis_sentences, stretch_words, worst_sentences
 from headroom.report.what_if import what_if_sentences
 from headroom.report.words import (
     count_noun,
@@ -38,19 +44,25 @@ from headroom.report.words import (
 
 Topic: TypeAlias = Literal[
     "Fitted",
+    "Predicted",
     "Limit",
+    "Saturated",
+    "Worst",
     "What if",
     "Compare",
     "Headroom",
     "Knee",
     "Best",
     "How sure",
+    "Measured",
     "Theory",
     "Note",
     "Caution",
 ]
 _BEST_AT_MOST = 4
 _SPANS_AT_MOST = 4
+_LEVELS_AT_MOST = 8
+"""Levels of a factor that a sentence names one by one."""
 _KNEES_AT_MOST = 4
 _REASONS_AT_MOST = 2
 
@@ -65,21 +77,42 @@ class Finding:
 
 def find(experiment: ExperimentResult) -> list[Finding]:
     """Return the findings of an experiment, the most useful first."""
-    groups: list[tuple[Topic, list[str]]] = [
-        ("Fitted", fit_sentences(experiment)),
-        ("Caution", _without_figures(experiment)),
-        ("Limit", _limits(experiment)),
-        ("Compare", comparison_sentences(experiment)),
-        ("What if", what_if_sentences(experiment)),
-        ("Headroom", headroom_sentences(experiment)),
-        ("Knee", _knees(experiment)),
-        ("Best", _bests(experiment)),
-        ("How sure", sureness_sentences(experiment)),
-        ("Theory", theory_sentences(experiment)),
-        ("Note", _said_of_points(experiment, lambda point: point.notes)),
-        ("Caution", [*design_cautions(experiment), *_cautions(experiment)]),
+    groups: list[tuple[Topic, Callable[[ExperimentResult], list[str]]]] = [
+        ("Fitted", fit_sentences),
+        ("Predicted", prediction_sentences),
+        ("Caution", _without_figures),
+        ("Caution", disturbance_sentences),
+        ("Limit", _limits),
+        ("Worst", worst_sentences),
+        ("Saturated", saturation_sentences),
+        ("Compare", _compared),
+        ("What if", what_if_sentences),
+        ("Headroom", headroom_sentences),
+        ("Knee", _knees),
+        ("Best", _bests),
+        ("How sure", sureness_sentences),
+        ("Measured", measured_sentences),
+        ("Theory", theory_sentences),
+        ("Note", analysis_sentences),
+        ("Note", lambda one: _said_of_points(one, lambda point: point.notes)),
+        ("Caution", design_cautions),
+        ("Caution", _cautions),
     ]
-    return [Finding(topic, text) for topic, texts in groups for text in texts]
+    return [finding for topic, write in groups for finding in _findings(topic, write, experiment)]
+
+
+def _findings(
+    topic: Topic, write: Callable[[ExperimentResult], list[str]], experiment: ExperimentResult
+) -> list[Finding]:
+    return fallback(
+        lambda: [Finding(topic, text) for text in write(experiment)],
+        lambda reason: [Finding("Caution", f'No sentences under "{topic}": {reason}.')],
+    )
+
+
+def _compared(experiment: ExperimentResult) -> list[str]:
+    """Return from where on a level is better, then how it compares at each combination."""
+    return [*crossover_sentences(experiment), *comparison_sentences(experiment)]
 
 
 def _without_figures(experiment: ExperimentResult) -> list[str]:
@@ -150,7 +183,8 @@ def _limit_sentence(
     where = _span(experiment, [point for point, _ in here], [point for point, _ in judged])
     shares = sorted(found.utilization for _, found in here)
     used = _percent_range(shares[0], shares[-1])
-    return f"The {kind} {name} limits {where}, at {used} utilization."
+    when = stretch_words([found for _, found in here])
+    return f"The {kind} {name} limits {where}{when}, at {used} utilization."
 
 
 def _percent_range(low: float, high: float) -> str:
@@ -203,6 +237,9 @@ def _one_span(name: str, inside: Sequence[float], every: Sequence[float]) -> str
     """Return ``from users = 80 up`` where `inside` has no gap, else its levels."""
     low, high = min(inside), max(inside)
     has_gap = sum(low <= level <= high for level in every) > len(inside)
+    if has_gap and len(inside) > _LEVELS_AT_MOST:
+        ends = f"{format_level(low)} to {format_level(high)}"
+        return f"at {len(inside):,} of {count_noun(len(every), 'level')} of {name}, {ends}"
     if has_gap:
         return f"at {name} = {join_words([format_level(level) for level in sorted(inside)])}"
     if high == max(every) and low > min(every) and low < high:
@@ -300,9 +337,6 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
     counted = {
         "{} lost some replications": [p for p in shown if p.failed],
         f"{{}} not {ran} yet": [p for p in points if not p.failed and not p.done],
-        "{} missed the precision that was asked for": [
-            p for p in shown if p.precision_reached is False
-        ],
         "{} violated Little's law: do not trust the figures": [
             p for p in shown if p.little and not p.little.passed
         ],
@@ -313,7 +347,38 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
         for words, found in counted.items()
         if found
     ]
-    return [*sentences, *_said_of_points(experiment, lambda point: point.remarks)]
+    return [
+        *sentences,
+        *_imprecise(experiment),
+        *_said_of_points(experiment, lambda point: point.remarks),
+    ]
+
+
+def _imprecise(experiment: ExperimentResult) -> list[str]:
+    """Say how far points are from the requested precision, and what would reach it."""
+    metric, wanted = experiment.precision_metric, experiment.precision
+    missed = [point for point in experiment.points if point.precision_reached is False]
+    widths = {
+        point.key: width
+        for point in missed
+        if (width := _relative_half_width(point.estimates.get(metric))) is not None
+    }
+    if not widths or wanted is None:
+        return []
+    worst = max((point for point in missed if point.key in widths), key=lambda p: widths[p.key])
+    where = f" at {label_point(worst, experiment.factors)}" if len(missed) > 1 else ""
+    return [
+        f"{count_noun(len(widths), 'point')} did not reach ±{_in_percent(wanted)} in "
+        f"{label_metric(metric)} (worst: ±{_in_percent(widths[worst.key])}{where}); raise "
+        "`replications.maximum` or run longer."
+    ]
+
+
+def _relative_half_width(estimate: Estimate | None) -> float | None:
+    """Return half of an interval relative to its centre; None if either is missing."""
+    if estimate is None or estimate.low is None or estimate.high is None or not estimate.value:
+        return None
+    return (estimate.high - estimate.low) / 2.0 / abs(estimate.value)
 
 
 def _said_of_points(

@@ -32,8 +32,9 @@ def sureness_sentences(experiment: ExperimentResult) -> list[str]:
     )
     rule = experiment.replications
     rule = f" {rule[:1].upper()}{rule[1:]}." if rule else ""
+    kind = "prediction intervals" if estimate.margin is not None else "intervals"
     return [
-        f"The 95 % intervals are typically ±{_percent(median(widths))} of the value, at worst "
+        f"The 95 % {kind} are typically ±{_percent(median(widths))} of the value, at worst "
         f"{_extent(estimate, size)} ({label_metric(estimate.metric)} at {where}).{rule}"
     ]
 

@@ -4,12 +4,13 @@ Invariant: a cell's `sort` is the base-unit number behind its text, never the te
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headroom.analysis.results import Estimate, ExperimentResult, ParameterUsed, PointResult
 from headroom.quantities import Scale, choose_scale, format_level, format_quantity, format_with_unit
 from headroom.report.numbers import format_estimate
+from headroom.report.saturation import SATURATED, is_unbounded
 from headroom.report.words import direction_phrase, label_factor, title_metric, why_no_figures
 
 _COMMON_SCALE_SPAN = 100.0
@@ -81,7 +82,11 @@ def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
         Rows at most; a note then says how many more there are, and where.
     """
     points = experiment.points
-    metrics = [m for m in experiment.responses if any(m in p.estimates for p in points)]
+    metrics = [
+        m
+        for m in experiment.responses
+        if any(m in p.estimates or is_unbounded(p, m) for p in points)
+    ]
     scales = {m: column_scale(p.estimates[m] for p in points if m in p.estimates) for m in metrics}
     has_limits = any(point.bottleneck for point in points)
     heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
@@ -91,7 +96,7 @@ def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
     rows = [
         [
             *(_level_cell(point.levels.get(f.name), f.is_numeric) for f in experiment.factors),
-            *(_estimate_cell(point.estimates.get(m), scales[m]) for m in metrics),
+            *(_response_cell(point, m, scales[m]) for m in metrics),
             *([_limit_cell(point)] if has_limits else []),
             Cell(str(point.done), str(point.done), is_number=True),
             _state_cell(point),
@@ -100,7 +105,9 @@ def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
     ]
     caption = "All points" if len(rows) == len(points) else "Points"
     note = rest_note(len(rows), len(points), "points")
-    return Table(f"{caption}, with 95 % intervals in brackets", heads, rows, note)
+    is_predicted = any(e.margin is not None for p in points for e in p.estimates.values())
+    kind = "prediction intervals" if is_predicted else "intervals"
+    return Table(f"{caption}, with 95 % {kind} in brackets", heads, rows, note)
 
 
 def rest_note(shown: int, total: int, noun: str) -> str:
@@ -132,6 +139,12 @@ def _estimate_cell(estimate: Estimate | None, scale: Scale | None) -> Cell:
     return Cell(text, repr(estimate.value), is_number=True, remark=remark)
 
 
+def _response_cell(point: PointResult, metric: str, scale: Scale | None) -> Cell:
+    if is_unbounded(point, metric):
+        return Cell(SATURATED, "inf", is_number=True, remark="without bound")
+    return _estimate_cell(point.estimates.get(metric), scale)
+
+
 def _limit_cell(point: PointResult) -> Cell:
     found = point.bottleneck
     if found is None:
@@ -144,6 +157,7 @@ def _limit_cell(point: PointResult) -> Cell:
 def _state_cell(point: PointResult) -> Cell:
     states = (
         (point.failed > 0 and not point.done, Cell("failed", "3", mark="bad")),
+        (point.saturation is not None, Cell(SATURATED, "2", mark="warn")),
         (bool(why_no_figures(point)), Cell("no figures", "3", mark="bad")),
         (bool(point.faults), Cell("fault", "2", mark="bad")),
         (not point.done, Cell("not run", "2", mark="warn")),
@@ -151,7 +165,8 @@ def _state_cell(point: PointResult) -> Cell:
         (_is_unsteady(point), Cell("not steady", "1", mark="warn")),
         (point.precision_reached is False, Cell("not precise", "1", mark="warn")),
     )
-    return next((cell for applies, cell in states if applies), Cell("done", "0"))
+    found = next((cell for applies, cell in states if applies), Cell("done", "0"))
+    return replace(found, remark="added") if point.is_added else found
 
 
 def _is_unsteady(point: PointResult) -> bool:

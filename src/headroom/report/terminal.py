@@ -10,19 +10,29 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
-from headroom.experiment.paths import PAGE_NAME, results_folder
+from headroom.experiment.paths import PAGE_NAME, RESULTS_NAME, results_folder
 from headroom.quantities import format_level, format_quantity
 from headroom.report.beside import pairs_of
+from headroom.report.chosen_points import (
+    MESSAGES_AT_MOST,
+    ROWS_AT_MOST,
+    point_groups,
+    rest_words,
+)
+from headroom.report.columns import Column, narrow_width_of, width_of
 from headroom.report.comparisons import render_comparisons
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.predictions import render_predictions
+from headroom.report.profiles import render_profiles
 from headroom.report.remarks import cautions_of, remarks_of
 from headroom.report.replication_table import render_replications
-from headroom.report.screen import Column, Screen, narrow_width_of, width_of
+from headroom.report.saturation import SATURATED, is_unbounded
+from headroom.report.screen import Screen
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
 from headroom.report.what_if import render_what_if_table
@@ -35,11 +45,14 @@ from headroom.report.words import (
     why_no_figures,
 )
 
-_ROWS_AT_MOST = 60
 _GAP = 3
+_ADDED = "+"
+"""Mark before the replications of a point that a limit added."""
 
 
-def render_study(result: StudyResult, console: Console, *, point: str | None = None) -> None:
+def render_study(
+    result: StudyResult, console: Console, *, point: str | None = None, reused: int = 0
+) -> None:
     """Print the essentials of `result`, or everything about one point.
 
     Parameters
@@ -50,6 +63,8 @@ def render_study(result: StudyResult, console: Console, *, point: str | None = N
         Where to print; its width, colours and encoding are respected.
     point
         Key of a point, None for the whole study.
+    reused
+        Measurements that a run which has just ended did not have to take.
 
     Raises
     ------
@@ -70,30 +85,31 @@ def render_study(result: StudyResult, console: Console, *, point: str | None = N
     """
     screen = Screen(console)
     if point is None:
-        _render_whole(result, screen)
+        _render_whole(result, screen, reused)
     else:
         _render_point(*_find_point(result, point), screen)
 
 
-def _render_whole(result: StudyResult, screen: Screen) -> None:
+def _render_whole(result: StudyResult, screen: Screen, reused: int) -> None:
     screen.line(result.title, "bold")
     if result.question:
         screen.line(result.question, "italic")
     quick = " (quick variant)" if result.is_quick else ""
-    screen.line(describe_progress(result) + quick, "dim")
+    of_before = f", {count_noun(reused, 'measurement')} reused" if reused else ""
+    screen.line(describe_progress(result) + of_before + quick, "dim")
+    results = results_folder(Path(result.folder), result.is_quick)
     for experiment in result.experiments:
         screen.line()
-        _render_experiment(experiment, screen)
+        _render_experiment(experiment, screen, results)
     if result.claims:
         screen.line()
         _render_claims(result, screen)
         render_predictions(result.claims, screen)
     screen.line()
-    page = results_folder(Path(result.folder), result.is_quick) / PAGE_NAME
-    screen.line(f"Report: {page.as_posix()}")
+    screen.line(f"Report: {(results / PAGE_NAME).as_posix()}")
 
 
-def _render_experiment(experiment: ExperimentResult, screen: Screen) -> None:
+def _render_experiment(experiment: ExperimentResult, screen: Screen, folder: Path) -> None:
     column = {"measure": "measured", "model": "simulated"}[experiment.column]
     screen.line(f"{experiment.title or experiment.name} ({column})", "bold")
     topic = ""
@@ -101,15 +117,26 @@ def _render_experiment(experiment: ExperimentResult, screen: Screen) -> None:
         head = "" if finding.topic == topic else finding.topic
         screen.item(head, finding.text, "yellow" if finding.topic == "Caution" else "")
         topic = finding.topic
-    _render_points(experiment, screen)
+    render_profiles(experiment, screen)
+    _render_groups(experiment, screen, folder)
     for text in _absent_words(experiment):
         screen.item("Blank", text)
     render_comparisons(experiment, screen)
-    for point in experiment.points:
+    _render_messages(experiment, screen)
+    _render_launcher(experiment, screen)
+
+
+def _render_messages(experiment: ExperimentResult, screen: Screen) -> None:
+    spoken = [point for point in experiment.points if _messages(point)]
+    is_short = len(experiment.points) > ROWS_AT_MOST and len(spoken) > MESSAGES_AT_MOST
+    shown = spoken[:MESSAGES_AT_MOST] if is_short else spoken
+    for point in shown:
         label = label_point(point, experiment.factors)
         for kind, message in _messages(point):
             screen.item(kind, f"{label}: {message}", "red")
-    _render_launcher(experiment, screen)
+    if is_short:
+        more = count_noun(len(spoken) - len(shown), "more point")
+        screen.item("", f"... and {more} with messages: see results.json", "red")
 
 
 def _absent_words(experiment: ExperimentResult) -> list[str]:
@@ -145,6 +172,18 @@ def _render_launcher(experiment: ExperimentResult, screen: Screen) -> None:
         )
 
 
+def _render_groups(experiment: ExperimentResult, screen: Screen, folder: Path) -> None:
+    """Print the points, or a choice of them with what is left out."""
+    for group in point_groups(experiment):
+        if group.heading:
+            screen.line(f"{group.heading}:", "bold")
+        _render_points(msgspec.structs.replace(experiment, points=list(group.points)), screen)
+    study = folder.parent if folder.name == "results" else folder.parent.parent
+    results = (folder / RESULTS_NAME).as_posix()
+    if rest := rest_words(experiment, study.as_posix(), results):
+        screen.line(rest, "dim")
+
+
 def _render_points(experiment: ExperimentResult, screen: Screen) -> None:
     levels, states = _level_columns(experiment), _state_columns(experiment)
     found = [_response_column(experiment, metric) for metric in experiment.responses]
@@ -156,8 +195,8 @@ def _render_points(experiment: ExperimentResult, screen: Screen) -> None:
         fitting = max(fitting, _count_fitting([width + _GAP for width in narrow], room))
     if experiment.points:
         screen.table([*levels, *found[:fitting], *states])
-    if len(experiment.points) > _ROWS_AT_MOST:
-        screen.line(f"The first {_ROWS_AT_MOST} of {len(experiment.points):,} points.", "dim")
+    if any(point.is_added for point in experiment.points):
+        screen.line(f"{_ADDED} Added where a limit breaks.", "dim")
     if found[fitting:]:
         heads = ", ".join(column.head for column in found[fitting:])
         screen.line(f"Also in the report: {heads}.", "dim")
@@ -169,7 +208,7 @@ def _count_fitting(widths: Sequence[int], room: int) -> int:
 
 
 def _level_columns(experiment: ExperimentResult) -> list[Column]:
-    points = experiment.points[:_ROWS_AT_MOST]
+    points = experiment.points
     return [
         Column(
             label_factor(factor),
@@ -181,20 +220,29 @@ def _level_columns(experiment: ExperimentResult) -> list[Column]:
 
 
 def _response_column(experiment: ExperimentResult, metric: str) -> Column:
-    found = [point.estimates.get(metric) for point in experiment.points[:_ROWS_AT_MOST]]
+    found = [point.estimates.get(metric) for point in experiment.points]
     scale = column_scale(estimate for estimate in found if estimate)
     unit = f" ({scale.label})" if scale and scale.label else ""
-    cells = [format_short(estimate, scale=scale) if estimate else "" for estimate in found]
+    cells = [
+        format_short(estimate, scale=scale)
+        if estimate
+        else (SATURATED if is_unbounded(point, metric) else "")
+        for point, estimate in zip(experiment.points, found, strict=False)
+    ]
     return Column(f"{title_metric(metric)}{unit}", cells, is_number=True)
 
 
 def _state_columns(experiment: ExperimentResult) -> list[Column]:
-    points = experiment.points[:_ROWS_AT_MOST]
-    columns = [Column("n", [str(point.done) for point in points], is_number=True)]
+    points = experiment.points
+    columns = [Column("n", [_done(point) for point in points], is_number=True)]
     if any(point.bottleneck or not point.estimates for point in points):
         head = "Limit" if any(point.bottleneck for point in points) else "State"
         columns.append(Column(head, [_limit(point) for point in points]))
     return columns
+
+
+def _done(point: PointResult) -> str:
+    return f"{_ADDED} {point.done}" if point.is_added else str(point.done)
 
 
 def _limit(point: PointResult) -> str:

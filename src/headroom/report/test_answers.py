@@ -65,7 +65,14 @@ def test_the_summary_says_the_gain_the_next_limit_and_the_cost() -> None:
     gain, cost = what_if_sentences(experiment_with(tried()))
     assert gain.startswith("At users = 400, database 2 to 4 servers: throughput")
     assert "1.284 (1.277 to 1.291); web limits then." in gain
-    assert "5 replications besides" in cost
+    assert cost == "What-if runs: 5 extra replications."
+
+
+def test_the_summary_counts_what_was_not_doubled() -> None:
+    experiment = experiment_with(tried())
+    points = [msgspec.structs.replace(p, what_ifs_left_out=9) for p in experiment.points]
+    sentences = what_if_sentences(msgspec.structs.replace(experiment, points=points))
+    assert any(one.startswith("9 more used-up resources not doubled there") for one in sentences)
 
 
 def test_nothing_is_said_where_nothing_was_tried() -> None:
@@ -86,7 +93,7 @@ def test_the_table_shows_every_change_with_the_variance_that_pairing_saved() -> 
     assert len(table.rows) == 1
     assert "first 1 of 2 rows" in table.note
     cells = [f"{cell.text} {cell.remark}" for cell in table.rows[0]]
-    assert any("1.284" in cell and "variance / 4.4" in cell for cell in cells)
+    assert any("1.284" in cell and "pairing saves 4.4 times" in cell for cell in cells)
 
 
 def test_the_terminal_fits_into_80_columns() -> None:
@@ -109,7 +116,7 @@ CROSSING = LimitCrossing(
 def test_the_headroom_is_said_with_its_limit_its_interval_and_the_load_of_today() -> None:
     (sentence,) = headroom_sentences(experiment_with(limits=[CROSSING]))
     assert "at most 200 ms with disks = 2 breaks at users = 241 (236 to 247)" in sentence
-    assert "1.61 (1.57 to 1.65) the load of today, users = 150" in sentence
+    assert "1.61 (1.57 to 1.65) the current load, users = 150" in sentence
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,10 @@ from headroom.report.test_example_results import SHAPES, measured_experiment, mo
 
 def test_a_sentence_names_every_metric_with_verdict_and_ratio() -> None:
     first, *others = comparison_sentences(compared(measured_experiment()))
-    start = "Target = ram against disk: task0 better (x 0.500 (0.485 to 0.520)), task1 worse"
+    start = (
+        "Target = ram against disk (same within 5 %): task0 better (x 0.500 (0.485 to 0.520)), "
+        "task1 worse"
+    )
     assert to_ascii(first).startswith(start)
     assert "and 2 more" in first
     assert not others
@@ -35,7 +38,7 @@ def test_the_table_has_a_row_for_each_metric_and_says_what_better_means() -> Non
     verdicts = [cell.mark for row in table.rows for cell in row if cell.mark]
     assert verdicts == ["better", "worse", "same", "undecided", "larger", "undecided"]
     assert "Each interval is at 99 %" in table.note
-    assert "beyond 5 %" in table.note
+    assert "The same is within 5 % (`same_within` of the study, 5 % by default)" in table.note
     short = comparisons_table(compared(measured_experiment()), at_most=2)
     assert short is not None
     assert "The first 2 of 6 rows" in short.note

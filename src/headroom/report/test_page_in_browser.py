@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from headroom.analysis.results import StudyResult
 from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium, open_browser
 from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.page import render_page
@@ -150,6 +151,19 @@ def test_a_broken_figure_does_not_pass(
     assert sound in page
     visit = _visit(browser, tmp_path, page.replace(sound, broken))
     assert _complaints(visit) != []
+
+
+@pytest.mark.parametrize(
+    "level", ["b\u2028c", "d\u2029e", "</script>", "q\"u\\o'te", "${x} {{y}}", "line\nfeed"]
+)
+def test_a_level_of_any_signs_leaves_every_figure_whole(
+    browser: Browser, tmp_path: Path, level: str
+) -> None:
+    """Cause: Vega's expressions end a text at U+2028, so two of four figures failed."""
+    text = msgspec.json.encode(study(measured_experiment())).decode()
+    named = text.replace('"gzip"', msgspec.json.encode(level).decode())
+    page = render_page(msgspec.json.decode(named, type=StudyResult))
+    assert _complaints(_visit(browser, tmp_path, page)) == []
 
 
 @pytest.mark.parametrize(

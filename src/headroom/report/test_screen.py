@@ -5,7 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from headroom.report.screen import Column, Screen
+from headroom.report.columns import Column, parts
+from headroom.report.screen import Screen
 
 DATABASE = "database-primary-replica-eu-west"
 POOL = "connections-of-the-application"
@@ -23,7 +24,7 @@ WHAT_IF = [
     Column("What if", [f"{DATABASE} 2 times as fast", f"{POOL} 5 to 10 tokens"]),
     Column("Throughput", ["1.301 times (1.294 to 1.309)"] * 2),
     Column("Mean response time", ["0.731 times (0.727 to 0.736)"] * 2),
-    Column("Variance /", ["3.9", "32"], is_number=True),
+    Column("Pairing saves", ["3.9", "32"], is_number=True),
     Column("Limits then", [DATABASE, POOL]),
 ]
 
@@ -34,14 +35,22 @@ def printed(columns: list[Column], width: int) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
 @pytest.mark.parametrize("columns", [SIZING, WHAT_IF], ids=["size", "what-if"])
-def test_long_names_are_broken_so_that_nothing_is_lost(columns: list[Column], width: int) -> None:
+def test_every_word_stays_whole_at_every_width(columns: list[Column], width: int) -> None:
+    """Cause: at 80 columns a table said "Throughpu" in one line and "t" in the next."""
     lines = printed(columns, width)
     assert max(map(len, lines)) <= width
-    signs = sorted("".join(lines).replace("─", "").replace(" ", ""))
-    texts = [text for column in columns for text in (column.head, *column.cells)]
-    assert signs == sorted("".join(texts).replace(" ", ""))
+    shown = " ".join(lines)
+    for text in (text for column in columns for text in (column.head, *column.cells)):
+        for word in text.split():
+            assert all(part in shown for part in parts(word)), word
+
+
+def test_a_table_that_cannot_keep_its_words_whole_is_printed_row_by_row() -> None:
+    lines = [line.split() for line in printed(WHAT_IF, 60)]
+    assert ["What", "if:", DATABASE, "2", "times", "as", "fast"] in lines
+    assert ["Pairing", "saves", "3.9"] in lines
 
 
 def test_what_fits_is_not_broken() -> None:
@@ -74,3 +83,9 @@ def test_the_last_column_is_whole_where_others_have_long_words() -> None:
     lines = printed([words, words, *sides, VERDICTS], 72)
     assert sum("undecided" in line for line in lines) == 1
     assert max(map(len, lines)) <= 72
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
+def test_a_line_separator_in_a_name_does_not_break_the_row(sign: str) -> None:
+    lines = printed([Column("Codec", [f"b{sign}c"]), Column("n", ["5"], is_number=True)], 80)
+    assert sum("c" in line and "5" in line for line in lines) == 1

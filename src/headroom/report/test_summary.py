@@ -260,3 +260,24 @@ def test_a_lopsided_interval_is_told_by_its_ends() -> None:
     changed = msgspec.structs.replace(experiment, points=[point, experiment.points[1]])
     text = next(found.text for found in find(changed) if found.topic == "How sure")
     assert "at worst \N{MINUS SIGN}10 % to +200 % (wall time at" in text
+
+
+def test_a_missed_precision_says_how_far_off_it_is_and_what_helps() -> None:
+    """Cause: "5 points missed the precision" said neither which, nor how far, nor what to do."""
+    widths = {10: 0.01, 400: 0.041, 300: 0.03}
+    points = [
+        msgspec.structs.replace(
+            model_point(users, 4),
+            estimates={"throughput": estimate("throughput", "1/s", 10.0, relative=width)},
+            precision_reached=width <= 0.02,
+        )
+        for users, width in widths.items()
+    ]
+    experiment = msgspec.structs.replace(
+        model_experiment(), points=points, precision_metric="throughput", precision=0.02
+    )
+    (caution,) = [one.text for one in find(experiment) if "did not reach" in one.text]
+    assert caution == (
+        "2 points did not reach \u00b12.0 % in throughput (worst: \u00b14.1 % at users = 400, "
+        "servers = 4); raise `replications.maximum` or run longer."
+    )

@@ -16,6 +16,7 @@ from headroom.report.test_example_results import (
     black_box_experiment,
     claims,
     failing_experiment,
+    large_study,
     measured_experiment,
     model_experiment,
     study,
@@ -167,3 +168,13 @@ def _shown_point(experiment: ExperimentResult, key: str) -> str:
     render_study(study(experiment), console, point=key)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def test_of_many_points_the_first_the_best_and_the_worst_are_printed() -> None:
+    stream = io.StringIO()
+    render_study(large_study(2_000), Console(file=stream, width=80))
+    text = stream.getvalue()
+    for words in ("The first 20 of 2,000 points:", "(best):", "(worst):", "results/results.json"):
+        assert words in text
+    assert len(text.splitlines()) < 150
+    assert "headroom export" in text

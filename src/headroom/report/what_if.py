@@ -7,14 +7,22 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from headroom.analysis.results import Effect, ExperimentResult, PointResult, WhatIfResult
+from headroom.analysis.results import (
+    Effect,
+    ExperimentResult,
+    PointResult,
+    WhatIfResult,
+)
 from headroom.quantities import format_given, format_ratio
-from headroom.report.screen import Column, Screen
+from headroom.report.columns import Column
+from headroom.report.numbers import format_estimate
+from headroom.report.saturation import saturation_words
+from headroom.report.screen import Screen
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
-_ALL_CHANCE = 1e6
-"""Variance reduction from which pairs are said to cancel all chance."""
+_MOST_SAVED = 1000.0
+"""Variance reduction beyond which the exact number says nothing more."""
 _METRICS_SHOWN = 3
 _METRICS_IN_TERMINAL = 2
 _SENTENCES_AT_MOST = 4
@@ -34,19 +42,19 @@ def format_effect(effect: Effect) -> str:
 
 
 def format_saving(effect: Effect) -> str:
-    """Return what pairing by seeds saved, as the factor of variance.
+    """Return how many times more replications would be needed without pairing by seeds.
 
     Examples
     --------
     >>> effect = Effect(metric="throughput", unit="1/s", better="high", before=1.0, after=1.0,
     ...     ratio=1.0, low=1.0, high=1.0, pairs=5, variance_reduction=None)
     >>> format_saving(effect)
-    'all'
+    'over 1,000 times'
     """
     found = effect.variance_reduction
-    return (
-        "all" if found is None or found >= _ALL_CHANCE else format_given(float(f"{found:.2g}"), "1")
-    )
+    if found is None or found > _MOST_SAVED:
+        return f"over {_MOST_SAVED:,.0f} times"
+    return f"{format_given(float(f'{found:.2g}'), '1')} times"
 
 
 def what_if_sentences(experiment: ExperimentResult) -> list[str]:
@@ -60,9 +68,15 @@ def what_if_sentences(experiment: ExperimentResult) -> list[str]:
     sentences = [
         f"{_capital(f'{where}{one.text}')}: {words}." for one, words in told[:_SENTENCES_AT_MOST]
     ]
+    if point.what_ifs_left_out:
+        rest = count_noun(point.what_ifs_left_out, "more used-up resource")
+        sentences.append(
+            f"{rest} not doubled there: the bottleneck and the busiest come first "
+            "(`what_if.changes` in the study)."
+        )
     if experiment.what_if_replications:
-        runs = count_noun(experiment.what_if_replications, "replication")
-        sentences.append(f"All changes that were tried took {runs} besides those of the points.")
+        runs = count_noun(experiment.what_if_replications, "extra replication")
+        sentences.append(f"What-if runs: {runs}.")
     return sentences
 
 
@@ -76,7 +90,26 @@ def _telling(found: WhatIfResult) -> str:
     if not effects:
         return found.note
     words = join_words([f"{label_metric(one.metric)} {format_effect(one)}" for one in effects])
-    return f"{words}{_then(found)}"
+    steady = steadiness(found)
+    return f"{words}{f'; {steady}' if steady else ''}{_then(found)}"
+
+
+def steadiness(found: WhatIfResult) -> str:
+    """Return whether a change brings a steady state to a saturated point, or saturates one.
+
+    Examples
+    --------
+    >>> from headroom.analysis.results import Saturation
+    >>> full = Saturation(kind="station", name="cpu", basis="formulas", load=1.2)
+    >>> steadiness(WhatIfResult(change="", text="", done=5, failed=0, saturation=full))
+    'saturated then: station "cpu" is offered 1.20 times its capacity'
+    """
+    if found.saturation is not None:
+        return f"saturated then: {saturation_words(found.saturation)}"
+    if not found.reached:
+        return ""
+    reached = [f"{label_metric(one.metric)} {format_estimate(one)}" for one in found.reached]
+    return f"steady then, with {join_words(reached)}"
 
 
 def _then(found: WhatIfResult) -> str:
@@ -96,7 +129,7 @@ def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None
     rows = [
         [
             Cell(label_point(point, experiment.factors), is_head=True),
-            Cell(found.text, found.change, remark=found.note),
+            Cell(found.text, found.change, remark=found.note or steadiness(found)),
             *(_cell(found, metric) for metric in metrics),
             Cell(_limit_then(found)),
             Cell(str(found.done), str(found.done), is_number=True),
@@ -110,8 +143,8 @@ def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None
     heads += [Head("Limits then"), Head("n", is_number=True, hint="pairs of replications")]
     note = (
         "Each change ran with the seeds of its point. The ratio after / before has its 95 % "
-        "interval over the pairs; in small print, how many times smaller the pairing makes the "
-        "variance (below 1 it did not help). "
+        "interval over the pairs; in small print, how many times more replications it would take "
+        "without pairs (below 1: pairing did not help). "
         + ("" if len(rows) == len(placed) else f"The first {len(rows)} of {len(placed)} rows.")
     )
     return Table("What a change would give", heads, rows, note.strip())
@@ -134,7 +167,7 @@ def _cell(found: WhatIfResult, metric: str) -> Cell:
     effect = next((one for one in found.effects if one.metric == metric), None)
     if effect is None:
         return Cell("", "", is_number=True)
-    remark = f"variance / {format_saving(effect)}"
+    remark = f"pairing saves {format_saving(effect)}"
     return Cell(format_effect(effect), repr(effect.ratio), is_number=True, remark=remark)
 
 
@@ -161,8 +194,8 @@ def render_what_if_table(point: PointResult, screen: Screen) -> None:
     if point.what_ifs:
         screen.table([Column(*column) for column in what_if_columns(point)])
     for found in point.what_ifs:
-        if found.note:
-            screen.item("What if", f"{found.text}: {found.note}")
+        if words := found.note or steadiness(found):
+            screen.item("What if", f"{found.text}: {words}")
 
 
 def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]:
@@ -176,7 +209,7 @@ def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]
         effects = [next((e for e in one.effects if e.metric == metric), None) for one in found]
         yield title_metric(metric), [format_effect(e) if e else "" for e in effects], False
     firsts = [one.effects[0] if one.effects else None for one in found]
-    yield "Variance /", [format_saving(one) if one else "" for one in firsts], True
+    yield "Pairing saves", [format_saving(one) if one else "" for one in firsts], True
     yield "Limits then", [_limit_then(one) for one in found], False
 
 

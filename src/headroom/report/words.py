@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from headroom.analysis.results import Factor, PointResult
 from headroom.experiment.system import Value
+from headroom.experiment.windows import WORST
 from headroom.quantities import Scale, format_level
 
 _WORDS = {
@@ -27,6 +28,7 @@ SETTINGS_SHOWN = 12
 """Parameters that are all told."""
 _UNIT_WORDS = {"s", "bytes", "b", "ms", "us", "ns", "1"}
 _QUALIFIED = {"station", "pool", "class"}
+_WORST = "the worst interval"
 
 
 def label_metric(metric: str) -> str:
@@ -42,8 +44,15 @@ def label_metric(metric: str) -> str:
     ('peak memory', 'size', 's')
     >>> label_metric("input_bytes_per_s"), label_metric("class.read.response_s_p99_9")
     ('input bytes per s', 'read response time p99.9')
+    >>> label_metric("window.peak.station.db.utilization")
+    'db utilization in peak'
+    >>> label_metric("window.worst.response_s_p95")
+    'response time p95 in the worst interval'
     """
     kind, _, rest = metric.partition(".")
+    if kind == "window":
+        window, _, inner = rest.partition(".")
+        return f"{label_metric(inner)} in {_WORST if window == WORST else window}"
     owner, _, name = rest.rpartition(".")
     is_qualified = kind in _QUALIFIED and bool(owner)
     words = _words_of(name if is_qualified else metric)
@@ -177,7 +186,7 @@ def why_no_figures(point: PointResult) -> str:
     >>> why_no_figures(PointResult(key="k", levels={}, done=2, failed=0, faults=["late"]))
     'faults in every replication'
     """
-    if point.estimates or not (point.done or point.failed):
+    if point.estimates or point.saturation or not (point.done or point.failed):
         return ""
     if not point.done:
         return "failed"

@@ -58,6 +58,7 @@ from headroom.simulation.result import (
     Table,
 )
 from headroom.simulation.run import simulate
+from headroom.simulation.schedules import Schedule, schedule
 from headroom.simulation.stations import Pool, Station
 from headroom.simulation.visits import Visits
 
@@ -83,6 +84,7 @@ __all__ = [
     "Pool",
     "Program",
     "Samples",
+    "Schedule",
     "SimulationError",
     "SimulationResult",
     "Station",
@@ -118,6 +120,7 @@ __all__ = [
     "on_off",
     "pareto",
     "replay",
+    "schedule",
     "simulate",
     "trace",
     "triangular",

@@ -4,7 +4,10 @@ use super::choice::{Rule, Target};
 use super::engine::{Culprit, Engine, Failure, State};
 use super::expression::{self, Op};
 use super::program::{COMPUTED, Source};
-use super::time::{TICKS_PER_UNIT, whole_ticks};
+use super::time::{TICKS_PER_UNIT, nearest, whole_ticks};
+
+/// Largest number of servers or tokens.
+const CAPACITY_LIMIT: u32 = (1 << 24) - 1;
 
 impl Engine<'_> {
     /// Return the duration (ticks) given by `amount`.
@@ -14,6 +17,15 @@ impl Engine<'_> {
             return Ok(self.sources[amount as usize].draw());
         }
         self.computed_ticks(job, amount)
+    }
+
+    /// Return the duration (ticks) given by `amount` at the instruction at `at`.
+    pub(super) fn ticks_at(&mut self, job: u32, at: u32, amount: u32) -> Result<u64, Failure> {
+        if amount & COMPUTED == 0 {
+            return Ok(self.sources[amount as usize].draw());
+        }
+        let value = self.positive(job, at, amount)?;
+        Ok(whole_ticks(value * TICKS_PER_UNIT))
     }
 
     #[cold]
@@ -35,6 +47,18 @@ impl Engine<'_> {
             return Ok(u32::try_from(drawn).unwrap_or(u32::MAX));
         }
         Ok((self.positive(job, at, amount)? + 0.5) as u32)
+    }
+
+    /// Return the servers or tokens given by the expression `amount`; a fraction is rounded half
+    /// up.
+    pub(super) fn capacity(&mut self, job: u32, at: u32, amount: u32) -> Result<u32, Failure> {
+        let count = self.count(job, at, amount)?;
+        if count > CAPACITY_LIMIT {
+            let value = f64::from(count);
+            self.culprit = Culprit { at, value };
+            return Err(Failure::Amount);
+        }
+        Ok(count)
     }
 
     /// Return the number given by the expression `amount`.
@@ -135,10 +159,24 @@ fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
         Op::Attribute(index) => state.jobs.attributes(job)[index as usize],
         Op::Draw(source) => sources[source as usize].draw() as f64 / TICKS_PER_UNIT,
         Op::Free(pool) => f64::from(state.pools[pool as usize].free()),
+        Op::Servers(station) => servers_of(state, station),
+        Op::Tokens(pool) => f64::from(state.pools[pool as usize].tokens()),
+        Op::BusyTime(station) => {
+            let totals = state.stations[station as usize].totals_at(state.now);
+            nearest(totals.busy_area) / TICKS_PER_UNIT
+        }
         Op::Now => state.now.ticks() as f64 / TICKS_PER_UNIT,
         Op::Jobs(_) | Op::Number(_) | Op::Call { .. } | Op::Apply(_) => {
             unreachable!("it was looked up before")
         }
+    }
+}
+
+/// Return the number of servers of `station`; infinity where there is one for everybody.
+fn servers_of(state: &State, station: u32) -> f64 {
+    match state.stations[station as usize].servers {
+        u32::MAX => f64::INFINITY,
+        servers => f64::from(servers),
     }
 }
 
@@ -150,17 +188,21 @@ fn others_at(state: &State, station: u32, leaving: Option<u32>) -> u32 {
 }
 
 /// Return the jobs and the servers, or tokens, of `target`.
+///
+/// One without any is never the better choice, although no job may be there.
 fn load(state: &State, target: Target, leaving: Option<u32>) -> (u64, u64) {
-    match target {
+    let (jobs, capacity) = match target {
         Target::Station(index) => {
             let servers = state.stations[index as usize].servers;
-            let jobs = others_at(state, index, leaving);
-            (u64::from(jobs), u64::from(servers))
+            (others_at(state, index, leaving), servers)
         }
         Target::Pool(index) => {
             let pool = &state.pools[index as usize];
-            let jobs = u64::from(pool.held()) + u64::from(pool.line().len());
-            (jobs, u64::from(pool.held() + pool.free()))
+            (pool.held() + pool.line().len(), pool.tokens())
         }
-    }
+    };
+    (
+        u64::from(jobs) + u64::from(capacity == 0),
+        u64::from(capacity),
+    )
 }

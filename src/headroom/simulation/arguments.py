@@ -8,15 +8,29 @@ from typing import TypeGuard
 from headroom.simulation.errors import refused
 
 COUNT_LIMIT = 2**24 - 1
+MOST_PARTS = 200_000
+"""Steps of a program, or stations, pools and the like of a model: more are taken for an endless
+loop in Python."""
 
 
 def check_name(kind: str, name: object, taken: Mapping[str, object]) -> None:
     """Refuse what is no name, or stands already."""
     if not isinstance(name, str) or not name.strip():
         raise refused(f"{_a(kind)} has the name {name!r}", cure="give it a name")
+    check_part_count("the model", len(taken))
     if name in taken:
         raise refused(
             f"the model has {_a(kind)} named {name!r} already", cure="give each one its own name"
+        )
+
+
+def check_part_count(what: str, count: int, *, cure: str = "") -> None:
+    """Refuse more parts than any model has: the Python that builds it never ends."""
+    if count >= MOST_PARTS:
+        raise refused(
+            f"{what} has more than {MOST_PARTS:,} parts: the Python code that builds it seems "
+            "never to end",
+            cure=f"{cure}let each loop of Python that adds to the model end",
         )
 
 

@@ -233,6 +233,7 @@ impl Compiler {
         if tries == 0 {
             return self.refuse_here("an attempt has no tries");
         }
+        self.plan.has_extras |= timeout.0.is_some();
         let timeout = self.optional(timeout)?;
         let pause = self.optional(pause)?;
         self.plan.attempts.push(AttemptPlan {
@@ -462,6 +463,7 @@ impl Compiler {
         if quorum == 0 || quorum > count {
             return self.refuse_here(&format!("a fork waits for {quorum} of {count} arms"));
         }
+        self.plan.has_extras |= fork.rest == Rest::Cancel;
         let index = position(self.plan.forks.len());
         self.plan.forks.push(ForkPlan {
             arms: fork.arms,

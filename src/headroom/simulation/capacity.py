@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from headroom.simulation.amounts import mean_of
 from headroom.simulation.classes import JobClass
-from headroom.simulation.errors import SimulationError
+from headroom.simulation.controllers import changes_of
+from headroom.simulation.errors import OverloadError, SimulationError
+from headroom.simulation.parsed import parse_model
 from headroom.simulation.visits import Visits, expected_visits
 
 if TYPE_CHECKING:
@@ -16,6 +19,28 @@ Shares = Mapping[str, Mapping[str, float]]
 """Station or pool -> class -> load that the class offers to it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """A station or pool that open classes ask more of than it can do.
+
+    Parameters
+    ----------
+    kind, name
+        The station or pool.
+    shares
+        Class to the load that it offers, per server or token.
+    """
+
+    kind: Literal["station", "pool"]
+    name: str
+    shares: Mapping[str, float]
+
+    @property
+    def load(self) -> float:
+        """Offered load per server or token, 1 or more."""
+        return math.fsum(self.shares.values())
+
+
 def loads(model: "Model") -> dict[str, float]:
     """Return the load that open classes offer to each station, per server (1 is full)."""
     shares = _station_shares(model, expected_visits(model), list(model.classes.values()))
@@ -23,39 +48,70 @@ def loads(model: "Model") -> dict[str, float]:
 
 
 def refuse_overload(model: "Model") -> None:
-    """Raise `SimulationError` where open classes ask for more than a station or pool can do.
+    """Raise `OverloadError` where open classes ask for more than a station or pool can do.
 
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
-    and those of infinite servers neither. Refused is also what has no mean, for then no run is long
-    enough.
+    and those of infinite servers neither. What has no mean is refused by a `SimulationError`: no
+    run is long enough for it.
     """
     classes = _endless(model)
     if not classes and _is_surely_bounded(model):
         return
     visits = expected_visits(model)
-    _refuse_without_mean(model, visits)
-    full = overloaded_station(model, visits)
-    if full is not None:
-        name, share = full
-        raise SimulationError(
-            f"{_line(model, share)}: model {model.name!r}: open classes offer a load of "
-            f"{sum(share.values()):.3g} to each server of station {name!r}, so its queue grows "
-            "for ever",
+    refuse_without_mean(model, visits)
+    full = next(iter(overloads(model, visits)), None)
+    if full is None:
+        return
+    if full.kind == "station":
+        raise OverloadError(
+            f"{_line(model, full.shares)}: model {model.name!r}: open classes offer a load of "
+            f"{full.load:.3g} to each server of station {full.name!r}, so its queue grows for ever",
             cure="lower the arrivals (an interarrival time is 1 / rate), add servers, or stop the "
             "run by time to watch it grow",
         )
-    for name, share in _pool_shares(model, visits, classes).items():
-        if sum(share.values()) >= 1:
-            raise SimulationError(
-                f"{_line(model, share)}: model {model.name!r}: open classes hold "
-                f"{sum(share.values()):.3g} times the tokens of pool {name!r} without any waiting, "
-                "so its queue grows for ever",
-                cure="lower the arrivals, add tokens, hold them for a shorter time, or stop the "
-                "run by time to watch it grow",
-            )
+    raise OverloadError(
+        f"{_line(model, full.shares)}: model {model.name!r}: open classes hold {full.load:.3g} "
+        f"times the tokens of pool {full.name!r} without any waiting, so its queue grows for ever",
+        cure="lower the arrivals, add tokens, hold them for a shorter time, or stop the run by "
+        "time to watch it grow",
+    )
 
 
-def _refuse_without_mean(model: "Model", visits: Visits) -> None:
+def overloads(model: "Model", visits: Visits | None = None) -> list[Overload]:
+    """Return the stations, then the pools, whose queues grow for ever, in the order of the model.
+
+    What only a run can tell counts as little as it may, so all that are returned do overflow.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("queue", time_unit="s")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("server"), exponential(2))
+    >>> model.open_class("customers", program, interarrival=exponential(1))
+    >>> [(one.kind, one.name, one.load) for one in overloads(model)]
+    [('station', 'server', 2.0)]
+    """
+    classes = _endless(model)
+    if not classes:
+        return []
+    known = visits or expected_visits(model)
+    stations = _station_shares(model, known, classes)
+    full: list[Overload] = [
+        Overload("station", name, shares)
+        for name, shares in stations.items()
+        if not _is_bounded(model, name) and _is_full(name, stations, known.groups)
+    ]
+    pools = _pool_shares(model, known, classes)
+    full += [
+        Overload("pool", name, shares)
+        for name, shares in pools.items()
+        if sum(shares.values()) >= 1 and not _may_be_left(model, "pool", name)
+    ]
+    return full
+
+
+def refuse_without_mean(model: "Model", visits: Visits) -> None:
     """Raise `SimulationError` where a time that jobs wait for has an infinite mean."""
     for location, what in _without_mean(model, visits):
         raise SimulationError(
@@ -84,7 +140,7 @@ def _steps_without_mean(model: "Model") -> Iterator[tuple[str, object]]:
     for program in model.programs.values():
         for step in program.steps:
             for key, amount in step.amounts.items():
-                if key != "timeout" and mean_of(amount, {}) == math.inf:
+                if key not in {"timeout", "patience"} and mean_of(amount, {}) == math.inf:
                     yield step.location, amount
 
 
@@ -103,15 +159,26 @@ def overloaded_station(
     >>> overloaded_station(model)
     ('server', {'customers': 2.0})
     """
-    classes = _endless(model)
-    if not classes:
-        return None
-    known = visits or expected_visits(model)
-    stations = _station_shares(model, known, classes)
-    for name, share in stations.items():
-        if not model.stations[name].rejects and _is_full(name, stations, known.groups):
-            return name, share
-    return None
+    full = next((one for one in overloads(model, visits) if one.kind == "station"), None)
+    return None if full is None else (full.name, full.shares)
+
+
+def _is_bounded(model: "Model", name: str) -> bool:
+    """Return whether a queue cannot grow for ever: jobs are turned away, or some lose patience.
+
+    Where some have patience and others none, only a run tells.
+    """
+    return model.stations[name].rejects or _may_be_left(model, "station", name)
+
+
+def _may_be_left(model: "Model", kind: str, name: str) -> bool:
+    """Return whether some jobs lose patience at a station, or at a pool."""
+    return any(
+        step.data.get(kind) == name
+        for program in model.programs.values()
+        for step in program.steps
+        if "patience" in step.amounts
+    )
 
 
 def _endless(model: "Model") -> list[JobClass]:
@@ -156,7 +223,7 @@ def work_rate(model: "Model", name: str) -> float:
     """Return the service time that a station gets done in a time unit at most.
 
     The speeds of all servers count, and the share of the time in which they work; batches count
-    in full.
+    in full, and of a schedule its mean. What programs change can be as large as they like.
 
     Examples
     --------
@@ -173,16 +240,28 @@ def work_rate(model: "Model", name: str) -> float:
     breakdown = model.breakdowns_of.get(name)
     availability = 1.0 if breakdown is None else breakdown.availability
     most = station.batch[1] if station.batch else 1
+    if name in _changed_by_programs(model, "servers", "speed"):
+        return math.inf
     return station.total_speed * availability * most
+
+
+def _changed_by_programs(model: "Model", *kinds: str) -> frozenset[str]:
+    """Return the stations or pools of which a step of a program changes one of `kinds`."""
+    if not any(step.op == "change" for one in model.programs.values() for step in one.steps):
+        return frozenset()
+    changes = changes_of(parse_model(model))
+    return frozenset(one.name for one in changes if one.kind in kinds and not one.is_scheduled)
 
 
 def _pool_shares(
     model: "Model", visits: Visits, classes: list[JobClass]
 ) -> dict[str, dict[str, float]]:
     shares: dict[str, dict[str, float]] = {name: {} for name in model.pools}
+    changed = _changed_by_programs(model, "tokens")
     for one in classes:
         for name, time in visits.pool_times[one.name].items():
-            shares[name][one.name] = time * one.arrival_rate / model.pools[name].tokens
+            tokens = math.inf if name in changed else model.pools[name].mean_tokens
+            shares[name][one.name] = time * one.arrival_rate / tokens
     return shares
 
 

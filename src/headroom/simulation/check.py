@@ -14,6 +14,7 @@ from headroom.simulation.amounts import known_of
 from headroom.simulation.balance import check_balance, check_replies
 from headroom.simulation.blocking import check_blocking_cycles
 from headroom.simulation.capacity import refuse_overload
+from headroom.simulation.controllers import check_controllers
 from headroom.simulation.deadlocks import check_token_cycles
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError
@@ -21,6 +22,7 @@ from headroom.simulation.parsed import parse_model
 from headroom.simulation.reachability import check_reachability
 from headroom.simulation.reservations import check_reservations
 from headroom.simulation.stations import Pool, Station
+from headroom.simulation.timeless import refuse_timeless
 from headroom.simulation.with_block import refuse_forgotten
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ TICK = 1e-9
 LARGEST_SHIFT = 5e-4
 """Largest share by which rounding to whole ticks may shift a time."""
 
-_TIMES = frozenset({"service", "time", "timeout", "pause"})
+_TIMES = frozenset({"service", "time", "timeout", "pause", "patience"})
 
 
 def check_model(model: "Model") -> None:
@@ -58,9 +60,11 @@ def check_model(model: "Model") -> None:
                 cure="write its steps, or remove it",
             )
     parsed = parse_model(model)
+    check_controllers(parsed)
     check_balance(parsed)
     check_replies(parsed)
     check_reachability(parsed)
+    refuse_timeless(parsed)
     check_reservations(parsed)
     check_token_cycles(parsed)
     check_blocking_cycles(parsed)

@@ -14,7 +14,7 @@ use super::error::SimulationError;
 use super::expression::{self, Code, Op, Term};
 use super::frames;
 use super::mechanism::{Function, Mechanism};
-use super::model::{Amount, Class, Expression, FORMAT, Model, QueueOf, Step, Stop};
+use super::model::{Amount, Changeable, Class, Expression, FORMAT, Model, QueueOf, Step, Stop};
 use super::program::{COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan};
 use super::rows::Rows;
 use super::stack_depth;
@@ -140,6 +140,8 @@ impl Compiler {
                 )?,
                 clocks: Vec::new(),
                 breakdowns: Vec::new(),
+                controllers: Vec::new(),
+                has_extras: false,
                 pools: pools(model)?,
                 pool_rows: Rows::collect(
                     model
@@ -260,6 +262,9 @@ impl Compiler {
                 Term::Draw { law, stream } => Op::Draw(self.source(law, *stream)?),
                 Term::Jobs(name) => Op::Jobs(self.station(name)?),
                 Term::Free(name) => Op::Free(self.pool(name)?),
+                Term::Servers(name) => Op::Servers(self.station(name)?),
+                Term::Tokens(name) => Op::Tokens(self.pool(name)?),
+                Term::BusyTime(name) => Op::BusyTime(self.station(name)?),
                 Term::Now => Op::Now,
                 Term::Call {
                     mechanism,
@@ -366,13 +371,31 @@ impl Compiler {
                 service,
                 stream,
                 reserve,
-            } => self.use_station(station, service, *stream, *reserve),
+                patience,
+                patience_stream,
+            } => {
+                self.use_station(station, service, *stream, *reserve)?;
+                if patience.is_some() {
+                    let station = self.station(station)?;
+                    self.plan.stations[station as usize].is_left = true;
+                }
+                self.patience(patience.as_ref(), *patience_stream)
+            }
             Step::Delay { time, stream } => {
                 let amount = self.amount(time, *stream)?;
                 self.emit(Instruction::Delay { amount });
                 Ok(())
             }
-            Step::Acquire { pool, tokens } => self.acquire(pool, *tokens),
+            Step::Acquire {
+                pool,
+                tokens,
+                patience,
+                patience_stream,
+            } => {
+                // While it waits the job does not hold the tokens yet.
+                self.acquire(pool, *tokens)?;
+                self.patience(patience.as_ref(), *patience_stream)
+            }
             Step::Release { pool, tokens } => self.release(pool, *tokens),
             Step::Set {
                 attribute,
@@ -388,6 +411,10 @@ impl Compiler {
                 let amount = self.value(value, *stream)?;
                 self.emit(Instruction::Prioritize { amount });
                 Ok(())
+            }
+            Step::Change { of, value, stream } => {
+                let amount = self.value(value, *stream)?;
+                self.change(of, amount)
             }
             Step::Call { program } => self.call(program),
             Step::Reply => {
@@ -432,6 +459,60 @@ impl Compiler {
             Instruction::Use { station, amount }
         });
         Ok(())
+    }
+
+    /// Add how long a job waits at most at the instruction before.
+    fn patience(&mut self, patience: Option<&Amount>, key: u64) -> Result<(), SimulationError> {
+        if let Some(patience) = patience {
+            let amount = self.amount(patience, key)?;
+            self.emit(Instruction::Patience { amount });
+            self.plan.has_extras = true;
+        }
+        Ok(())
+    }
+
+    /// Add a change of a capacity or a speed to the value of the expression `amount`.
+    pub(super) fn change(&mut self, of: &Changeable, amount: u32) -> Result<(), SimulationError> {
+        let instruction = match of {
+            Changeable::Servers(name) => {
+                let station = self.changed_station(name)?;
+                let plan = &self.plan.stations[station as usize];
+                let differ = plan
+                    .speeds
+                    .windows(2)
+                    .any(|two| two[0].to_bits() != two[1].to_bits());
+                if plan.servers == u32::MAX || plan.can_break || differ {
+                    return self.refuse_here(&format!(
+                        "the number of servers of station '{name}' cannot change: there is one for \
+                         everybody, or they break, or they differ in speed"
+                    ));
+                }
+                Instruction::SetServers { station, amount }
+            }
+            Changeable::Speed(name) => Instruction::SetSpeed {
+                station: self.changed_station(name)?,
+                amount,
+            },
+            Changeable::Tokens(name) => {
+                let pool = self.pool(name)?;
+                self.plan.pools[pool as usize].can_change = true;
+                Instruction::SetTokens { pool, amount }
+            }
+        };
+        self.plan.has_extras = true;
+        self.emit(instruction);
+        Ok(())
+    }
+
+    fn changed_station(&mut self, name: &str) -> Result<u32, SimulationError> {
+        let station = self.station(name)?;
+        self.plan.stations[station as usize].can_change = true;
+        Ok(station)
+    }
+
+    /// Add an expression that is always `value`.
+    pub(super) fn constant(&mut self, value: f64) -> u32 {
+        self.add_expression(Box::new([Op::Number(value)]))
     }
 
     /// A program with a reply works for its caller as a job of its own.
@@ -538,6 +619,7 @@ impl Compiler {
                 }
                 Instruction::Jump { to } => at = to as usize,
                 Instruction::Release { .. }
+                | Instruction::Patience { .. }
                 | Instruction::Set { .. }
                 | Instruction::Prioritize { .. }
                 | Instruction::AttemptEnd => at += 1,
@@ -563,6 +645,7 @@ fn pools(model: &Model) -> Result<Vec<PoolPlan>, SimulationError> {
             name: pool.name.clone(),
             tokens,
             is_by_priority: pool.order == super::model::PoolOrder::Priority,
+            can_change: false,
         }),
     });
     plans.collect()

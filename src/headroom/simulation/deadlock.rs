@@ -76,7 +76,22 @@ impl Scene<'_> {
     }
 
     /// Return what `job` waits for, and how much of it; None where it goes on by itself.
+    ///
+    /// What changes by itself may come to have room for it.
     fn wish(&self, job: u32) -> Option<(Thing, u32)> {
+        self.asked(job).filter(|wish| !self.can_change(wish.0))
+    }
+
+    fn can_change(&self, thing: Thing) -> bool {
+        match thing {
+            Thing::Pool(index) => self.plan.pools[index as usize].can_change,
+            Thing::Place(index) | Thing::Server(index) => {
+                self.plan.stations[index as usize].can_change
+            }
+        }
+    }
+
+    fn asked(&self, job: u32) -> Option<(Thing, u32)> {
         let instruction = self.plan.instructions[self.state.jobs[job].at as usize];
         match (self.state.jobs[job].phase, instruction) {
             (Phase::Asking, Instruction::Acquire { pool, tokens }) => {
@@ -100,11 +115,14 @@ impl Scene<'_> {
         waits && !self.has_time_limit(job)
     }
 
-    /// Return whether a time-out will set `job` free, or end it together with who waits for it.
+    /// Return whether a time-out, or the end of its patience, will set `job` free, or end it together with who waits for it.
     fn has_time_limit(&self, job: u32) -> bool {
         let jobs = &self.state.jobs;
         let mut who = job;
         while who != NO_JOB {
+            if jobs[who].event != NO_EVENT {
+                return true;
+            }
             let mut guard = jobs.extra(who).guard;
             while guard != NO_JOB {
                 if jobs[guard].event != NO_EVENT {

@@ -18,6 +18,7 @@ use super::classes::ClassState;
 use super::deadlock::{self, Deadlock};
 use super::error::{Place, SimulationError};
 use super::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
+use super::intervals::{Interval, Intervals, Longest};
 use super::invariants;
 use super::jobs::{Jobs, NO_EVENT, Phase, Role};
 use super::mechanism::Mechanism;
@@ -78,10 +79,12 @@ impl Patience {
 }
 
 /// What a run is asked to keep besides its statistics.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// Simulated time between two samples, in ticks.
     pub sample_ticks: Option<u64>,
+    /// When intervals end that have statistics of their own; rising, above zero.
+    pub interval_ends: Vec<SimTime>,
     /// Events to keep in the trace.
     pub trace_limit: usize,
 }
@@ -183,12 +186,19 @@ pub(super) struct Engine<'plan> {
     pub(super) recorder: Recorder,
     pub(super) culprit: Culprit,
     is_large: bool,
+    /// Whether the run ended because nothing more can happen.
+    is_quiet: bool,
     patience: Patience,
     steps_now: u64,
     next_look: u64,
     snapshots: Snapshots,
     segments: Segments,
     samples: Samples,
+    intervals: Intervals,
+    /// Longest lines of stations and pools in the intervals that are closed.
+    longest: Longest,
+    /// When the next sample or interval is due.
+    next_mark: SimTime,
 }
 
 impl<'plan> Engine<'plan> {
@@ -229,12 +239,16 @@ impl<'plan> Engine<'plan> {
             recorder: Recorder::new(wishes.trace_limit),
             culprit: Culprit::default(),
             is_large: plan.stations.len() as u64 >= LARGE,
+            is_quiet: false,
             patience: Patience::new(EVENTS_WITHOUT_COMPLETION),
             steps_now: 0,
             next_look: 0,
             snapshots: Snapshots::new(scale),
             segments: Segments::new(scale),
+            next_mark: SimTime::ZERO,
+            longest: Longest::default(),
             samples: Samples::new(wishes.sample_ticks),
+            intervals: Intervals::new(wishes.interval_ends),
         }
     }
 
@@ -251,6 +265,9 @@ impl<'plan> Engine<'plan> {
             for _ in 0..breakdown.count {
                 self.start_job(breakdown.entry, 0, Role::Clock)?;
             }
+        }
+        for &entry in &plan.controllers {
+            self.start_job(entry, 0, Role::Clock)?;
         }
         for (index, class) in (0..).zip(&plan.classes) {
             self.start_class(index, class)?;
@@ -269,8 +286,8 @@ impl<'plan> Engine<'plan> {
                 self.events.note_stale_taken();
                 continue;
             }
-            if time >= self.samples.next() {
-                self.take_samples(time.min(limits.time));
+            if time >= self.next_mark {
+                self.pass_marks(time, limits.time);
             }
             if time > limits.time {
                 self.state.now = limits.time;
@@ -308,13 +325,12 @@ impl<'plan> Engine<'plan> {
             let waits = job.phase == Phase::Waiting;
             waits.then_some(job.at)
         });
-        match starved {
-            Some(at) => {
-                self.culprit.at = at;
-                Err(Failure::Starved)
-            }
-            None => Ok(()),
+        if let Some(at) = starved {
+            self.culprit.at = at;
+            return Err(Failure::Starved);
         }
+        self.is_quiet = true;
+        Ok(())
     }
 
     #[cold]
@@ -342,6 +358,76 @@ impl<'plan> Engine<'plan> {
         let times = times.collect();
         self.segments
             .close(*now, self.state.completion_count, times);
+    }
+
+    /// Take the samples and close the intervals that are due before an event at `time`.
+    #[cold]
+    fn pass_marks(&mut self, time: SimTime, limit: SimTime) {
+        if time >= self.samples.next() {
+            self.take_samples(time.min(limit));
+        }
+        // What happens at the very end belongs to the last interval: `finish` closes that one.
+        while self.intervals.next() <= time && self.intervals.next() < limit {
+            self.close_interval(self.intervals.next());
+        }
+        let ahead = self.intervals.next();
+        let is_due = ahead < limit;
+        self.next_mark = self
+            .samples
+            .next()
+            .min(if is_due { ahead } else { SimTime::MAX });
+    }
+
+    /// Close the interval that ends at `end`; nothing has happened since the last event.
+    fn close_interval(&mut self, end: SimTime) {
+        self.state.now = end;
+        let State {
+            stations,
+            pools,
+            classes,
+            ..
+        } = &mut self.state;
+        let station_queues: Vec<u32> = stations.iter().map(|one| one.queue_len_max).collect();
+        let pool_queues: Vec<u32> = pools.iter().map(|one| one.queue_len_max).collect();
+        self.longest.note(&station_queues, &pool_queues);
+        for station in stations.iter_mut() {
+            station.queue_len_max = station.line.len();
+        }
+        for pool in pools.iter_mut() {
+            pool.queue_len_max = pool.line().len();
+        }
+        let counts = classes.iter().map(|one| one.histogram.totals()).collect();
+        let row = row(self.plan, &self.state);
+        self.intervals.close(Interval {
+            end,
+            row,
+            counts,
+            station_queues,
+            pool_queues,
+        });
+    }
+
+    /// Close the last intervals; a run that nothing more happens in is quiet up to its limit.
+    fn close_last_intervals(&mut self) {
+        if self.intervals.is_empty() {
+            return;
+        }
+        let now = self.state.now;
+        let limit = self.plan.limits.time;
+        let end = if self.is_quiet && limit < SimTime::MAX {
+            limit
+        } else {
+            now
+        };
+        while self.intervals.next() < end {
+            self.close_interval(self.intervals.next());
+        }
+        if self.intervals.last_end() < end {
+            self.close_interval(end);
+        }
+        self.state.now = now;
+        self.longest
+            .restore(&mut self.state.stations, &mut self.state.pools);
     }
 
     #[cold]
@@ -407,10 +493,10 @@ impl<'plan> Engine<'plan> {
         self.state.jobs[slot].event = NO_EVENT;
         match self.instructions[at as usize] {
             Instruction::Use { station, .. } => {
-                self.state.visit_count += 1;
                 if self.state.stations[station as usize].special.is_some() {
-                    return self.end_special_service(slot, station, at);
+                    return self.resume_special(slot, station, at);
                 }
+                self.state.visit_count += 1;
                 self.recorder
                     .note(&self.state, Kind::EndService, slot, station);
                 let State {
@@ -438,22 +524,32 @@ impl<'plan> Engine<'plan> {
                 self.end_delay(slot);
                 self.walk(slot, at + 1)
             }
-            Instruction::UseReserving { station, .. } => {
-                self.state.visit_count += 1;
-                self.end_special_service(slot, station, at)
-            }
+            Instruction::UseReserving { station, .. } => self.resume_special(slot, station, at),
+            Instruction::Acquire { .. } => self.fail_visit(slot),
             Instruction::Attempt { .. } => self.time_out(slot),
             Instruction::Clock { station } => self.end_shared_services(station),
             other => unreachable!("slot {slot} has an event but stands at {other:?}"),
         }
     }
 
-    /// Count the delay of `job`, which is over.
+    /// The service of `job` at the special `station` is over, or its patience there.
+    fn resume_special(&mut self, job: u32, station: u32, at: u32) -> Result<(), Failure> {
+        if self.state.jobs[job].phase != Phase::Serving {
+            return self.fail_visit(job);
+        }
+        self.state.visit_count += 1;
+        self.end_special_service(job, station, at)
+    }
+
+    /// Count the delay of `job`, which is over; that of a controller is none of any class.
     pub(super) fn end_delay(&mut self, job: u32) {
         let State {
             jobs, classes, now, ..
         } = &mut self.state;
         let job = &jobs[job];
+        if job.role == Role::Clock {
+            return;
+        }
         classes[job.class as usize].add_delay(now.since(job.entered));
     }
 
@@ -554,11 +650,13 @@ impl<'plan> Engine<'plan> {
 
     fn finish(mut self) -> Outcome {
         self.close_segment();
+        self.close_last_intervals();
         Outcome::new(
             self.plan,
             self.state,
             self.snapshots,
             self.samples,
+            &self.intervals,
             &self.segments,
             &self.recorder,
         )
@@ -683,6 +781,23 @@ fn describe(plan: &Plan, at: u32) -> String {
             None => "an attribute".to_owned(),
         },
         Instruction::Prioritize { .. } => "a priority".to_owned(),
+        Instruction::Patience { .. } => "a patience".to_owned(),
+        Instruction::SetServers { station, .. } => format!(
+            "the number of servers of station '{}'",
+            plan.stations[station as usize].name
+        ),
+        Instruction::SetSpeed { station, .. } => {
+            format!(
+                "the speed of station '{}'",
+                plan.stations[station as usize].name
+            )
+        }
+        Instruction::SetTokens { pool, .. } => {
+            format!(
+                "the number of tokens of pool '{}'",
+                plan.pools[pool as usize].name
+            )
+        }
         Instruction::Await { .. } => "the wait for the next arrival".to_owned(),
         Instruction::Choose { choice } => {
             let count = plan.choices[choice as usize].targets.len();

@@ -25,6 +25,10 @@ class SimulationError(HeadroomError):
     """
 
 
+class OverloadError(SimulationError):
+    """Open classes ask for more than a station or pool can serve, and nothing ends the run."""
+
+
 def refused(what: str, *, cure: str) -> SimulationError:
     """Return an error about what the nearest caller outside this part wrote, with its line."""
     return SimulationError(f"{caller_location()}: {what}", cure=cure)

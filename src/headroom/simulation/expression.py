@@ -38,7 +38,17 @@ UNARY: frozenset[str] = frozenset({"floor", "negate", "not"})
 """Operations on one operand; all others take two."""
 
 TokenKind: TypeAlias = Literal[
-    "number", "attribute", "draw", "jobs", "free", "now", "call", "apply"
+    "number",
+    "attribute",
+    "draw",
+    "jobs",
+    "free",
+    "servers",
+    "tokens",
+    "busy_time",
+    "now",
+    "call",
+    "apply",
 ]
 
 
@@ -394,7 +404,7 @@ def _word(token: Token, stack: list[str]) -> str:
     match token.kind:
         case "number":
             return f"{token.value:g}"
-        case "jobs" | "free":
+        case "jobs" | "free" | "servers" | "tokens" | "busy_time":
             return f"{token.kind}({token.value!r})"
         case "apply" if token.value in UNARY:
             sign = {"negate": "-", "not": "~"}.get(str(token.value))

@@ -26,6 +26,12 @@ pub enum Term {
     Jobs(String),
     /// Push the number of free tokens of a pool.
     Free(String),
+    /// Push the number of servers of a station.
+    Servers(String),
+    /// Push the number of tokens of a pool.
+    Tokens(String),
+    /// Push the time (time units) that servers of a station have worked so far, all together.
+    BusyTime(String),
     /// Push the time (time units).
     Now,
     /// Replace the arguments on top by what a function of a mechanism returns for them.
@@ -79,6 +85,12 @@ pub enum Op {
     Jobs(u32),
     /// Push the number of free tokens of a pool.
     Free(u32),
+    /// Push the number of servers of a station.
+    Servers(u32),
+    /// Push the number of tokens of a pool.
+    Tokens(u32),
+    /// Push the time, in time units, that servers of a station have worked so far, all together.
+    BusyTime(u32),
     /// Push the time, in time units.
     Now,
     /// Replace the arguments on top by what a function returns for them.

@@ -6,9 +6,12 @@ use super::choice::{ChoicePlan, Rule};
 use super::compile::{Compiler, position, refuse};
 use super::distribution::Distribution;
 use super::error::SimulationError;
-use super::model::{Breakdown, BreakdownUnit, Class, Draw, Expression, Mix, Model, Placed, Start};
+use super::model::{
+    Breakdown, BreakdownUnit, Class, Controller, Draw, Expression, Mix, Model, Placed, Schedule,
+    Start, Step,
+};
 use super::program::{BreakdownPlan, ClassPlan, Instruction, NO_AMOUNT, Order, ProcessPlan, Site};
-use super::time::TICKS_PER_UNIT;
+use super::time::{TICKS_PER_UNIT, whole_ticks};
 
 /// Cards of a deck at most.
 const LARGEST_DECK: u64 = 100_000;
@@ -38,6 +41,112 @@ pub fn add(compiler: &mut Compiler, model: &Model) -> Result<(), SimulationError
     for breakdown in &model.breakdowns {
         let plan = add_breakdown(compiler, breakdown)?;
         compiler.plan.breakdowns.push(plan);
+    }
+    for schedule in &model.schedules {
+        add_schedule(compiler, schedule)?;
+    }
+    for controller in &model.controllers {
+        add_controller(compiler, model, controller)?;
+    }
+    Ok(())
+}
+
+/// Add the clock of a schedule.
+fn add_schedule(compiler: &mut Compiler, schedule: &Schedule) -> Result<(), SimulationError> {
+    let Schedule {
+        of,
+        times,
+        values,
+        period,
+    } = schedule;
+    let ticks: Vec<u64> = times.iter().map(|&time| ticks_of(time)).collect();
+    let last = ticks.last().copied();
+    let round = period.map(ticks_of);
+    let ascends = ticks.is_sorted() && round.is_none_or(|round| last.is_some_and(|at| at < round));
+    if times.len() != values.len() || last.is_none() || !ascends {
+        return refuse(format!(
+            "the times of a schedule of {of:?} do not ascend to its period"
+        ));
+    }
+    let entry = compiler.next_position();
+    let mut before = 0;
+    for (&at, &value) in ticks.iter().zip(values) {
+        wait(compiler, at - before)?;
+        before = at;
+        let amount = compiler.constant(value);
+        compiler.change(of, amount)?;
+    }
+    match round {
+        Some(round) => {
+            wait(compiler, round - before)?;
+            compiler.emit(Instruction::Jump { to: entry });
+        }
+        None => {
+            compiler.emit(Instruction::Exit);
+        }
+    }
+    compiler.plan.controllers.push(entry);
+    Ok(())
+}
+
+/// Add the clock of a controller.
+fn add_controller(
+    compiler: &mut Compiler,
+    model: &Model,
+    controller: &Controller,
+) -> Result<(), SimulationError> {
+    let mut waiting = vec![controller.program.as_str()];
+    let mut seen = Vec::new();
+    while let Some(name) = waiting.pop() {
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let program = compiler.program_named(name)?;
+        for step in &model.programs[program as usize].steps {
+            match step {
+                Step::Call { program } => waiting.push(program),
+                other if is_of_controllers(other) => {}
+                _ => {
+                    return refuse(format!(
+                        "controller '{}' takes a step of jobs in program '{name}'",
+                        controller.name
+                    ));
+                }
+            }
+        }
+    }
+    let entry = pause(compiler, &controller.every, controller.stream)?;
+    let program = compiler.entry_of(&controller.program)?;
+    compiler.emit(Instruction::Call { entry: program });
+    compiler.emit(Instruction::Jump { to: entry });
+    compiler.plan.controllers.push(entry);
+    Ok(())
+}
+
+/// Return whether a controller may take `step`: it uses nothing and is awaited by nobody.
+const fn is_of_controllers(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Delay { .. }
+            | Step::Set { .. }
+            | Step::Change { .. }
+            | Step::Loop { .. }
+            | Step::Branch { .. }
+            | Step::Case { .. }
+            | Step::End
+    )
+}
+
+fn ticks_of(time: f64) -> u64 {
+    whole_ticks(time * TICKS_PER_UNIT)
+}
+
+/// Let a clock wait for `ticks`.
+fn wait(compiler: &mut Compiler, ticks: u64) -> Result<(), SimulationError> {
+    if ticks > 0 {
+        let value = ticks as f64 / TICKS_PER_UNIT;
+        pause(compiler, &Distribution::Constant { value }, 0)?;
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ impl Engine<'_> {
         self.fail_attempt(job, guard)
     }
 
-    /// `job`, which walks, was refused by a station.
+    /// `job` was refused by a station, or its patience is over.
     pub(super) fn fail_visit(&mut self, job: u32) -> Result<(), Failure> {
         let mut who = job;
         loop {
@@ -158,9 +158,13 @@ impl Engine<'_> {
         let at = self.state.jobs[job].at as usize;
         let station = used_station(self.instructions[at]);
         match (self.state.jobs[job].phase, station) {
-            (Phase::Waiting, Some(station)) => self.leave_line(job, station),
+            (Phase::Waiting, Some(station)) => {
+                self.cancel(job);
+                self.leave_line(job, station);
+            }
             (Phase::Serving, Some(station)) => self.leave_server(job, station)?,
             (Phase::Blocked, Some(station)) => {
+                self.cancel(job);
                 self.leave_entry(job, station);
                 self.leave_behind(job);
             }
@@ -175,7 +179,10 @@ impl Engine<'_> {
                 self.cancel(job);
                 self.end_delay(job);
             }
-            (Phase::Asking, _) => self.stop_asking(job),
+            (Phase::Asking, _) => {
+                self.cancel(job);
+                self.stop_asking(job);
+            }
             (Phase::Joining, _) => self.end_children(job)?,
             (Phase::Ready, _) => self.ready.retain(|&one| one != job),
             (Phase::Walking | Phase::Vacant, _) => {}
@@ -204,6 +211,7 @@ impl Engine<'_> {
         own.line.remove(jobs, job);
         own.visits(jobs[job].class)
             .leave_queue(*now, jobs[job].since);
+        own.rarer(jobs[job].class).leave_line(*now, jobs[job].since);
         self.abandon(job, station);
     }
 

@@ -22,7 +22,7 @@ const BINS_PER_OCTAVE: usize = 128;
 const SIGNIFICANT_BITS: u32 = 8;
 
 /// Counts by bin; bins beyond the end are empty.
-type Counts = Vec<u64>;
+pub type Counts = Vec<u64>;
 
 /// A histogram over segments of the run.
 #[derive(Clone, Debug)]
@@ -119,6 +119,20 @@ impl SegmentedHistogram {
         self.closed.len()
     }
 
+    /// Return how many observations each bin has had since the start of the run.
+    pub fn totals(&self) -> Counts {
+        let mut sums = self.counts.clone();
+        for (_, counts) in &self.closed {
+            if counts.len() > sums.len() {
+                sums.resize(counts.len(), 0);
+            }
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        sums
+    }
+
     /// Return the bins in use, the last segment ending at `now`.
     pub fn finish(mut self, now: SimTime) -> Bins {
         if self.count > 0 {
@@ -127,33 +141,9 @@ impl SegmentedHistogram {
         if let Some(last) = self.closed.last_mut() {
             last.0 = now;
         }
-        let longest = self
-            .closed
-            .iter()
-            .map(|segment| segment.1.len())
-            .max()
-            .unwrap_or(0);
-        let count_of = |counts: &Counts, bin: usize| counts.get(bin).copied().unwrap_or(0);
-        let used: Vec<usize> = (0..longest)
-            .filter(|&bin| {
-                self.closed
-                    .iter()
-                    .any(|segment| count_of(&segment.1, bin) > 0)
-            })
-            .collect();
-        Bins {
-            low: used.iter().map(|&bin| low_of(bin)).collect(),
-            high: used
-                .iter()
-                .map(|&bin| low_of(bin).saturating_add(width_of(bin)))
-                .collect(),
-            counts: self
-                .closed
-                .iter()
-                .map(|segment| used.iter().map(|&bin| count_of(&segment.1, bin)).collect())
-                .collect(),
-            ends: self.closed.iter().map(|segment| segment.0).collect(),
-        }
+        let segments: Vec<(SimTime, &Counts)> =
+            self.closed.iter().map(|one| (one.0, &one.1)).collect();
+        bins(&segments)
     }
 
     #[cold]
@@ -170,6 +160,31 @@ impl SegmentedHistogram {
             self.closed = self.closed.chunks(2).map(joined).collect();
             self.width *= 2;
         }
+    }
+}
+
+/// Return the bins in use of `segments`, each with its end.
+pub fn bins(segments: &[(SimTime, &Counts)]) -> Bins {
+    let longest = segments
+        .iter()
+        .map(|segment| segment.1.len())
+        .max()
+        .unwrap_or(0);
+    let count_of = |counts: &Counts, bin: usize| counts.get(bin).copied().unwrap_or(0);
+    let used: Vec<usize> = (0..longest)
+        .filter(|&bin| segments.iter().any(|one| count_of(one.1, bin) > 0))
+        .collect();
+    Bins {
+        low: used.iter().map(|&bin| low_of(bin)).collect(),
+        high: used
+            .iter()
+            .map(|&bin| low_of(bin).saturating_add(width_of(bin)))
+            .collect(),
+        counts: segments
+            .iter()
+            .map(|one| used.iter().map(|&bin| count_of(one.1, bin)).collect())
+            .collect(),
+        ends: segments.iter().map(|one| one.0).collect(),
     }
 }
 
@@ -256,6 +271,7 @@ mod tests {
                 histogram.record(value, SimTime::from_ticks(time));
             }
             let end = SimTime::from_ticks(values.len() as u64 + 1);
+            prop_assert_eq!(histogram.totals().iter().sum::<u64>(), values.len() as u64);
             let bins = histogram.finish(end);
             let mut expected: Vec<usize> = values.iter().map(|&value| bin_of(value)).collect();
             expected.sort_unstable();

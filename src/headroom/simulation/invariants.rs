@@ -100,6 +100,10 @@ fn check_areas(state: &State, index: usize, name: &str) {
         (sum.present, sum.waiting),
         "station '{name}': the number of jobs is not the sum over the classes"
     );
+    assert!(
+        totals.busy_area + totals.blocked_area <= station.capacity_area(state.now),
+        "station '{name}': its servers worked longer than they were there"
+    );
     if station.special.is_none() {
         assert_eq!(
             totals.jobs_area,

@@ -13,6 +13,7 @@ pub mod arrivals;
 mod blocks;
 mod cache;
 pub mod calls;
+mod changes;
 pub mod choice;
 pub mod classes;
 pub mod compile;
@@ -26,8 +27,10 @@ mod frames;
 mod giving_up;
 pub mod histogram;
 pub mod holdings;
+pub mod intervals;
 pub mod invariants;
 pub mod jobs;
+mod leaving;
 pub mod line;
 pub mod mechanism;
 pub mod mechanisms;
@@ -66,7 +69,7 @@ pub use model::Stop;
 pub use result::Outcome;
 
 /// How one run goes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Seed of all random streams.
     pub seed: u64,
@@ -74,6 +77,8 @@ pub struct RunOptions {
     pub stop: Stop,
     /// Simulated time (time units) between two samples of the statistics.
     pub sample_every: Option<f64>,
+    /// Simulated times (time units, rising) at which intervals end that have statistics of their own.
+    pub interval_ends: Vec<f64>,
     /// Events to keep in the trace.
     pub trace_limit: usize,
     /// How variates are made of random numbers.
@@ -87,6 +92,10 @@ pub struct RunOptions {
 /// # Errors
 ///
 /// Fails where the data are no valid model and where the run cannot be finished.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "the wishes of one run, made where it is asked for"
+)]
 pub fn simulate(
     json: &[u8],
     options: RunOptions,
@@ -100,6 +109,15 @@ pub fn simulate(
         sample_ticks: options
             .sample_every
             .map(|interval| time::whole_ticks(interval * time::TICKS_PER_UNIT)),
+        interval_ends: options
+            .interval_ends
+            .iter()
+            .map(|end| {
+                time::SimTime::from_ticks(time::whole_ticks(libm::round(
+                    end * time::TICKS_PER_UNIT,
+                )))
+            })
+            .collect(),
         trace_limit: options.trace_limit,
     };
     engine::run(&plan, options.seed, wishes, mechanisms, is_wanted)

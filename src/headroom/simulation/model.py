@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 from headroom.simulation import background, blocking, capacity, check, classes, holding
@@ -14,12 +14,14 @@ from headroom.simulation.amounts import as_law
 from headroom.simulation.arguments import check_count, check_name, choose, is_number, is_whole
 from headroom.simulation.classes import Draw, JobClass, Mix, Start
 from headroom.simulation.computed_arrivals import ComputedArrivals
+from headroom.simulation.controllers import Controller
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.expression import Attribute, Expression, Operand, Token
 from headroom.simulation.mechanisms import Mechanism, as_mechanism
 from headroom.simulation.mix_draws import ComputedDraw
 from headroom.simulation.program import Program
+from headroom.simulation.schedules import Schedule, as_capacity
 from headroom.simulation.stations import (
     Breakdown,
     BreakdownUnit,
@@ -113,6 +115,7 @@ class Model:
         self.programs: dict[str, Program] = {}
         self.classes: dict[str, JobClass] = {}
         self.mixes: dict[str, Mix] = {}
+        self.controllers: dict[str, Controller] = {}
         self.counted: Counted | None = None
         self.stop_completions: int | None = DEFAULT_COMPLETIONS
         self.stop_time: float | None = None
@@ -145,10 +148,10 @@ class Model:
         self,
         name: str,
         *,
-        servers: int = 1,
+        servers: int | Schedule = 1,
         discipline: Discipline = "fcfs",
         limit: int | None = None,
-        speeds: Sequence[float] | None = None,
+        speeds: Sequence[float] | Schedule | None = None,
         buffer: int | None = None,
         when_full: WhenFull | None = None,
         batch: int | tuple[int, int] | None = None,
@@ -162,7 +165,8 @@ class Model:
         name
             Name, its own among the stations.
         servers
-            Number of servers (>= 1).
+            Number of servers (>= 1), or the `schedule` that it follows. A server that goes while it
+            is busy ends its service first.
         discipline
             Who is served next: ``"fcfs"`` (first come first served), ``"lcfs"`` (last come),
             ``"random"``, ``"priority"`` (the largest first, of equals the first come); or with
@@ -177,7 +181,8 @@ class Model:
             served. None is no limit.
         speeds
             One factor (> 0) a server: a service takes its drawn time divided by the speed of its
-            server. A job takes the fastest free server.
+            server. A job takes the fastest free server. Or the `schedule` of one factor for all
+            servers; a change holds for services in progress too.
         buffer
             Places beside one for each server (>= 0), so that there is room for servers + buffer
             jobs in all; None is room for everybody.
@@ -216,13 +221,16 @@ class Model:
         (3.3, 0.5)
         """
         full = self._name("station", name, self.stations)
+        count, timed = as_capacity(f"station {full!r}", "servers", servers)
         station = Station(
             name=full,
-            servers=servers,
+            servers=count,
             model_id=self.model_id,
             discipline=discipline,
             limit=limit,
-            speeds=as_speeds(full, speeds),
+            speeds=None if isinstance(speeds, Schedule) else as_speeds(full, speeds),
+            server_schedule=timed,
+            speed_schedule=speeds if isinstance(speeds, Schedule) else None,
             buffer=buffer,
             when_full=when_full or "block",
             batch=as_batch(batch),
@@ -265,6 +273,11 @@ class Model:
             raise refused(
                 f"{name} {why}", cure="write breakdowns once, for a station with servers to count"
             )
+        if station.server_schedule is not None:
+            raise refused(
+                f"{name} breaks down, and the number of its servers follows a schedule",
+                cure="leave one of the two out",
+            )
         failure = as_law(time_to_failure, f"the time to failure of {name}")
         if failure.mean <= 0:
             raise refused(f"{name} fails at once, always", cure="give a mean above 0")
@@ -274,16 +287,22 @@ class Model:
             station.name, unit, failure, repaired, location
         )
 
-    def pool(self, name: str, *, tokens: int, order: PoolOrder = "fcfs", group: str = "") -> Pool:
+    def pool(
+        self, name: str, *, tokens: int | Schedule, order: PoolOrder = "fcfs", group: str = ""
+    ) -> Pool:
         """Add a pool of `tokens` (>= 1), reported by itself or with its `group`, as stations are.
+
+        The tokens may follow a `schedule`. Where they become fewer than are held, the next to
+        come back are not granted again.
 
         They are granted first come first served, or, with the order ``"priority"``, to the most
         urgent job that waits; a large request is never overtaken by a small one behind it.
         """
         full = self._name("pool", name, self.pools)
-        count = check_count(f"pool {full!r}", "tokens", tokens)
+        most, timed = as_capacity(f"pool {full!r}", "tokens", tokens)
+        count = check_count(f"pool {full!r}", "tokens", most)
         choose(f"pool {full!r}", "order", order, get_args(PoolOrder))
-        self.pools[full] = Pool(full, count, self.model_id, order, group, caller_location())
+        self.pools[full] = Pool(full, count, self.model_id, order, group, caller_location(), timed)
         return self.pools[full]
 
     def attribute(self, name: str, *, initial: float = 0.0) -> Attribute:
@@ -331,11 +350,7 @@ class Model:
 
     def jobs(self, station: Station) -> Expression:
         """Return the number of jobs at `station`, waiting or in service, as an expression."""
-        if not isinstance(station, Station) or station.model_id != self.model_id:
-            raise refused(
-                f"jobs are counted at {station!r}, which is no station of this model",
-                cure="pass what model.station() gave",
-            )
+        self._check_station(station, "jobs are counted at")
         return Expression((Token("jobs", station.name),), self.model_id)
 
     def free(self, pool: Pool) -> Expression:
@@ -346,6 +361,36 @@ class Model:
                 cure="pass what model.pool() gave",
             )
         return Expression((Token("free", pool.name),), self.model_id)
+
+    def servers(self, station: Station) -> Expression:
+        """Return the number of servers that `station` has now, as an expression."""
+        self._check_station(station, "servers are counted at")
+        return Expression((Token("servers", station.name),), self.model_id)
+
+    def tokens(self, pool: Pool) -> Expression:
+        """Return the number of tokens that `pool` has now, held ones included, as an expression."""
+        if not isinstance(pool, Pool) or pool.model_id != self.model_id:
+            raise refused(
+                f"tokens are counted in {pool!r}, which is no pool of this model",
+                cure="pass what model.pool() gave",
+            )
+        return Expression((Token("tokens", pool.name),), self.model_id)
+
+    def busy_time(self, station: Station) -> Expression:
+        """Return how long servers of `station` have worked so far, all together.
+
+        An expression, in the model's time unit. What it gained since a controller looked last,
+        divided by the time and the servers, is the utilization since then.
+        """
+        self._check_station(station, "busy time is taken at")
+        return Expression((Token("busy_time", station.name),), self.model_id)
+
+    def _check_station(self, station: Station, what: str) -> None:
+        if not isinstance(station, Station) or station.model_id != self.model_id:
+            raise refused(
+                f"{what} {station!r}, which is no station of this model",
+                cure="pass what model.station() gave",
+            )
 
     @property
     def now(self) -> Expression:
@@ -510,6 +555,61 @@ class Model:
         )
         self.classes |= made
 
+    def controller(self, name: str, program: Program, *, every: Distribution | float) -> None:
+        """Walk `program` again and again, to look at the state and change capacities and speeds.
+
+        A controller is no job: it is in no class, uses no station and no pool. Its program may
+        set attributes (its own, which last), branch, loop, delay, and take the steps
+        `Program.set_servers`, `Program.set_speed` and `Program.set_tokens`. A delay before a change
+        is the time that a server takes to start; one after it, the time to cool down.
+
+        Parameters
+        ----------
+        name, program
+            Its name, and what it walks.
+        every
+            Time (mean above 0) from the end of a walk to the next; the first is at that time.
+
+        Examples
+        --------
+        Every 10 s the station gets a server for 4 jobs, at least 1 and at most 8; a new server
+        takes 30 s to start, and after a change all stays for a minute:
+
+        >>> from headroom.simulation import Model, exponential, floor, maximum, minimum, simulate
+        >>> model = Model("autoscaling", time_unit="s")
+        >>> web = model.station("web", servers=2)
+        >>> wanted, scale = model.attribute("wanted"), model.program("scale")
+        >>> scale.set(wanted, maximum(1, minimum(8, floor((model.jobs(web) + 3) / 4))))
+        >>> with scale.branch() as branch:
+        ...     with branch.when(wanted > model.servers(web)):
+        ...         scale.delay(30)
+        ...         scale.set_servers(web, wanted)
+        ...         scale.delay(60)
+        ...     with branch.when(wanted < model.servers(web)):
+        ...         scale.set_servers(web, wanted)
+        ...         scale.delay(60)
+        >>> model.controller("scaler", scale, every=10)
+        >>> visit = model.program("visit")
+        >>> visit.use(web, exponential(1))
+        >>> model.open_class("visitors", visit, interarrival=exponential(0.3))
+        >>> stations = simulate(model, seed=1).stations
+        >>> utilization = stations.columns["busy_s"][-1, 0] / stations.columns["capacity_s"][-1, 0]
+        >>> bool(0.5 < utilization < 1)
+        True
+        """
+        full = self._name("controller", name, self.controllers)
+        if not isinstance(program, Program) or program.model_id != self.model_id:
+            raise refused(
+                f"controller {full!r} does not walk a program of this model",
+                cure="make the program with model.program() of the same model",
+            )
+        law = as_law(every, f"the time between two looks of controller {full!r}")
+        if law.mean <= 0:
+            raise refused(
+                f"controller {full!r} looks again at once, for ever", cure="give a mean above 0"
+            )
+        self.controllers[full] = Controller(full, program.name, law, caller_location())
+
     def stop(self, *, completions: int | None = None, time: float | None = None) -> None:
         """End runs after `completions` (all classes together) or at `time`, whichever is first."""
         check_stop(completions, time)
@@ -558,6 +658,7 @@ class Model:
         twin.programs = {name: program.copy() for name, program in self.programs.items()}
         twin.classes = dict(self.classes)
         twin.mixes = dict(self.mixes)
+        twin.controllers = dict(self.controllers)
         return twin
 
     def _changed(self) -> "Model":
@@ -591,8 +692,7 @@ class Model:
     def with_tokens(self, pool: str, tokens: int) -> "Model":
         """Return a copy in which `pool` has another number of tokens."""
         twin = self._changed()
-        count = check_count(f"pool {pool!r}", "tokens", tokens)
-        twin.pools[pool] = replace(_found("pool", pool, self.pools), tokens=count)
+        twin.pools[pool] = _found("pool", pool, self.pools).with_tokens(tokens)
         return twin
 
     def to_data(self) -> dict[str, object]:
@@ -619,6 +719,10 @@ class Model:
             data["mechanisms"] = [one.to_data() for one in self.mechanisms.values()]
         if self.mixes:
             data["mixes"] = [mix.to_data(self._members(mix)) for mix in self.mixes.values()]
+        if timed := list(self._schedules()):
+            data["schedules"] = timed
+        if self.controllers:
+            data["controllers"] = [one.to_data() for one in self.controllers.values()]
         return data
 
     def to_json(self) -> bytes:
@@ -673,6 +777,13 @@ class Model:
         {'server': 0.8}
         """
         return capacity.loads(self)
+
+    def _schedules(self) -> Iterator[dict[str, object]]:
+        """Yield what follows a schedule, as the kernel reads it."""
+        parts: list[Station | Pool] = [*self.stations.values(), *self.pools.values()]
+        for part in parts:
+            for kind, one in part.schedules.items():
+                yield one.to_data(kind, part.name)
 
     def _members(self, mix: Mix) -> Iterator[JobClass]:
         """Yield the classes of `mix`."""

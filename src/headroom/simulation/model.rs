@@ -44,6 +44,12 @@ pub struct Model {
     /// Populations whose jobs belong to one class after another.
     #[serde(default)]
     pub mixes: Vec<Mix>,
+    /// Capacities and speeds that change at known times.
+    #[serde(default)]
+    pub schedules: Vec<Schedule>,
+    /// Programs that look at the state now and then and change capacities and speeds.
+    #[serde(default)]
+    pub controllers: Vec<Controller>,
     /// When the run ends; the caller may override it.
     pub stop: Stop,
 }
@@ -175,6 +181,46 @@ pub enum BreakdownUnit {
     All,
     /// Each server by itself.
     Each,
+}
+
+/// What can change during a run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Changeable {
+    /// The number of servers of a station, by its name.
+    Servers(String),
+    /// The speed of all servers of a station, by its name.
+    Speed(String),
+    /// The number of tokens of a pool, by its name.
+    Tokens(String),
+}
+
+/// A number that changes at known times.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// What changes.
+    pub of: Changeable,
+    /// When (time units) it changes, ascending, all below the period.
+    pub times: Vec<f64>,
+    /// What it becomes then.
+    pub values: Vec<f64>,
+    /// Time (time units) after which all is repeated; absent for never.
+    pub period: Option<f64>,
+}
+
+/// A program that is walked again and again, by nobody who counts as a job.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// Unique name.
+    pub name: String,
+    /// Name of the program.
+    pub program: String,
+    /// Time (time units) before each walk, from the end of the one before.
+    pub every: Distribution,
+    /// Stream key.
+    pub stream: u64,
 }
 
 /// A pool of tokens.
@@ -326,6 +372,11 @@ pub enum Step {
         /// Whether the service needs a place at the next station before it begins.
         #[serde(default)]
         reserve: bool,
+        /// Time (time units) that the job waits at most; absent for no limit.
+        patience: Option<Amount>,
+        /// Stream key of the patience.
+        #[serde(default)]
+        patience_stream: u64,
     },
     /// Let time pass without occupying anything.
     Delay {
@@ -340,6 +391,11 @@ pub enum Step {
         pool: String,
         /// Tokens, at least 1.
         tokens: u32,
+        /// Time (time units) that the job waits at most; absent for no limit.
+        patience: Option<Amount>,
+        /// Stream key of the patience.
+        #[serde(default)]
+        patience_stream: u64,
     },
     /// Give tokens back.
     Release {
@@ -360,6 +416,15 @@ pub enum Step {
     /// Give the job a priority.
     Prioritize {
         /// Priority; the largest goes first.
+        value: Amount,
+        /// Stream key.
+        stream: u64,
+    },
+    /// Change the capacity of a station or pool, or the speed of a station.
+    Change {
+        /// What changes.
+        of: Changeable,
+        /// What it becomes.
         value: Amount,
         /// Stream key.
         stream: u64,

@@ -15,8 +15,9 @@ use super::time::SimTime;
 #[derive(Clone, Debug)]
 pub struct Pool {
     tokens: u32,
-    free: u32,
+    held: u32,
     line: Line,
+    can_change: bool,
     changed: SimTime,
     totals: PoolTotals,
     /// Largest number of jobs that waited at the same time.
@@ -32,6 +33,8 @@ pub struct PoolTotals {
     pub held_area: u128,
     /// Integral of the number of jobs waiting.
     pub queue_area: u128,
+    /// Integral of the number of tokens that there are, held ones that are too many included.
+    pub capacity_area: u128,
 }
 
 impl Pool {
@@ -39,7 +42,8 @@ impl Pool {
     pub fn new(plan: &PoolPlan) -> Self {
         Self {
             tokens: plan.tokens,
-            free: plan.tokens,
+            held: 0,
+            can_change: plan.can_change,
             line: if plan.is_by_priority {
                 Line::priority()
             } else {
@@ -63,7 +67,7 @@ impl Pool {
         cell: &mut Requests,
     ) -> bool {
         self.advance(now);
-        let is_granted = self.line.is_empty() && tokens <= self.free;
+        let is_granted = self.line.is_empty() && tokens <= self.free();
         if is_granted {
             self.grant(tokens, cell);
         } else {
@@ -84,13 +88,12 @@ impl Pool {
     #[inline]
     pub fn release(&mut self, now: SimTime, tokens: u32) {
         self.advance(now);
-        self.free += tokens;
         assert!(
-            self.free <= self.tokens,
-            "a pool has {} of {} tokens",
-            self.free,
-            self.tokens
+            tokens <= self.held,
+            "{tokens} of {} held tokens come back to a pool",
+            self.held
         );
+        self.held -= tokens;
     }
 
     /// Grant the request of the job at the head of the line of the pool `index`, which asks for
@@ -103,7 +106,7 @@ impl Pool {
         jobs: &mut Jobs,
         requests: &mut Grid<Requests>,
     ) -> bool {
-        if tokens > self.free {
+        if tokens > self.free() {
             return false;
         }
         self.advance(now);
@@ -119,18 +122,28 @@ impl Pool {
     pub fn give_up(&mut self, now: SimTime, job: u32, jobs: &mut Jobs, cell: &mut Requests) {
         self.advance(now);
         self.line.remove(jobs, job);
-        cell.leave_queue(now, jobs[job].since);
-        cell.abandon_count += 1;
+        cell.give_up(now, jobs[job].since);
+    }
+
+    /// Change the number of tokens; those that are held stay held until they come back.
+    pub fn set_tokens(&mut self, now: SimTime, tokens: u32) {
+        self.advance(now);
+        self.tokens = tokens;
+    }
+
+    /// Return the number of tokens.
+    pub const fn tokens(&self) -> u32 {
+        self.tokens
     }
 
     /// Return the number of tokens held.
     pub const fn held(&self) -> u32 {
-        self.tokens - self.free
+        self.held
     }
 
     /// Return the number of tokens free.
     pub const fn free(&self) -> u32 {
-        self.free
+        self.tokens.saturating_sub(self.held)
     }
 
     /// Return the jobs waiting.
@@ -145,13 +158,18 @@ impl Pool {
         PoolTotals {
             held_area: self.totals.held_area + area(self.held(), ticks),
             queue_area: self.totals.queue_area + area(self.line.len(), ticks),
+            capacity_area: if self.can_change {
+                self.totals.capacity_area + area(self.capacity(), ticks)
+            } else {
+                area(self.tokens, now.ticks())
+            },
         }
     }
 
     #[inline]
     fn grant(&mut self, tokens: u32, cell: &mut Requests) {
-        self.free -= tokens;
-        self.held_max = self.held_max.max(self.held());
+        self.held += tokens;
+        self.held_max = self.held_max.max(self.held);
         cell.grant_count += 1;
     }
 
@@ -159,7 +177,19 @@ impl Pool {
     fn advance(&mut self, now: SimTime) {
         let ticks = now.since(self.changed);
         self.changed = now;
-        self.totals.held_area += area(self.held(), ticks);
+        self.totals.held_area += area(self.held, ticks);
         self.totals.queue_area += area(self.line.len(), ticks);
+        if self.can_change {
+            self.totals.capacity_area += area(self.capacity(), ticks);
+        }
+    }
+
+    /// Return the tokens that there are; those that are too many count as long as they are held.
+    const fn capacity(&self) -> u32 {
+        if self.tokens > self.held {
+            self.tokens
+        } else {
+            self.held
+        }
     }
 }

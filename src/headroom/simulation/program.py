@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headroom.simulation.amounts import Amount, amount_data, as_amount
-from headroom.simulation.arguments import is_whole
+from headroom.simulation.arguments import check_part_count, is_number, is_whole
 from headroom.simulation.blocks import Attempt, Branch, Fork, Policy
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError, caller_location
@@ -60,11 +60,51 @@ class Program:
         self._counts: Counter[str] = Counter()
         self.unentered: dict[int, Block[Any]] = {}
 
-    def use(self, station: Station, service: Operand, *, reserve: bool = False) -> None:
+    def use(
+        self,
+        station: Station,
+        service: Operand,
+        *,
+        reserve: bool = False,
+        patience: Operand | None = None,
+    ) -> None:
         """Queue for a server of `station` and occupy it for `service`.
 
-        The time is divided by the server's speed. With `reserve` the service starts only when a
-        place is free at the next station, which must follow directly (blocking before service).
+        Parameters
+        ----------
+        station
+            Station with the queue and the servers.
+        service
+            Time, divided by the server's speed.
+        reserve
+            Whether the service starts only when a place is free at the next station, which must
+            follow directly (blocking before service).
+        patience
+            Longest time that the job waits for a server, drawn when it comes. After that it leaves
+            the queue and its innermost `attempt` fails; a job without one is lost. Service does
+            not count, and a job whose service was interrupted stays. None is no limit.
+
+        Examples
+        --------
+        Who waits longer than 30 s on average hangs up, and a quarter calls again:
+
+        >>> from headroom.simulation import Model, exponential, simulate
+        >>> model = Model("call centre", time_unit="s")
+        >>> agents, call = model.station("agents", servers=3), model.program("call")
+        >>> with call.attempt() as attempt:
+        ...     with attempt.work():
+        ...         call.use(agents, exponential(60), patience=exponential(30))
+        ...     with attempt.failed(), call.branch() as branch:
+        ...         with branch.case(0.25):
+        ...             call.delay(exponential(120))
+        ...             call.use(agents, exponential(60))
+        ...         with branch.otherwise():
+        ...             pass
+        >>> model.open_class("callers", call, interarrival=exponential(20))
+        >>> stations = simulate(model, seed=1).stations.columns
+        >>> share = stations["left_count"][-1, 0] / stations["arrival_count"][-1, 0]
+        >>> bool(0.1 < share < 0.3)
+        True
         """
         self._check_own(station, Station, "station")
         source = self._source(f"use {station.name}")
@@ -72,7 +112,37 @@ class Program:
         data: dict[str, object] = {"station": station.name}
         if reserve:
             data["reserve"] = True
-        self._add("use", data, source, service=amount)
+        if patience is not None:
+            self._check_queue(station)
+        limits = self._patience(patience, f"at station {station.name!r}", source, data)
+        self._add("use", data, source, service=amount, **limits)
+
+    def _check_queue(self, station: Station) -> None:
+        """Refuse patience where nobody waits."""
+        why = {
+            "infinite": "there is a server for everybody",
+            "ps": "all share its servers at once",
+            "lcfs_preempt": "who comes is served at once",
+        }.get(station.discipline)
+        if why and station.limit is None and not station.blocks:
+            raise self._error(
+                f"has patience at station {station.name!r}, where nobody waits for a first "
+                f"service: {why}",
+                cure="leave patience out, give a ps station a limit=, or write "
+                "attempt(timeout=...), which ends the service too",
+            )
+
+    def _patience(
+        self, patience: Operand | None, where: str, source: str, data: dict[str, object]
+    ) -> dict[str, Amount]:
+        """Put a patience into the data of a step; return it as an amount of the step."""
+        if patience is None:
+            return {}
+        amount = as_amount(patience, f"the patience {where}", self.model_id)
+        its_source = f"{source}: patience"
+        data["patience"] = amount_data(amount, its_source)
+        data["patience_stream"] = stream_key(its_source)
+        return {"patience": amount}
 
     def use_one_of(
         self,
@@ -81,10 +151,11 @@ class Program:
         *,
         policy: Policy = "shortest_queue",
         by: Operand | None = None,
+        patience: Operand | None = None,
     ) -> None:
         """Use the station among `stations` that `policy` chooses, as `branch` does.
 
-        With the policy ``"probability"`` each is chosen equally often.
+        With the policy ``"probability"`` each is chosen equally often; `patience` is as in `use`.
 
         Examples
         --------
@@ -105,22 +176,35 @@ class Program:
             for station in stations:
                 self._check_own(station, Station, "station")
                 with branch._equal_case(station, len(stations)):
-                    self.use(station, service)
+                    self.use(station, service, patience=patience)
 
     def delay(self, time: Operand) -> None:
         """Let `time` pass without occupying anything."""
         amount = as_amount(time, "the time of a delay", self.model_id)
         self._add("delay", {}, self._source("delay"), time=amount)
 
-    def acquire(self, pool: Pool, tokens: int = 1) -> None:
-        """Wait for `tokens` (1 to the size of the pool) and hold them until released."""
+    def acquire(self, pool: Pool, tokens: int = 1, *, patience: Operand | None = None) -> None:
+        """Wait for `tokens` (1 to the size of the pool) and hold them until released.
+
+        After `patience` (None: no limit) the job stops waiting, and its innermost `attempt` fails;
+        a job without one is lost.
+        """
         self._check_own(pool, Pool, "pool")
         if not is_whole(tokens) or not 1 <= tokens <= pool.tokens:
             raise self._error(
                 f"acquires {tokens} tokens of pool {pool.name!r}, which has {pool.tokens}",
                 cure=f"acquire 1 to {pool.tokens} tokens, or make the pool larger",
             )
-        self._add("acquire", {"pool": pool.name, "tokens": int(tokens)})
+        data: dict[str, object] = {"pool": pool.name, "tokens": int(tokens)}
+        if patience is None:
+            self._add("acquire", data)
+            return
+        limits = self._patience(
+            patience, f"at pool {pool.name!r}", self._source(f"acquire {pool.name}"), data
+        )
+        self._add("acquire", data)
+        last = self.steps[-1]
+        self.steps[-1] = Step(last.data, last.location, limits)
 
     def release(self, pool: Pool, tokens: int = 1) -> None:
         """Give `tokens` back."""
@@ -132,9 +216,11 @@ class Program:
         self._add("release", {"pool": pool.name, "tokens": int(tokens)})
 
     @block
-    def holding(self, pool: Pool, tokens: int = 1) -> Iterator[None]:
-        """Hold `tokens` of `pool` during the steps of the block."""
-        self.acquire(pool, tokens)
+    def holding(
+        self, pool: Pool, tokens: int = 1, *, patience: Operand | None = None
+    ) -> Iterator[None]:
+        """Hold `tokens` of `pool` during the steps of the block; `patience` is as in `acquire`."""
+        self.acquire(pool, tokens, patience=patience)
         yield
         self.release(pool, tokens)
 
@@ -162,6 +248,45 @@ class Program:
         """Give the job another priority for all that follows; the larger, the more urgent."""
         amount = as_amount(value, "a priority", self.model_id, may_be_negative=True)
         self._add("prioritize", {}, self._source("prioritize"), value=amount)
+
+    def set_servers(self, station: Station, servers: Operand) -> None:
+        """Change the number of servers of `station` (0 or more; a fraction is rounded).
+
+        A server that goes while it is busy ends its service first; an idle one goes at once. For
+        controllers (`Model.controller`) above all, but any program may do it.
+        """
+        self._check_own(station, Station, "station")
+        differ = len(set(station.speeds or ())) > 1
+        if station.discipline == "infinite" or differ:
+            why = "servers of different speed" if differ else "infinitely many servers"
+            raise self._error(
+                f"changes the number of servers of station {station.name!r}, which has {why}",
+                cure="change its speed, or make a station of each speed",
+            )
+        self._change("servers", station.name, servers)
+
+    def set_speed(self, station: Station, factor: Operand) -> None:
+        """Let all servers of `station` work at `factor` (> 0) times their own speed from now on.
+
+        Services in progress take part: what is left of them takes as much less, or more, time.
+        """
+        self._check_own(station, Station, "station")
+        self._change("speed", station.name, factor)
+
+    def set_tokens(self, pool: Pool, tokens: Operand) -> None:
+        """Change the number of tokens of `pool` (0 or more; a fraction is rounded).
+
+        Where more are held than there are, the next to come back are not granted again.
+        """
+        self._check_own(pool, Pool, "pool")
+        self._change("tokens", pool.name, tokens)
+
+    def _change(self, kind: str, name: str, value: Operand) -> None:
+        word = f"the {kind} of {name!r}"
+        if kind == "speed" and is_number(value) and not value > 0:
+            raise self._error(f"sets {word} to {value!r}", cure="give a number above 0")
+        amount = as_amount(value, word, self.model_id)
+        self._add("change", {"of": {kind: name}}, self._source(f"set {kind} {name}"), value=amount)
 
     @block
     def loop(self, count: Operand) -> Iterator[None]:
@@ -266,13 +391,15 @@ class Program:
     ) -> Iterator[Attempt]:
         """Try the steps of `Attempt.work`; where all tries fail, take those of `Attempt.failed`.
 
-        A try fails when it takes longer than `timeout`, or where a full station rejects the job.
+        A try fails when it takes longer than `timeout`, when the job loses patience in a queue, or
+        where a full station rejects it.
         The job then leaves its station or queue and gives back what it acquired in the attempt.
 
         Parameters
         ----------
         timeout
-            Longest time of a try, drawn or computed at its start; None is no limit.
+            Longest time of a try, drawn or computed at its start; None is no limit. It ends a
+            service too: for jobs that only leave the queue, give the step `patience` (`use`).
         tries
             How often the work is tried (>= 1).
         pause
@@ -369,6 +496,12 @@ class Program:
                 f"has a step ({op}) in {_a(self.open_block)} but in none of its {parts}",
                 cure=f"move the step into one of the {parts}, or out of the {self.open_block}",
             )
+        check_part_count(
+            f"program {self.name!r}",
+            len(self.steps),
+            cure="to repeat steps while the model runs write `with program.loop(count):`, or a "
+            "network; ",
+        )
         streams: dict[str, object] = {} if source is None else {"stream": stream_key(source)}
         written = {key: amount_data(amount, str(source)) for key, amount in amounts.items()}
         step = {"op": op, **data, **written, **streams}

@@ -67,6 +67,32 @@ pub enum Instruction {
         /// Tokens.
         tokens: u32,
     },
+    /// How long a job waits at most at the instruction before; whoever walks on passes over it.
+    Patience {
+        /// Duration.
+        amount: u32,
+    },
+    /// Change the number of servers of the station.
+    SetServers {
+        /// Station.
+        station: u32,
+        /// Number.
+        amount: u32,
+    },
+    /// Change the speed of all servers of the station.
+    SetSpeed {
+        /// Station.
+        station: u32,
+        /// Factor.
+        amount: u32,
+    },
+    /// Change the number of tokens of the pool.
+    SetTokens {
+        /// Pool.
+        pool: u32,
+        /// Number.
+        amount: u32,
+    },
     /// Give the job's attribute a value.
     Set {
         /// Attribute.
@@ -333,6 +359,10 @@ pub struct StationPlan {
     pub can_break: bool,
     /// Whether a service may need a place at another station first.
     pub is_reserving: bool,
+    /// Whether jobs may leave the line before they are served.
+    pub is_left: bool,
+    /// Whether the number or the speed of its servers changes.
+    pub can_change: bool,
     /// Key of the random stream of its order.
     pub key: u64,
     /// Attribute of a job that is its position, where that orders the line.
@@ -359,6 +389,8 @@ impl StationPlan {
             || self.batch.is_some()
             || self.can_break
             || self.is_reserving
+            || self.is_left
+            || self.can_change
     }
 }
 
@@ -371,6 +403,8 @@ pub struct PoolPlan {
     pub tokens: u32,
     /// Whether the largest priority is granted first.
     pub is_by_priority: bool,
+    /// Whether the number of tokens changes.
+    pub can_change: bool,
 }
 
 /// A class of jobs as compiled.
@@ -458,6 +492,10 @@ pub struct Plan {
     pub clocks: Vec<(u32, u32)>,
     /// Servers that break.
     pub breakdowns: Vec<BreakdownPlan>,
+    /// Where the clocks of schedules and controllers start.
+    pub controllers: Vec<u32>,
+    /// Whether the result tells who left a line unserved, and capacities over time.
+    pub has_extras: bool,
     /// Rows of the tables of stations.
     pub station_rows: Rows,
     /// Pools.

@@ -44,9 +44,16 @@ fn steps(depth: u32, callable: u32) -> BoxedStrategy<Vec<Value>> {
 
 fn leaf(callable: u32) -> impl Strategy<Value = Vec<Value>> {
     prop_oneof![
-        6 => (0..STATIONS, amount(), any::<u64>()).prop_map(|(station, amount, key)| {
-            vec![json!({"op": "use", "station": format!("s{station}"), "service": amount,
-                        "stream": key})]
+        6 => (0..STATIONS, amount(), any::<u64>(), patience()).prop_map(
+            |(station, amount, key, patience)| {
+                vec![json!({"op": "use", "station": format!("s{station}"), "service": amount,
+                            "stream": key, "patience": patience, "patience_stream": !key})]
+            }
+        ),
+        1 => (any::<bool>(), 1_u32..4, any::<u64>()).prop_map(|(is_speed, value, key)| {
+            let of = if is_speed { json!({"speed": "s1"}) } else { json!({"tokens": "k1"}) };
+            let value = json!({"kind": "constant", "value": value});
+            vec![json!({"op": "change", "of": of, "value": value, "stream": key})]
         }),
         1 => (amount(), any::<u64>())
             .prop_map(|(amount, key)| vec![json!({"op": "delay", "time": amount, "stream": key})]),
@@ -70,9 +77,10 @@ fn leaf(callable: u32) -> impl Strategy<Value = Vec<Value>> {
 fn held(
     body: impl Strategy<Value = Vec<Value>> + Clone,
 ) -> impl Strategy<Value = Vec<Value>> + Clone {
-    (body, 0..POOLS, 1_u32..3).prop_map(|(body, pool, tokens)| {
+    (body, 0..POOLS, 1_u32..3, patience()).prop_map(|(body, pool, tokens, patience)| {
         let pool = format!("k{pool}");
-        let acquire = json!({"op": "acquire", "pool": pool, "tokens": tokens});
+        let acquire = json!({"op": "acquire", "pool": pool, "tokens": tokens,
+                             "patience": patience, "patience_stream": tokens});
         let release = json!({"op": "release", "pool": pool, "tokens": tokens});
         [vec![acquire], body, vec![release]].concat()
     })
@@ -194,6 +202,29 @@ fn law() -> impl Strategy<Value = Value> + Clone {
     ]
 }
 
+fn patience() -> impl Strategy<Value = Value> + Clone {
+    prop_oneof![3 => Just(Value::Null), 1 => amount()]
+}
+
+/// Servers that come and go, at a station of which that can be said.
+fn schedules(stations: &[Value], breakdowns: &[Value], has: bool) -> Vec<Value> {
+    let can_change = |station: &&Value| {
+        station["discipline"] != "infinite"
+            && station.get("speeds").is_none()
+            && breakdowns
+                .iter()
+                .all(|one| one["station"] != station["name"])
+    };
+    let changed = stations.iter().filter(|_| has).rev().find(can_change);
+    changed
+        .map(|station| {
+            json!({"of": {"servers": station["name"]}, "times": [0, 3, 5.5, 9],
+                   "values": [1, 4, 0, 2], "period": 13})
+        })
+        .into_iter()
+        .collect()
+}
+
 fn amount() -> impl Strategy<Value = Value> + Clone {
     prop_oneof![
         3 => law(),
@@ -311,7 +342,7 @@ fn model() -> impl Strategy<Value = Value> {
     let units = prop::sample::select(vec![None, None, Some("all"), Some("each")]);
     let orders = prop::sample::select(vec!["fcfs", "priority"]);
     let sizes = (2_u32..6, 1_u32..12, units, orders);
-    let groups = any::<[bool; 2]>();
+    let groups = any::<[bool; 3]>();
     (
         programs,
         stations,
@@ -328,6 +359,7 @@ fn model() -> impl Strategy<Value = Value> {
                     stations[3]["group"] = json!("group");
                 }
                 let breakdowns = breakdowns(&stations, unit, keys[2]);
+                let schedules = schedules(&stations, &breakdowns, groups[2]);
                 let pool = |k: u32| {
                     let mut pool =
                         json!({"name": format!("k{k}"), "tokens": tokens, "order": order});
@@ -348,7 +380,7 @@ fn model() -> impl Strategy<Value = Value> {
                     "format": 2, "name": "random", "time_unit": "ms", "stop": {},
                     "attributes": [{"name": "size", "initial": 1.0}, {"name": "turn", "initial": 0.0}],
                     "stations": stations, "pools": pools, "programs": programs,
-                    "breakdowns": breakdowns,
+                    "breakdowns": breakdowns, "schedules": schedules,
                     "classes": [
                         {"kind": "closed", "name": "closed", "program": "p2", "population": people,
                          "think": think, "stream": keys[0], "priority": 1},

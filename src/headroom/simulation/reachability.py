@@ -8,6 +8,7 @@ or a count that happens to be 0 is legal, because it may have been computed from
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import Parsed
 from headroom.simulation.structure import (
+    Acquire,
     AttemptBlock,
     Body,
     Call,
@@ -34,11 +35,13 @@ def _check_programs(parsed: Parsed) -> None:
     reached: set[str] = set()
     for one in parsed.model.classes.values():
         reached |= parsed.reached_from(one.program)
+    for controller in parsed.model.controllers.values():
+        reached |= parsed.reached_from(controller.program)
     for name, program in parsed.model.programs.items():
         if name not in reached:
             raise SimulationError(
-                f"{program.location}: program {name!r} is never walked by a class, nor called or "
-                "started by a program that is",
+                f"{program.location}: program {name!r} is never walked by a class or a controller, "
+                "nor called or started by a program that is",
                 cure="walk it, call it or start it somewhere, or leave it out",
             )
 
@@ -115,9 +118,9 @@ def _check_attempt(parsed: Parsed, program: str, attempt: AttemptBlock) -> None:
     if attempt.timeout is None and not _may_be_rejected(parsed, attempt.work):
         raise SimulationError(
             f"{attempt.location}: program {program!r} makes an attempt that cannot fail: it has "
-            "no time-out, and no station in its work rejects",
-            cure='give timeout=, use a station with when_full="reject", or write the steps '
-            "without an attempt",
+            "no time-out, no step in its work has patience, and no station in it rejects",
+            cure='give timeout= or patience=, use a station with when_full="reject", or write the '
+            "steps without an attempt",
         )
 
 
@@ -125,6 +128,10 @@ def _may_be_rejected(parsed: Parsed, work: Body) -> bool:
     called = [node.program for node in walk(work) if isinstance(node, Call)]
     bodies = [work] + [parsed.trees[n] for name in called for n in parsed.reached_from(name)]
     nodes = (node for body in bodies for node in walk(body))
-    return any(
-        isinstance(node, Use) and parsed.model.stations[node.station].rejects for node in nodes
-    )
+    return any(isinstance(node, (Use, Acquire)) and _may_fail(parsed, node) for node in nodes)
+
+
+def _may_fail(parsed: Parsed, node: Use | Acquire) -> bool:
+    """Return whether a step may fail by itself: by its patience, or where a station rejects."""
+    rejects = isinstance(node, Use) and parsed.model.stations[node.station].rejects
+    return rejects or node.patience is not None

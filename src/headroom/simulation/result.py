@@ -37,7 +37,13 @@ class Table:
         their times), ``blocked_s`` (server-seconds held by jobs that wait for a place further on),
         ``down_s`` (server-seconds broken), ``reject_count`` (jobs that found no place and failed;
         they are not in ``arrival_count``). Pools: ``grant_count``, ``wait_s_sum``, ``held_s``
-        (token-seconds), ``queue_s``, ``abandon_count``. Classes: ``arrival_count``,
+        (token-seconds), ``queue_s``, ``abandon_count``. Where jobs may leave a queue (patience,
+        time-outs, cancelled arms) or a capacity changes, also ``left_count`` (visits given up in
+        the queue), ``left_wait_s_sum`` and ``served_wait_s_sum`` (the two parts of ``wait_s_sum``:
+        of those who left the queue, and of all others) and ``capacity_s`` (server-seconds that were
+        there; 0 with a server for everybody); pools have ``request_count`` (grants and requests
+        given up), ``left_wait_s_sum``, ``served_wait_s_sum`` and ``capacity_s`` (token-seconds).
+        Classes: ``arrival_count``,
         ``completion_count``, ``response_s_sum``, ``jobs_s``, ``lost_count`` and ``lost_s_sum``
         (jobs that failed outside of any attempt), ``failed_try_count``, and the time spent in
         delays (``delay_s``), waiting for arms or replies (``join_s``) and outside of full stations
@@ -145,6 +151,34 @@ class Occupancy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals:
+    """Statistics of intervals whose ends are given; made where `interval_ends` are.
+
+    An interval holds what happens from its start up to, but not at, its end; the last one ends
+    with the run.
+
+    Parameters
+    ----------
+    times_s
+        Shape (intervals,). End (s) of each interval.
+    stations, pools, classes
+        Cumulative statistics at these times.
+    histograms
+        Response times of the jobs that completed in each interval; its segments are the intervals.
+    station_queue_max, pool_queue_max
+        Shape (intervals, resources). Longest line within each interval.
+    """
+
+    times_s: FloatArray
+    stations: Table
+    pools: Table
+    classes: Table
+    histograms: tuple[ClassHistogram, ...]
+    station_queue_max: FloatArray
+    pool_queue_max: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationResult:
     """One run of a model; all times are seconds.
 
@@ -162,6 +196,8 @@ class SimulationResult:
         Jobs present, one entry per station.
     samples
         Statistics at equal distances in time, where asked for.
+    intervals
+        Statistics of intervals, where asked for.
     trace
         First events, where asked for.
     counters
@@ -188,6 +224,7 @@ class SimulationResult:
     histograms: tuple[ClassHistogram, ...]
     occupancies: tuple[Occupancy, ...]
     samples: Samples | None
+    intervals: Intervals | None
     trace: EventTrace | None
     counters: Mapping[str, float]
     holds: Mapping[str, tuple[str, ...]]
@@ -228,6 +265,7 @@ def from_kernel(
         histograms=tuple(ClassHistogram(name=name, **data) for name, data in histograms),
         occupancies=tuple(Occupancy(name=name, **data) for name, data in occupancies),
         samples=_samples(raw.get("samples")),
+        intervals=_intervals(raw.get("intervals")),
         trace=_trace(raw.get("trace")),
         counters=counters,
         holds=holds,
@@ -245,6 +283,22 @@ def _samples(raw: Mapping[str, Any] | None) -> Samples | None:
         stations=_table(raw["stations"]),
         pools=_table(raw["pools"]),
         classes=_table(raw["classes"]),
+    )
+
+
+def _intervals(raw: Mapping[str, Any] | None) -> Intervals | None:
+    if raw is None:
+        return None
+    classes = _table(raw["classes"])
+    histograms = zip(classes.names, raw["histograms"], strict=True)
+    return Intervals(
+        times_s=raw["times_s"],
+        stations=_table(raw["stations"]),
+        pools=_table(raw["pools"]),
+        classes=classes,
+        histograms=tuple(ClassHistogram(name=name, **data) for name, data in histograms),
+        station_queue_max=raw["station_queue_max"],
+        pool_queue_max=raw["pool_queue_max"],
     )
 
 

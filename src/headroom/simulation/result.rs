@@ -2,6 +2,8 @@
 
 use super::classes::ClassState;
 use super::engine::State;
+use super::histogram::{self, Counts};
+use super::intervals::{Interval, Intervals};
 use super::occupancy::Segments;
 use super::pools::Pool;
 use super::program::Plan;
@@ -83,6 +85,22 @@ const REQUEST_COLUMNS: Columns = &[
     ("abandon_count", Measure::Count),
 ];
 
+/// What stations have besides where jobs leave lines unserved or capacities change.
+const STATION_EXTRAS: Columns = &[
+    ("left_count", Measure::Count),
+    ("left_wait_s_sum", Measure::Time),
+    ("served_wait_s_sum", Measure::Time),
+    ("capacity_s", Measure::Time),
+];
+
+/// What pools have besides in such models.
+const POOL_EXTRAS: Columns = &[
+    ("request_count", Measure::Count),
+    ("left_wait_s_sum", Measure::Time),
+    ("served_wait_s_sum", Measure::Time),
+    ("capacity_s", Measure::Time),
+];
+
 /// Return all accumulators as they stand: stations, pools, classes, and, where there are several
 /// classes, the share of each in each station and pool.
 pub fn row(plan: &Plan, state: &State) -> Row {
@@ -125,6 +143,39 @@ pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
             }
         }
     }
+    if plan.has_extras {
+        for members in plan.station_rows.iter() {
+            row.extend(sum(members.map(|index| station_extras(state, index))));
+        }
+        for members in plan.pool_rows.iter() {
+            row.extend(sum(members.map(|index| pool_extras(state, index))));
+        }
+    }
+}
+
+fn station_extras(state: &State, index: usize) -> [u128; STATION_EXTRAS.len()] {
+    let station = &state.stations[index];
+    let totals = station.visits_at(state.now);
+    let capacity = match station.servers {
+        u32::MAX => 0,
+        _ => station.capacity_area(state.now),
+    };
+    [
+        u128::from(totals.left_count),
+        totals.left_sum,
+        totals.wait_sum - totals.left_sum,
+        capacity,
+    ]
+}
+
+fn pool_extras(state: &State, index: usize) -> [u128; POOL_EXTRAS.len()] {
+    let total = state.requests.total(index);
+    [
+        u128::from(total.grant_count + total.abandon_count),
+        total.left_sum,
+        total.wait_sum - total.left_sum,
+        state.pools[index].totals_at(state.now).capacity_area,
+    ]
 }
 
 /// Add up the cells of the members of a row.
@@ -286,6 +337,19 @@ pub struct TableSet {
     pub requests: Table,
 }
 
+/// Statistics of intervals whose ends were given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntervalTables {
+    /// Cumulative statistics at the ends of the intervals.
+    pub tables: TableSet,
+    /// Response times within each interval by size, one for each class.
+    pub histograms: Vec<HistogramTable>,
+    /// Longest line within each interval: intervals, then stations.
+    pub station_queue_max: Vec<f64>,
+    /// Longest line within each interval: intervals, then pools.
+    pub pool_queue_max: Vec<f64>,
+}
+
 /// The first events of the run, column by column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
@@ -310,6 +374,8 @@ pub struct Outcome {
     pub snapshots: TableSet,
     /// Statistics at equal distances in time, if asked for.
     pub samples: Option<TableSet>,
+    /// Statistics of intervals, if asked for.
+    pub intervals: Option<IntervalTables>,
     /// Response times in completion order, one for each class.
     pub series: Vec<SeriesTable>,
     /// Response times by size, one for each class.
@@ -333,6 +399,7 @@ impl Outcome {
         state: State,
         snapshots: Snapshots,
         samples: Samples,
+        intervals: &Intervals,
         segments: &Segments,
         recorder: &Recorder,
     ) -> Self {
@@ -341,6 +408,8 @@ impl Outcome {
         let at_times = samples.finish();
         Self {
             snapshots: table_set(plan, &state, &taken),
+            intervals: (!intervals.closed().is_empty())
+                .then(|| interval_tables(plan, &state, intervals.closed())),
             samples: (!at_times.is_empty()).then(|| table_set(plan, &state, &at_times)),
             series: state
                 .classes
@@ -378,10 +447,10 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
     if rows.has_groups() {
         maxima.push(("busy_share", busiest(plan, state)));
     }
-    let stations = tables.next(stations, STATION_COLUMNS, maxima);
+    let mut stations = tables.next(stations, STATION_COLUMNS, maxima);
     let rows = &plan.pool_rows;
     let pools = capacities(rows, |index| f64::from(plan.pools[index].tokens));
-    let pools = tables.next(pools, POOL_COLUMNS, pool_maxima(rows, &state.pools));
+    let mut pools = tables.next(pools, POOL_COLUMNS, pool_maxima(rows, &state.pools));
     let classes = plan.classes.iter().map(|c| {
         let population = c.population.unwrap_or(f64::INFINITY);
         (c.name.clone(), population)
@@ -402,6 +471,10 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
     };
     let visits = tables.next(by_class(&stations).into_iter(), VISIT_COLUMNS, vec![]);
     let requests = tables.next(by_class(&pools).into_iter(), REQUEST_COLUMNS, vec![]);
+    if plan.has_extras {
+        tables.extend(&mut stations, STATION_EXTRAS);
+        tables.extend(&mut pools, POOL_EXTRAS);
+    }
     TableSet {
         times_s: seconds(plan.unit, taken.iter().map(|snapshot| snapshot.0)),
         stations,
@@ -410,6 +483,35 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
         visits,
         requests,
     }
+}
+
+fn interval_tables(plan: &Plan, state: &State, closed: &[Interval]) -> IntervalTables {
+    let taken: Vec<(SimTime, Row)> = closed
+        .iter()
+        .map(|one| (one.end, one.row.clone()))
+        .collect();
+    let queues = |rows: &Rows, lines: fn(&Interval) -> &Vec<u32>| {
+        closed
+            .iter()
+            .flat_map(|one| largest(rows, |index| lines(one)[index]))
+            .collect()
+    };
+    IntervalTables {
+        tables: table_set(plan, state, &taken),
+        histograms: (0..state.classes.len())
+            .map(|class| interval_histogram(plan.unit, closed, class))
+            .collect(),
+        station_queue_max: queues(&plan.station_rows, |one| &one.station_queues),
+        pool_queue_max: queues(&plan.pool_rows, |one| &one.pool_queues),
+    }
+}
+
+fn interval_histogram(unit: TimeUnit, closed: &[Interval], class: usize) -> HistogramTable {
+    let counts: Vec<(SimTime, &Counts)> = closed
+        .iter()
+        .map(|one| (one.end, &one.counts[class]))
+        .collect();
+    histogram_table(unit, histogram::bins(&counts))
 }
 
 fn occupancy(unit: TimeUnit, segments: &Segments, row: usize) -> OccupancyTable {
@@ -473,6 +575,13 @@ impl Tables<'_> {
         }
     }
 
+    /// Add the next cells to `table` as columns of its own resources.
+    fn extend(&mut self, table: &mut Table, columns: Columns) {
+        let names = table.names.iter().map(|name| (name.clone(), 0.0));
+        let more = self.next(names, columns, vec![]);
+        table.columns.extend(more.columns);
+    }
+
     fn report(&self, value: u128, measure: Measure) -> f64 {
         match measure {
             Measure::Count => nearest(value),
@@ -507,8 +616,13 @@ fn busiest(plan: &Plan, state: &State) -> Vec<f64> {
     let share = |index: usize| match plan.stations[index].servers {
         u32::MAX => 0.0,
         servers => {
-            let busy = state.stations[index].totals_at(state.now).busy_area;
-            nearest(busy) / (elapsed * f64::from(servers))
+            let station = &state.stations[index];
+            let busy = nearest(station.totals_at(state.now).busy_area);
+            if plan.stations[index].can_change {
+                busy / nearest(station.capacity_area(state.now)).max(1.0)
+            } else {
+                busy / (elapsed * f64::from(servers))
+            }
         }
     };
     let rows = plan.station_rows.iter();
@@ -559,25 +673,26 @@ fn series(unit: TimeUnit, class: &ClassState) -> SeriesTable {
 
 fn histograms(unit: TimeUnit, state: State) -> Vec<HistogramTable> {
     let now = state.now;
-    let bins = state
+    state
         .classes
         .into_iter()
-        .map(|class| class.histogram.finish(now));
-    bins.map(|bins| HistogramTable {
-        bin_low: bins
-            .low
+        .map(|class| histogram_table(unit, class.histogram.finish(now)))
+        .collect()
+}
+
+fn histogram_table(unit: TimeUnit, bins: histogram::Bins) -> HistogramTable {
+    let bounds = |ticks: &[u64]| -> Vec<f64> {
+        ticks
             .iter()
             .map(|&ticks| unit.seconds(u128::from(ticks)))
-            .collect(),
-        bin_high: bins
-            .high
-            .iter()
-            .map(|&ticks| unit.seconds(u128::from(ticks)))
-            .collect(),
+            .collect()
+    };
+    HistogramTable {
+        bin_low: bounds(&bins.low),
+        bin_high: bounds(&bins.high),
         counts: bins.counts.into_iter().flatten().collect(),
         segment_end_times_s: seconds(unit, bins.ends.into_iter()),
-    })
-    .collect()
+    }
 }
 
 fn seconds(unit: TimeUnit, times: impl Iterator<Item = SimTime>) -> Vec<f64> {

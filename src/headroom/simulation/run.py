@@ -1,8 +1,9 @@
 """Running a model: one call into the kernel."""
 
 import time as clocks
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
 from headroom import _core
@@ -18,6 +19,7 @@ Sampling: TypeAlias = Literal["fast", "inversion", "antithetic"]
 
 SEED_LIMIT = 2**64
 TRACE_LIMIT = 10_000_000
+INTERVAL_LIMIT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,7 @@ def simulate(
     completions: int | None = None,
     time: float | None = None,
     sample_every: float | None = None,
+    interval_ends: Sequence[float] = (),
     trace: int = 0,
     sampling: Sampling = "fast",
 ) -> SimulationResult:
@@ -99,6 +102,9 @@ def simulate(
     sample_every
         Keep the statistics at equal distances of so much simulated time (in the model's unit), as
         `SimulationResult.samples`.
+    interval_ends
+        Keep the statistics of the intervals that end at these times (in the model's unit), rising
+        and above 0, as `SimulationResult.intervals`; the last interval ends with the run.
     trace
         Keep the first so many events, as `SimulationResult.trace`.
     sampling
@@ -137,6 +143,7 @@ def simulate(
         completions=completions,
         time=time,
         sample_every=sample_every,
+        interval_ends=interval_ends,
         trace=trace,
         sampling=sampling,
     )
@@ -149,12 +156,14 @@ def run_ready(
     completions: int | None = None,
     time: float | None = None,
     sample_every: float | None = None,
+    interval_ends: Sequence[float] = (),
     trace: int = 0,
     sampling: Sampling = "fast",
 ) -> SimulationResult:
     """Run a model that `ready` gave once, as `simulate` does, but without remarks on it."""
     _check_wishes(seed, completions, time)
     _check_extras(sample_every, trace, sampling)
+    _check_interval_ends(interval_ends)
     model = once.model
     if time is None and (completions is not None or model.stop_time is None):
         refuse_overload(model)
@@ -166,6 +175,7 @@ def run_ready(
             completions=completions,
             time=time,
             sample_every=sample_every,
+            interval_ends=list(interval_ends),
             trace_limit=trace,
             sampling=sampling,
         )
@@ -247,4 +257,17 @@ def _check_extras(sample_every: float | None, trace: int, sampling: Sampling) ->
     if sampling not in get_args(Sampling):
         raise refused(
             f"the sampling is {sampling!r}", cure=f"choose one of {', '.join(get_args(Sampling))}"
+        )
+
+
+def _check_interval_ends(ends: Sequence[float]) -> None:
+    if len(ends) > INTERVAL_LIMIT:
+        raise refused(
+            f"there are {len(ends):,} interval ends", cure=f"give at most {INTERVAL_LIMIT:,}"
+        )
+    if not all(is_number(end) and end > 0 for end in ends) or any(
+        later <= earlier for earlier, later in pairwise(ends)
+    ):
+        raise refused(
+            "the interval ends do not rise from above 0", cure="give each time once, in order"
         )

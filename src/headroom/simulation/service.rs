@@ -35,6 +35,8 @@ impl Engine<'_> {
             self.settle_departure()?;
         }
         let is_kept = self.take_reservation(job, station);
+        let at = self.state.jobs[job].at;
+        let patience = self.patience(job, at)?;
         if !is_kept && self.station(station).is_full() {
             let special = self.station(station).special();
             if special.is_rejecting {
@@ -42,10 +44,13 @@ impl Engine<'_> {
                 return self.fail_visit(job);
             }
             self.block(job, station);
-            return Ok(());
+            return self.limit_wait(job, patience);
         }
         self.recorder.note(&self.state, Kind::Enter, job, station);
         self.join(job, station)?;
+        if self.state.jobs[job].phase == Phase::Waiting {
+            self.limit_wait(job, patience)?;
+        }
         self.settle_departure()
     }
 
@@ -186,6 +191,7 @@ impl Engine<'_> {
     /// Let `job`, which stands in no line, be served at `station`, where a server is idle.
     fn begin_service(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         let at = self.state.jobs[job].at;
+        self.cancel(job);
         if !self.has_place_further_on(job, station, at) {
             return Ok(());
         }
@@ -384,6 +390,7 @@ impl Engine<'_> {
         let job = own.line.pop(jobs).expect("somebody waits");
         own.visits(jobs[job].class)
             .leave_queue(*now, jobs[job].since);
+        self.cancel(job);
         job
     }
 
@@ -477,6 +484,7 @@ impl Engine<'_> {
     /// Let `job` share the servers of `station`.
     fn share(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         let at = self.state.jobs[job].at;
+        self.cancel(job);
         let ticks = self.work(job, at)?;
         let State {
             stations,
@@ -561,7 +569,7 @@ impl Engine<'_> {
         self.work_off_changes()
     }
 
-    fn set_shared_servers(&mut self, station: u32) -> Result<(), Failure> {
+    pub(super) fn set_shared_servers(&mut self, station: u32) -> Result<(), Failure> {
         let now = self.state.now;
         let own = self.station(station);
         let up = own.servers.saturating_sub(own.special().down);
@@ -577,7 +585,7 @@ impl Engine<'_> {
     clippy::float_cmp,
     reason = "a speed of exactly 1 must not round anything"
 )]
-fn scaled(ticks: u64, factor: f64) -> u64 {
+pub(super) fn scaled(ticks: u64, factor: f64) -> u64 {
     if factor == 1.0 {
         ticks
     } else {

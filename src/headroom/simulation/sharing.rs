@@ -103,6 +103,25 @@ impl Sharing {
         self.servers = servers;
     }
 
+    /// Let what is left of every job take `factor` times as long.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, and the end of a service beyond the range is reported"
+    )]
+    pub fn stretch(&mut self, now: SimTime, factor: f64) {
+        self.advance(now);
+        let ends = std::mem::take(&mut self.ends);
+        let from = self.virtual_time;
+        self.ends = ends
+            .into_iter()
+            .map(|(end, number, job)| {
+                let left = (end.saturating_sub(from) as f64 * factor) as u128;
+                (from + left, number, job)
+            })
+            .collect();
+    }
+
     /// Return after how many ticks the next job ends, or None where none does.
     pub fn next_end(&self) -> Option<u64> {
         let first = self.ends.first()?;

@@ -70,6 +70,8 @@ fn plan(station: &Station, can_break: bool, blocks: bool, position: usize) -> St
         batch: station.batch.map(|batch| (batch.least, batch.most)),
         can_break,
         is_reserving: false,
+        is_left: false,
+        can_change: false,
         key: name_key(&station.name),
         position,
     }

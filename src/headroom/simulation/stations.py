@@ -1,5 +1,6 @@
 """Stations and pools: what jobs queue for, and how it serves them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
@@ -9,6 +10,7 @@ from headroom.simulation.arguments import check_count, choose, is_number
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError, refused
 from headroom.simulation.expression import Expression, Operand, as_expression
+from headroom.simulation.schedules import Schedule
 from headroom.simulation.streams import stream_key
 
 Discipline: TypeAlias = Literal[
@@ -48,6 +50,8 @@ class Station:
     group: str = ""
     position: Expression | None = field(default=None, compare=False)
     location: str = field(default="", repr=False)
+    server_schedule: Schedule | None = None
+    speed_schedule: Schedule | None = None
 
     @property
     def row(self) -> str:
@@ -56,13 +60,28 @@ class Station:
 
     @property
     def total_speed(self) -> float:
-        """Work that all servers together do in a time unit: the servers where none is faster."""
-        return float(self.servers) if self.speeds is None else sum(self.speeds)
+        """Work that all servers together do in a time unit: the servers where none is faster.
+
+        Of a schedule its mean in the long run; of two, not more than they can do together.
+        """
+        total = float(self.servers) if self.speeds is None else sum(self.speeds)
+        if self.server_schedule is not None and self.speed_schedule is not None:
+            return total * self.speed_schedule.highest
+        if self.server_schedule is not None:
+            total *= self.server_schedule.mean / self.servers
+        return total if self.speed_schedule is None else total * self.speed_schedule.mean
 
     @property
     def fastest(self) -> float:
         """Speed of the fastest server, 1 for servers without a speed."""
-        return 1.0 if self.speeds is None else max(self.speeds)
+        pace = 1.0 if self.speed_schedule is None else self.speed_schedule.highest
+        return pace if self.speeds is None else max(self.speeds) * pace
+
+    @property
+    def schedules(self) -> dict[str, Schedule]:
+        """What follows a schedule: ``servers``, ``speed``."""
+        known = {"servers": self.server_schedule, "speed": self.speed_schedule}
+        return {kind: one for kind, one in known.items() if one is not None}
 
     @property
     def capacity(self) -> float:
@@ -91,7 +110,8 @@ class Station:
         if speeds is not None:
             speeds = tuple(speeds[index % len(speeds)] for index in range(servers))
         limit = None if self.limit is None else max(self.limit, servers)
-        return replace(self, servers=servers, speeds=speeds, limit=limit)
+        timed = _with_highest(self.server_schedule, servers, f"station {self.name!r}", "servers")
+        return replace(self, servers=servers, speeds=speeds, limit=limit, server_schedule=timed)
 
     def with_speed(self, factor: float) -> "Station":
         """Return the station with servers that are `factor` (> 0) times as fast."""
@@ -136,11 +156,30 @@ class Pool:
     order: PoolOrder = "fcfs"
     group: str = ""
     location: str = field(default="", repr=False)
+    schedule: Schedule | None = None
 
     @property
     def row(self) -> str:
         """Name under which it is reported: that of its group where it has one."""
         return self.group or self.name
+
+    @property
+    def schedules(self) -> dict[str, Schedule]:
+        """What follows a schedule: ``tokens``."""
+        return {} if self.schedule is None else {"tokens": self.schedule}
+
+    @property
+    def mean_tokens(self) -> float:
+        """Tokens, of a schedule their mean in the long run."""
+        return float(self.tokens) if self.schedule is None else self.schedule.mean
+
+    def with_tokens(self, tokens: int) -> "Pool":
+        """Return the pool with another number of tokens; of a schedule, the highest."""
+        what = f"pool {self.name!r}"
+        count = check_count(what, "tokens", tokens)
+        return replace(
+            self, tokens=count, schedule=_with_highest(self.schedule, count, what, "tokens")
+        )
 
     def to_data(self) -> dict[str, object]:
         """Return the pool as the kernel reads it."""
@@ -179,6 +218,23 @@ class Breakdown:
         }
 
 
+def _with_highest(timed: Schedule | None, highest: int, what: str, word: str) -> Schedule | None:
+    """Return a schedule whose values grow with its highest; refuse what is not whole then."""
+    if timed is None or timed.highest == highest:
+        return timed
+    scaled = timed.scaled(highest / timed.highest)
+    whole = replace(scaled, values=tuple(float(round(value)) for value in scaled.values))
+    if any(
+        not math.isclose(one, other) for one, other in zip(scaled.values, whole.values, strict=True)
+    ):
+        raise SimulationError(
+            f"{what} has {list(timed.values)!r} {word} by its schedule, and a highest of {highest} "
+            "makes no whole numbers of them",
+            cure="choose a multiple that keeps all of them whole",
+        )
+    return whole
+
+
 def checked_station(station: Station, *, when_full: str | None) -> Station:
     """Return a station with plain ints; refuse parameters that contradict each other."""
     name = f"station {station.name!r}"
@@ -194,6 +250,7 @@ def checked_station(station: Station, *, when_full: str | None) -> Station:
             cure="give buffer=, the number of waiting places, or leave when_full out",
         )
     _check_speeds(name, station)
+    _check_schedules(name, station)
     limit = _checked_limit(name, station)
     _check_position(name, station)
     checked = replace(station, servers=servers, buffer=buffer, limit=limit)
@@ -235,6 +292,25 @@ def _check_speeds(name: str, station: Station) -> None:
         raise refused(
             f"{name} shares servers of different speed",
             cure="give all servers of a ps station the same speed, or make two stations",
+        )
+
+
+def _check_schedules(name: str, station: Station) -> None:
+    if station.server_schedule is not None and station.discipline == "infinite":
+        raise refused(
+            f"{name} has infinitely many servers, and a schedule of them",
+            cure="leave servers out, or choose another discipline",
+        )
+    if station.server_schedule is not None and len(set(station.speeds or ())) > 1:
+        raise refused(
+            f"{name} has servers of different speed, and a schedule of their number",
+            cure="give all servers the same speed, or make a station of each speed",
+        )
+    pace = station.speed_schedule
+    if pace is not None and min(pace.values) <= 0:
+        raise refused(
+            f"{name} has the speeds {list(pace.values)!r} by its schedule",
+            cure="give numbers above 0; to close a station, let servers follow a schedule to 0",
         )
 
 

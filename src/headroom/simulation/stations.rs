@@ -99,6 +99,10 @@ impl StationTotals {
 
 /// What a station that is not plain has besides.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says whether the station has a property, independent of the others"
+)]
 pub struct Special {
     /// Who is served.
     pub order: Order,
@@ -114,7 +118,13 @@ pub struct Special {
     pub idle: Vec<u32>,
     /// Speed of each server; empty where all have speed 1.
     pub speeds: Vec<f64>,
+    /// Factor of the speeds of all servers.
+    pub pace: f64,
     has_own_servers: bool,
+    /// Whether the number or the speed of the servers changes.
+    pub can_change: bool,
+    /// Integral of the number of servers, those included that end a service before they go.
+    capacity_area: u128,
     /// Servers held by jobs that are blocked.
     pub held: u32,
     /// Servers that are broken.
@@ -315,6 +325,26 @@ impl Station {
         *self.bin(bin_of(self.present)) += ticks;
         let counts = self.counts();
         self.rest.totals.add(counts, ticks);
+        let capacity = self.capacity();
+        if let Some(special) = self.special.as_mut().filter(|one| one.can_change) {
+            special.capacity_area += area(capacity, ticks);
+        }
+    }
+
+    /// Return the servers that there are; one that goes counts until its service has ended.
+    fn capacity(&self) -> u32 {
+        let held = self.special.as_ref().map_or(0, |special| special.held);
+        self.servers.max(self.busy + held)
+    }
+
+    /// Return the integral up to `now` of the number of servers.
+    pub fn capacity_area(&self, now: SimTime) -> u128 {
+        match &self.special {
+            Some(special) if special.can_change => {
+                special.capacity_area + area(self.capacity(), now.since(self.changed))
+            }
+            _ => area(self.servers, now.ticks()),
+        }
     }
 
     #[inline]
@@ -377,8 +407,11 @@ impl Station {
 
 impl Special {
     fn new(plan: &StationPlan) -> Self {
-        let has_own_servers =
-            !plan.speeds.is_empty() && plan.servers != u32::MAX && plan.order != Order::Sharing;
+        let differ = plan
+            .speeds
+            .windows(2)
+            .any(|two| two[0].to_bits() != two[1].to_bits());
+        let has_own_servers = differ && plan.servers != u32::MAX && plan.order != Order::Sharing;
         let server_count = if has_own_servers { plan.servers } else { 0 };
         let mut idle: Vec<u32> = (0..server_count).collect();
         idle.sort_by(|&a, &b| plan.speeds[b as usize].total_cmp(&plan.speeds[a as usize]));
@@ -390,7 +423,10 @@ impl Special {
             serving: Vec::new(),
             idle,
             speeds: plan.speeds.clone(),
+            pace: 1.0,
             has_own_servers,
+            can_change: plan.can_change,
+            capacity_area: 0,
             held: 0,
             down: 0,
             reserved: 0,
@@ -405,7 +441,7 @@ impl Special {
 
     /// Return the speed of `server`.
     pub fn speed(&self, server: u32) -> f64 {
-        self.speeds.get(server as usize).copied().unwrap_or(1.0)
+        self.speeds.get(server as usize).copied().unwrap_or(1.0) * self.pace
     }
 
     /// Take the fastest server that waits for work.

@@ -35,6 +35,7 @@ class Use:
     station: str
     service: Amount
     reserve: bool
+    patience: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +53,7 @@ class Acquire:
     location: str
     pool: str
     tokens: int
+    patience: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +79,16 @@ class Prioritize:
     """Give the job another priority."""
 
     location: str
+    value: Amount
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """Change ``servers`` or ``speed`` of the station `name`, or ``tokens`` of the pool `name`."""
+
+    location: str
+    kind: str
+    name: str
     value: Amount
 
 
@@ -204,7 +216,9 @@ class AttemptBlock:
     failed: Body | None
 
 
-Leaf: TypeAlias = Use | Delay | Acquire | Release | Assign | Prioritize | Call | Reply | StartJob
+Leaf: TypeAlias = (
+    Use | Delay | Acquire | Release | Assign | Prioritize | Change | Call | Reply | StartJob
+)
 Block: TypeAlias = LoopBlock | BranchBlock | NetworkBlock | ForkBlock | AttemptBlock
 Node: TypeAlias = Leaf | Block
 
@@ -307,20 +321,25 @@ def each(tasks: Iterable[Task[T]]) -> Task[list[T]]:
     return results
 
 
-def _leaf(step: Step) -> Node:  # noqa: PLR0911 - a line for each kind of step
+def _leaf(step: Step) -> Node:  # noqa: C901, PLR0911 - a line for each kind of step
     data, at = step.data, step.location
     match step.op:
         case "use":
             is_reserved = bool(data.get("reserve"))
-            return Use(at, str(data["station"]), step.amounts["service"], is_reserved)
+            patience = step.amounts.get("patience")
+            return Use(at, str(data["station"]), step.amounts["service"], is_reserved, patience)
         case "delay":
             return Delay(at, step.amounts["time"])
         case "acquire":
-            return Acquire(at, str(data["pool"]), int(str(data["tokens"])))
+            tokens = int(str(data["tokens"]))
+            return Acquire(at, str(data["pool"]), tokens, step.amounts.get("patience"))
         case "release":
             return Release(at, str(data["pool"]), int(str(data["tokens"])))
         case "set":
             return Assign(at, str(data["attribute"]), step.amounts["value"])
+        case "change":
+            ((kind, name),) = cast("dict[str, str]", data["of"]).items()
+            return Change(at, kind, name, step.amounts["value"])
         case "prioritize":
             return Prioritize(at, step.amounts["value"])
         case "call":

@@ -60,6 +60,8 @@ pub struct Visits {
 pub struct RarerVisits {
     abandon_count: u64,
     abandon_sum: u128,
+    left_count: u64,
+    left_sum: u128,
     /// Times (ticks) that jobs held a server after their service, or before it, being blocked.
     pub blocked_sum: u128,
 }
@@ -79,6 +81,10 @@ pub struct VisitTotals {
     pub response_sum: u128,
     /// Times in the station of the visits given up.
     pub abandon_sum: u128,
+    /// Visits given up in the line.
+    pub left_count: u64,
+    /// Times in the line of the waits that ended so.
+    pub left_sum: u128,
     /// Times that jobs held a server after their service, or before it, being blocked.
     pub blocked_sum: u128,
     /// Jobs present.
@@ -139,6 +145,8 @@ impl Visits {
             wait_sum: self.sums.of(Sum::Wait),
             response_sum: self.sums.of(Sum::Response),
             abandon_sum: rarer.abandon_sum,
+            left_count: rarer.left_count,
+            left_sum: rarer.left_sum,
             blocked_sum: rarer.blocked_sum,
             present: self.present,
             waiting: self.waiting,
@@ -154,6 +162,12 @@ impl RarerVisits {
         self.abandon_count += 1;
         self.abandon_sum += u128::from(now.since(entered));
     }
+
+    /// A job that stood in the line since `since` leaves it, not served.
+    pub fn leave_line(&mut self, now: SimTime, since: SimTime) {
+        self.left_count += 1;
+        self.left_sum += u128::from(now.since(since));
+    }
 }
 
 impl VisitTotals {
@@ -167,6 +181,8 @@ impl VisitTotals {
             wait_sum: self.wait_sum + other.wait_sum,
             response_sum: self.response_sum + other.response_sum,
             abandon_sum: self.abandon_sum + other.abandon_sum,
+            left_count: self.left_count + other.left_count,
+            left_sum: self.left_sum + other.left_sum,
             blocked_sum: self.blocked_sum + other.blocked_sum,
             present: self.present + other.present,
             waiting: self.waiting + other.waiting,
@@ -185,6 +201,8 @@ pub struct Requests {
     pub abandon_count: u64,
     /// Waiting times of the requests that wait no longer.
     pub wait_sum: u128,
+    /// The part of them that belongs to requests given up.
+    pub left_sum: u128,
     /// Requests that wait.
     pub waiting: u32,
     since_sum: u128,
@@ -206,6 +224,13 @@ impl Requests {
         self.wait_sum += u128::from(now.since(since));
     }
 
+    /// A request leaves the line, in which it stood since `since`, not granted.
+    pub fn give_up(&mut self, now: SimTime, since: SimTime) {
+        self.leave_queue(now, since);
+        self.abandon_count += 1;
+        self.left_sum += u128::from(now.since(since));
+    }
+
     /// Return how long the requests in the line have waited so far, all together.
     pub const fn queue_age(&self, now: SimTime) -> u128 {
         age(self.waiting, self.since_sum, now)
@@ -218,6 +243,7 @@ impl Requests {
             grant_count: self.grant_count + other.grant_count,
             abandon_count: self.abandon_count + other.abandon_count,
             wait_sum: self.wait_sum + other.wait_sum,
+            left_sum: self.left_sum + other.left_sum,
             waiting: self.waiting + other.waiting,
             since_sum: self.since_sum + other.since_sum,
         }

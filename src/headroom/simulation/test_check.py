@@ -1,5 +1,6 @@
 """Models that cannot be right are refused before they run, with the line of the wrong step."""
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -10,7 +11,15 @@ import numpy as np
 import pytest
 
 from headroom import _core
-from headroom.simulation import Model, Program, SimulationError, constant, exponential, simulate
+from headroom.simulation import (
+    Model,
+    Program,
+    SimulationError,
+    constant,
+    exponential,
+    simulate,
+    uniform,
+)
 
 THIS_FILE = Path(__file__).name
 
@@ -356,3 +365,50 @@ def test_limits_that_are_no_numbers_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SimulationError, match=f"{THIS_FILE}:") as caught:
         simulate(overloaded(), seed=1, **wrong)
     assert caught.value.cure
+
+
+@pytest.mark.parametrize("time", [0, constant(0), uniform(0, 0)])
+def test_a_closed_class_that_takes_no_time_is_refused_with_its_cause(time: Any) -> None:
+    """Before, ten million steps were taken at time 0 and the message named no step."""
+    model = Model("timeless", time_unit="ms")
+    cpu, program = model.station("cpu"), model.program("visit")
+    program.delay(time)
+    program.use(cpu, 0)
+    model.closed_class("users", program, population=3)
+    with pytest.raises(SimulationError, match=f"{THIS_FILE}:.* make no progress in time") as caught:
+        model.to_json()
+    assert "'users'" in caught.value.message
+    assert "'visit'" in caught.value.message
+    assert "think=" in caught.value.cure
+
+
+def test_a_program_without_time_of_its_own_is_legal_where_others_make_it_wait() -> None:
+    model = Model("waits for others", time_unit="ms")
+    cpu, quick, slow = model.station("cpu"), model.program("quick"), model.program("slow")
+    quick.use(cpu, 0)
+    slow.use(cpu, 5)
+    model.closed_class("others", slow, population=1)
+    model.closed_class("users", quick, population=3)
+    assert model.to_json()
+
+
+def test_a_build_that_never_ends_is_stopped_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`while True` in Python instead of a loop of the program filled the memory."""
+    monkeypatch.setattr("headroom.simulation.arguments.MOST_PARTS", 100)
+    program = Model("endless").program("visit")
+
+    def build() -> None:
+        while True:
+            program.delay(1)
+
+    with pytest.raises(SimulationError, match=f"{THIS_FILE}:.*'visit'.*never to end") as caught:
+        build()
+    assert "program.loop(count)" in caught.value.cure
+    model = Model("endless")
+
+    def add_stations() -> None:
+        for number in itertools.count():
+            model.station(f"station {number}")
+
+    with pytest.raises(SimulationError, match="the model has more than 100 parts"):
+        add_stations()

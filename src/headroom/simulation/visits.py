@@ -5,6 +5,7 @@ as traffic equations. What only a run can tell (conditions, hashed choices, time
 counts as little as it may; choices by queue length count equally for each case.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headroom.simulation.amounts import Amount, Known, known_of, mean_of
+from headroom.simulation.controllers import changes_of
 from headroom.simulation.distribution import Distribution
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.parsed import Parsed, parse_model, until_reply
+from headroom.simulation.stations import Station
 from headroom.simulation.structure import (
     Acquire,
     Assign,
@@ -240,6 +243,9 @@ class _Counter:
         self._together = together
         self._least = least
         self._model = parsed.model
+        self._paced = {
+            one.name for one in changes_of(parsed) if one.kind == "speed" and not one.is_scheduled
+        }
         self.programs: dict[str, _Tally] = {}
         self.groups: list[frozenset[str]] = []
         self.constants = _constants(parsed)
@@ -322,8 +328,9 @@ class _Counter:
                 mean = mean_of(node.time, known)
                 return _Tally(time=max(mean or 0.0, 0.0), is_exact=mean is not None)
             case Acquire() | Release():
-                sign = 1 if isinstance(node, Acquire) else -1
-                return _Tally(held={node.pool: sign * node.tokens})
+                may_fail = isinstance(node, Acquire) and node.patience is not None
+                tokens = node.tokens if isinstance(node, Acquire) else -node.tokens
+                return _Tally(held={node.pool: tokens}, may_fail=may_fail)
             case StartJob():
                 return _Tally(starts={node.program: 1.0})
         return _Tally()
@@ -335,15 +342,20 @@ class _Counter:
         if self._least is not None and node.station in self._least.batched:
             least = min(least, self._least.batched[node.station])
         demands = {TOGETHER if node.station in self._together else node.station: least}
-        is_sure = self._least is not None and station.rejects
+        may_fail = station.rejects or node.patience is not None
+        is_sure = self._least is not None and may_fail
         return _Tally(
             counts={node.station: 1.0},
             demands={} if is_sure else demands,
             sure=demands if is_sure else {},
-            time=0.0 if station.rejects else least / station.fastest,
-            may_fail=station.rejects,
+            time=0.0 if may_fail else least / self._fastest(station),
+            may_fail=may_fail,
             is_exact=mean is not None,
         )
+
+    def _fastest(self, station: Station) -> float:
+        """Return the speed of the fastest server; infinite where a program changes it."""
+        return math.inf if station.name in self._paced else station.fastest
 
     def _call(self, node: Call) -> _Tally:
         """Return what a call asks for; the caller waits until the reply alone."""

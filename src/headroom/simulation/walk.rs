@@ -108,7 +108,7 @@ impl Engine<'_> {
                 self.schedule(job, amount)?;
                 false
             }
-            Instruction::Acquire { pool, tokens } => self.acquire(job, at, pool, tokens),
+            Instruction::Acquire { pool, tokens } => self.ask(job, at, pool, tokens)?,
             Instruction::Release { pool, tokens } => {
                 self.recorder.note(&self.state, Kind::Release, job, pool);
                 self.give_back(pool, tokens);
@@ -192,9 +192,19 @@ impl Engine<'_> {
                 self.repair_servers(station, servers)?;
                 true
             }
-            other => unreachable!("job {job} walks into {other:?}"),
+            _ => self.change(job, at)?,
         };
         Ok(goes_on.then_some(at + 1))
+    }
+
+    /// Let `job` ask for tokens, as long as it has patience; return whether it has them.
+    fn ask(&mut self, job: u32, at: u32, pool: u32, tokens: u32) -> Result<bool, Failure> {
+        let is_granted = self.acquire(job, at, pool, tokens);
+        if !is_granted {
+            let patience = self.patience(job, at)?;
+            self.limit_wait(job, patience)?;
+        }
+        Ok(is_granted)
     }
 
     /// Let `job` ask for tokens; return whether it has them.
@@ -238,6 +248,7 @@ impl Engine<'_> {
                 break;
             }
             jobs[job].at += 1;
+            self.cancel(job);
             self.recorder.note(&self.state, Kind::Grant, job, pool);
             self.make_ready(job);
         }

@@ -14,6 +14,7 @@ from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
 from headroom.sizing.size import Looked, Sizing, trial_of
 from headroom.sizing.space import Place
 from headroom.sizing.targets import Target
+from headroom.sizing.unreachable import unreachable
 from headroom.version import version
 
 _NAMED = 3
@@ -83,7 +84,14 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
         command=question.command,
         headroom_version=version(),
     )
-    return _with_statement(result)
+    return _with_statement(result, _causes(question, sizing) if best is None else [])
+
+
+def _causes(question: Question, sizing: Sizing) -> list[str]:
+    """Return why no configuration can meet a target, as far as formulas know."""
+    top = sizing.space.top
+    found = unreachable(tuple(question.targets), sizing.forecast(top), sizing.space.text(top))
+    return [f"{text}." for text in found]
 
 
 def _undecided(sizing: Sizing, trials: Mapping[Place, Trial], best: Trial | None) -> list[Trial]:
@@ -114,8 +122,8 @@ def worst_shortfall(checks: Sequence[Check]) -> float:
     return max(check.target.shortfall(check.value) for check in checks if check.value is not None)
 
 
-def _with_statement(result: SizingResult) -> SizingResult:
-    sentences = _found(result) if result.best else _nothing_found(result)
+def _with_statement(result: SizingResult, causes: Sequence[str]) -> SizingResult:
+    sentences = _found(result) if result.best else _nothing_found(result, causes)
     sentences += _caveats(result)
     return msgspec.structs.replace(result, statement=sentences)
 
@@ -166,9 +174,9 @@ def _second_choices(result: SizingResult) -> list[str]:
     return sentences
 
 
-def _nothing_found(result: SizingResult) -> list[str]:
+def _nothing_found(result: SizingResult, causes: Sequence[str]) -> list[str]:
     what = "No configuration is shown to meet" if result.undecided else "No configuration meets"
-    sentences = [f"{what} every target over the given factors."]
+    sentences = [f"{what} every target over the given factors.", *causes]
     nearest = result.nearest
     if nearest is None:
         reasons = dict.fromkeys(one.note for one in result.trail if one.note)
@@ -181,7 +189,7 @@ def _nothing_found(result: SizingResult) -> list[str]:
     sentences.append(
         f"Nearest comes {words_of(nearest.levels)}: {figures or 'all met in the mean'}."
     )
-    if nearest.bottleneck is not None:
+    if nearest.bottleneck is not None and not causes:
         sentences.append(f"There {nearest.bottleneck.evidence}.")
     return [*sentences, *_second_choices(result)]
 

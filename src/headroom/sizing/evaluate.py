@@ -24,6 +24,7 @@ from headroom.experiment.selection import Selection
 from headroom.experiment.study import Experiment, Replications, Study, WarmUp
 from headroom.experiment.system import System, Value
 from headroom.experiment.what_if import CHANGE_LEVEL, text_of
+from headroom.experiment.windows import NO_WINDOWS, TimeWindows
 from headroom.sizing.verdicts import Judgement, Rule
 
 EXPERIMENT = "size"
@@ -49,6 +50,8 @@ class Subject:
         Value of every parameter that is not varied.
     warm_up
         How the warm-up is cut.
+    windows
+        Windows of its runs, and how these are analysed.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Subject:
     base: Path
     config: Mapping[str, Value]
     warm_up: WarmUp = field(default_factory=WarmUp)
+    windows: TimeWindows = NO_WINDOWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,13 +163,14 @@ def point_of(subject: Subject, one: Configuration) -> Point:
     text = text_of(one.changes)
     levels = {**one.config, **({CHANGE_LEVEL: text} if text else {})}
     system = subject.system
-    content = [system.name, dict(one.config), system.fingerprint(one.config), text]
+    content = system.fingerprint(one.config)
     return Point(
         experiment=EXPERIMENT,
         key=point_key(EXPERIMENT, levels),
         levels=levels,
         config=one.config,
-        fingerprint=digest(content),
+        fingerprint=digest([system.name, dict(one.config), content, text]),
+        content=content,
         changes=one.changes,
         seed_key=SEED_KEY,
     )
@@ -186,6 +191,8 @@ def _plan_of(subject: Subject, points: tuple[Point, ...], rule: Replications, *,
         system={"name": subject.system.name},
         replications=rule,
         warm_up=subject.warm_up,
+        analysis=subject.windows.analysis,
+        windows=list(subject.windows.windows),
     )
     experiment = PlannedExperiment(
         spec=spec,

@@ -4,32 +4,20 @@ Invariant: a bound is kept in the base unit of its metric.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
 from headroom.errors import StudyError
-from headroom.experiment.suggestions import suggestion
+from headroom.experiment.metric_names import metric_suggestion
 from headroom.experiment.system import Direction, Metric
 from headroom.quantities import format_given
+from headroom.units import UNITS
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _FORM = re.compile(rf"^\s*(\S+?)\s*(>=|<=)\s*({_NUMBER})\s*(\D.*|1/s)?$")
-_UNITS: Mapping[str, Mapping[str, float]] = {
-    "s": {
-        "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12,
-        "min": 60.0, "h": 3600.0,
-    },
-    "1/s": {
-        "/s": 1.0, "1/s": 1.0, "per s": 1.0, "k/s": 1e3, "M/s": 1e6,
-        "/min": 1 / 60, "/h": 1 / 3600,
-    },
-    "1": {"%": 0.01},
-    "B": {
-        "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-        "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
-    },
-}  # fmt: skip
+_UNITS_NAMED = 6
+"""Units that a message names: the customary ones stand first."""
 _CURE = 'write METRIC>=NUMBER or METRIC<=NUMBER with a unit: "throughput>=100/s", ' \
     '"response_s_p95<=200ms"'  # fmt: skip
 
@@ -106,7 +94,7 @@ def parse_target(text: str, metrics: Iterable[Metric]) -> Target:
     if metric is None:
         raise StudyError(
             f"the target {text!r}: the model reports no metric {name!r}",
-            cure=suggestion(name, known),
+            cure=metric_suggestion(name, known),
         )
     is_floor = sign == ">="
     _refuse_wrong_way(text, metric.better, is_floor=is_floor)
@@ -131,10 +119,11 @@ def _refuse_wrong_way(text: str, better: Direction, *, is_floor: bool) -> None:
 def _factor(text: str, metric: Metric, suffix: str) -> float:
     if not suffix:
         return 1.0
-    units = _UNITS.get(metric.unit, {metric.unit: 1.0})
+    units = UNITS.get(metric.unit, {metric.unit: 1.0})
     if suffix not in units:
+        named = ", ".join(list(units)[:_UNITS_NAMED])
         raise StudyError(
             f"the target {text!r}: {metric.name} is not given in {suffix!r}",
-            cure=f"write one of {', '.join(units)}, or no unit for {metric.unit!r}",
+            cure=f"write one of {named}, or no unit for {metric.unit!r}",
         )
     return units[suffix]

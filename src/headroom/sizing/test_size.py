@@ -377,3 +377,16 @@ def test_a_model_that_never_runs_is_an_error_and_no_answer(tmp_path: Path) -> No
     (tmp_path / "model.py").write_text(BROKEN)  # The workers load it anew.
     with pytest.raises(StudyError, match=r"no configuration can be simulated.*out of order"):
         size(subject, ["servers=9..30"], ["response_s_mean<=1.2s"], folder=tmp_path)
+
+
+@pytest.mark.parametrize("target", ["response_s_mean<=500ms", "response_s_p95<=500ms"])
+def test_a_target_below_the_pure_service_time_is_named_as_the_cause(
+    tmp_path: Path, target: str
+) -> None:
+    """Before, the answer told that nothing is saturated, and nothing of the second of service."""
+    (tmp_path / "model.py").write_text(OPEN_QUEUE)
+    subject = subject_of({"file": "model.py", "completions": 1_000}, tmp_path)
+    found = size(subject, ["servers=12..14"], [target], folder=tmp_path)
+    assert found.best is None
+    assert "below the pure service time" in found.statement[1]
+    assert "1.00 s on average (server 1.00 s)" in found.statement[1]

@@ -50,3 +50,9 @@ def test_a_wrong_target_says_what_is_wrong_and_what_to_write(
     with pytest.raises(StudyError, match=why) as caught:
         parse_target(text, METRICS)
     assert cure in caught.value.cure
+
+
+def test_p95_suggests_the_response_time() -> None:
+    with pytest.raises(StudyError) as caught:
+        parse_target("p95<=200ms", [Metric(name="response_s_p95", unit="s")])
+    assert "did you mean 'response_s_p95'?" in caught.value.cure

@@ -159,6 +159,8 @@ def _verdict_of(checks: Sequence[Check]) -> Verdict:
 
 
 def _why_no_figures(summary: PointSummary) -> str:
+    if summary.saturation is not None:
+        return f"saturated: {summary.saturation.name or 'the system'} is offered too much"
     if summary.samples:
         return ""
     if summary.cut is not None and not summary.cut.is_steady:

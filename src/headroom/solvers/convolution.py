@@ -76,7 +76,7 @@ def _constants(
     thinking = zip(network.think_s, tilt, network.population, strict=True)
     start = lattice.product([_poisson(think * x, int(jobs)) for think, x, jobs in thinking])
     for factor in single:
-        start = lattice.divide(start, factor.ratio, factor.weights)
+        start = lattice.divide(float(factor.head[0]) * start, factor.ratio, factor.weights)
     whole = start
     for factor in several:
         whole = _multiplied(lattice, whole, factor)

@@ -38,6 +38,7 @@ from headroom.solvers.solution import (
     StationSolution,
 )
 from headroom.solvers.unequal import at_speeds, is_unequal
+from headroom.solvers.unsteady import refuse_unsteady
 
 
 def solve(model: Model) -> Solution:
@@ -67,6 +68,7 @@ def solve(model: Model) -> Solution:
     >>> solution.label, round(solution.throughput_per_s, 3), round(solution.bounds[0].knee, 1)
     ('exact (convolution)', 16.822, 21.0)
     """
+    refuse_unsteady(model)
     network = network_of(model)
     full = saturated(network)
     if full and overloaded_station(model) is None:

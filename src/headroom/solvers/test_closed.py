@@ -385,3 +385,22 @@ def test_many_servers_do_not_overflow() -> None:
 def test_one_class_of_a_thousand_stations_agrees_with_its_formula() -> None:
     answer = convolve(closed([1.0] * 1000, 50))
     assert throughput(answer) == pytest.approx(50 / 1049, rel=1e-10)
+
+
+@pytest.mark.parametrize(("stations", "jobs"), [(500, 5_000), (1_000, 100), (40, 200_000)])
+def test_a_large_balanced_ring_has_its_closed_form_answer(stations: int, jobs: int) -> None:
+    """Oracle: X = N / (D (N + M - 1)). Factors without their norm left the range of a float."""
+    answer = convolve(closed([0.01] * stations, jobs))
+    assert answer.throughput_per_s[0] == pytest.approx(
+        jobs / (jobs + stations - 1) / 0.01, rel=1e-12
+    )
+    assert answer.jobs.sum() == pytest.approx(jobs, rel=1e-10)
+
+
+def test_a_large_unbalanced_network_agrees_with_mean_value_analysis() -> None:
+    """The recursion of mean value analysis has no constant that could leave the range."""
+    demands = np.random.default_rng(1).uniform(0.001, 0.01, 400)
+    network = closed(list(demands), 3_000, think_s=0.5)
+    assert convolve(network).throughput_per_s[0] == pytest.approx(
+        mean_value_analysis(network).throughput_per_s[0], rel=1e-9
+    )

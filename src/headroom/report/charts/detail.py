@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headroom.analysis.distributions import is_occupancy
+from headroom.analysis.nature import is_terminating
 from headroom.analysis.pictures import best_pictured, evenly, first_point
 from headroom.analysis.results import (
     Distribution,
@@ -21,6 +22,7 @@ from headroom.analysis.results import (
     WarmUpCut,
 )
 from headroom.quantities import Scale, choose_scale, format_plain, format_quantity
+from headroom.report.charts.course import course_choices, course_figures
 from headroom.report.charts.figure import Figure, Row, Spec, estimate_row
 from headroom.report.charts.over_time import (
     cut_layers,
@@ -50,6 +52,7 @@ def detail_figures(experiment: ExperimentResult) -> list[Figure]:
         figures.append(_utilization_figure(experiment))
     if any(_QUEUE_METRIC in estimates for estimates in parts):
         figures.append(_queue_figure(experiment))
+    figures = [*course_figures(experiment), *figures]
     states = states_figure(experiment)
     figures += [states] if states else []
     if any(found.counts for point in points for found in point.distributions):
@@ -91,6 +94,7 @@ def detail_points(
             "remarks": page_remarks(point),
             "warm_up": _warm_up_words(point.warm_up),
             "series": series_words(point.series),
+            "course": course_choices(point, experiment.windows),
         }
         for point in points
         if point.resources or point.distributions or point.warm_up or point.series
@@ -348,7 +352,7 @@ def _histogram_figure(experiment: ExperimentResult) -> Figure:
     return Figure(
         key=f"{experiment.name}-histogram",
         title="Distribution",
-        caption="All replications after the warm-up cut; the slowest 0.1 % are not drawn.",
+        caption=f"{_kept_words(experiment)}; the slowest 0.1 % are not drawn.",
         spec={**_base("Histogram"), "layer": [bars, *_quantile_layers()]},
         detail="histogram",
         experiment=experiment.name,
@@ -453,6 +457,12 @@ def _order_figure(experiment: ExperimentResult) -> Figure:
         detail="samples",
         experiment=experiment.name,
     )
+
+
+def _kept_words(experiment: ExperimentResult) -> str:
+    if any(is_terminating(point) for point in experiment.points):
+        return "All responses of all replications together"
+    return "All replications after the warm-up cut"
 
 
 def _sample_tooltip() -> list[Spec]:

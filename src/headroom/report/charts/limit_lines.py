@@ -68,7 +68,7 @@ def crossing_rows(
     return [
         _crossing_row(one, places[format_limit_of(one)], series, held)
         for one in _of(experiment, metric)
-        if one.level is not None and one.factor in factors and format_limit_of(one) in places
+        if one.state == "breaks" and one.factor in factors and format_limit_of(one) in places
     ]
 
 
@@ -128,6 +128,7 @@ def crossing_layers(crossings: Sequence[Row], x: Spec, y: Spec, channels: Spec) 
         },
         {
             "data": data,
+            "transform": [{"filter": "isValid(datum.break)"}],
             "mark": {"type": "tick", "orient": "vertical", "thickness": 2, "size": 16},
             "encoding": {**at, "x": {**x, "field": "break"}, "tooltip": tooltip},
         },

@@ -14,6 +14,7 @@ from headroom.report.charts.channels import (
 )
 from headroom.report.charts.figure import Row, Spec
 from headroom.report.charts.limit_lines import crossing_layers, limit_layers
+from headroom.report.charts.saturated import saturated_layers
 from headroom.report.dimensions import Dimension
 
 
@@ -23,6 +24,7 @@ def lines(
     *,
     limits: Sequence[Row],
     crossings: Sequence[Row],
+    saturated: Sequence[Row],
     axis: Dimension,
     series: Dimension | None,
     title: str,
@@ -39,6 +41,8 @@ def lines(
         Columns ``knee``, ``knee_low``, ``knee_high``, ``label``.
     limits, crossings
         Rows of `limit_rows` and `crossing_rows`.
+    saturated
+        Rows of `saturated_rows`, drawn at the top edge.
     title
         Title of the value axis, with its unit.
     """
@@ -46,7 +50,7 @@ def lines(
         "field": "level",
         "type": "quantitative",
         "title": axis.title,
-        "scale": level_scale([row["level"] for row in rows]),
+        "scale": level_scale([row["level"] for row in (*rows, *saturated)]),
         "axis": {"tickCount": 6, "labelOverlap": True, "grid": False, **_whole_ticks(rows)},
     }
     y = {"field": "value", "type": "quantitative", "title": title, **value_scale(rows, metric)}
@@ -56,7 +60,15 @@ def lines(
         layers.insert(2, _theory(x, y, channels))
     guides = _knee_layers(knees, x, label_at=_free_place(rows, knees))
     guides += limit_layers(limits, y, along="y")
-    return layered([*guides, *layers, *crossing_layers(crossings, x, y, channels)], title)
+    return layered(
+        [
+            *guides,
+            *layers,
+            *crossing_layers(crossings, x, y, channels),
+            *saturated_layers(saturated, x, channels),
+        ],
+        title,
+    )
 
 
 def _whole_ticks(rows: Sequence[Row]) -> Spec:

@@ -17,6 +17,7 @@ from headroom.report.charts.figure import (
 )
 from headroom.report.charts.limit_lines import crossing_rows, limit_rows, limit_words
 from headroom.report.charts.lines import lines
+from headroom.report.charts.saturated import saturated_rows
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
 from headroom.report.numbers import format_knee
 from headroom.report.words import (
@@ -90,13 +91,19 @@ def _figure(
     )
     rows = [_row(p, estimate, scale, axis=axis, series=series, held=held) for p, estimate in drawn]
     knees = _knee_rows(experiment, metric, axis, series, held)[:_KNEES_AT_MOST]
-    missing = len(experiment.points) - len(found)
+    saturated = (
+        saturated_rows(experiment.points, metric, axis=axis, series=series, held=held)
+        if axis.is_numeric
+        else []
+    )
+    missing = len(experiment.points) - len(found) - len(saturated)
     is_log = value_scale(rows, metric)["scale"].get("type") == "log"
     limits = limit_rows(experiment, metric, scale, rows, is_log=is_log)
     crossings = crossing_rows(experiment, metric, limits, axis=axis, series=series, held=held)
     words = [
         describe_interval(estimates),
         _knee_words(knees),
+        _saturated_words(saturated),
         limit_words(experiment, metric, limits, crossings),
         _missing_words(missing),
     ]
@@ -110,6 +117,7 @@ def _figure(
             knees,
             limits=limits,
             crossings=crossings,
+            saturated=saturated,
             axis=axis,
             series=series,
             title=title,
@@ -215,6 +223,11 @@ def _knee_row(knee: Knee, series: Dimension | None, held: Sequence[Dimension]) -
         "hold": hold_label(point, held),
         "label": f"knee {format_knee(knee).split(' ')[0]}",
     }
+
+
+def _saturated_words(rows: Sequence[Row]) -> str:
+    count = count_noun(len(rows), "saturated point")
+    return f"Triangles at the top edge: {count}, without bound." if rows else ""
 
 
 def _missing_words(count: int) -> str:

@@ -4,6 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headroom.quantities import format_level
+from headroom.report.model_picture.changing import (
+    change_words,
+    changes_by_part,
+    patience_words,
+)
 from headroom.report.model_picture.parts import (
     class_node,
     mix_node,
@@ -14,7 +19,7 @@ from headroom.report.model_picture.parts import (
 from headroom.report.model_picture.steps import Step, tree_of
 from headroom.report.model_picture.words import code_words, count_words, law_words
 
-_HIDDEN = frozenset({"op", "stream", "pause_stream", "batch_stream"})
+_HIDDEN = frozenset({"op", "stream", "pause_stream", "batch_stream", "patience_stream"})
 
 
 def list_model(model: Mapping[str, Any]) -> str:
@@ -56,13 +61,28 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
     programs = {str(one.get("name")): one for one in _records(model, "programs")}
     failing = {str(one.get("station")): one for one in _records(model, "breakdowns")}
     usage = usage_of(programs, unit)
+    changes = changes_by_part(model)
     stations = [
-        station_node(one, usage.get(name, []), failing.get(name), unit).note
+        station_node(
+            one,
+            usage.get(name, []),
+            failing.get(name),
+            unit,
+            changes.get(("station", name), []),
+        ).note
         for one in _records(model, "stations")
         if (name := str(one.get("name")))
     ]
     yield "stations", stations
-    yield "pools", [pool_node(one).note.removeprefix("pool ") for one in _records(model, "pools")]
+    yield (
+        "pools",
+        [
+            pool_node(one, changes.get(("pool", str(one.get("name"))), [])).note.removeprefix(
+                "pool "
+            )
+            for one in _records(model, "pools")
+        ],
+    )
     yield (
         "attributes",
         [
@@ -71,6 +91,14 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
         ],
     )
     yield "classes", [class_node(one, unit).note for one in _records(model, "classes")]
+    yield (
+        "controllers",
+        [
+            f"{one.get('name', '?')}; every {law_words(one.get('every'), unit)}; "
+            f"walks {one.get('program')}"
+            for one in _records(model, "controllers")
+        ],
+    )
     yield "mixes", [mix_node(one, unit).note for one in _records(model, "mixes")]
 
 
@@ -91,7 +119,8 @@ def _words(step: Step, unit: str) -> str:
     writers: dict[str, Callable[[], str]] = {
         "use": lambda: _use(data, unit),
         "delay": lambda: f"delay of {_time(data.get('time'), unit)}",
-        "acquire": lambda: f"acquire {tokens}{data.get('pool')}",
+        "acquire": lambda: f"acquire {tokens}{data.get('pool')}{patience_words(data, unit)}",
+        "change": lambda: change_words(data),
         "release": lambda: f"release {tokens}{data.get('pool')}",
         "set": lambda: f"set {data.get('attribute')} to {law_words(data.get('value'), '')}",
         "loop": lambda: f"loop {count_words(data.get('count'))}",
@@ -111,7 +140,8 @@ def _time(law: object, unit: str) -> str:
 
 def _use(data: Mapping[str, Any], unit: str) -> str:
     reserved = ", the next place reserved before" if data.get("reserve") else ""
-    return f"use {data.get('station')} for {_time(data.get('service'), unit)}{reserved}"
+    used = f"use {data.get('station')} for {_time(data.get('service'), unit)}"
+    return f"{used}{patience_words(data, unit)}{reserved}"
 
 
 def _policy(data: Mapping[str, Any]) -> str:

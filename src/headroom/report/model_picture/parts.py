@@ -1,6 +1,6 @@
 """The parts of a model as nodes: their names, small print and tooltips."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headroom.quantities import format_level
@@ -41,13 +41,17 @@ def station_node(
     usage: list[tuple[str, str, str]],
     breakdown: Mapping[str, Any] | None,
     unit: str,
+    changes: Sequence[str] = (),
 ) -> Node:
-    """Return the node of a station."""
+    """Return the node of a station; `changes` is what `changes_by_part` says about it."""
     name = str(data.get("name"))
     means = list(dict.fromkeys(mean or law for _, mean, law in usage))
     shown = " or ".join(means) if 0 < len(means) <= _SERVICES_SHOWN else ""
     lines = [_servers(data), shown, discipline_words(str(data.get("discipline", "fcfs"))),
-             *_limits(data), *_failing(breakdown, unit)]  # fmt: skip
+             *_limits(data), *_failing(breakdown, unit), *changes]  # fmt: skip
+    if any(" servers by schedule" in change for change in changes):
+        lines[0] = ""
+    one = "1 server" if data.get("servers", 1) == 1 or data.get("discipline") == "infinite" else ""
     uses = dict.fromkeys(f"{program} uses it for {law}" for program, _, law in usage)
     return Node(
         key=f"station {name}",
@@ -55,7 +59,7 @@ def station_node(
         name=name,
         lines=tuple(filter(None, lines)),
         note="; ".join(
-            [name, *filter(None, [lines[0] or "1 server", *lines[2:], _in_group(data)]), *uses]
+            [name, *filter(None, [lines[0] or one, *lines[2:], _in_group(data)]), *uses]
         ),
         data=dict(data),
         members=(name,),
@@ -109,13 +113,15 @@ def _failing(breakdown: Mapping[str, Any] | None, unit: str) -> list[str]:
     ]
 
 
-def pool_node(data: Mapping[str, Any]) -> Node:
-    """Return the node of a pool."""
+def pool_node(data: Mapping[str, Any], changes: Sequence[str] = ()) -> Node:
+    """Return the node of a pool; `changes` is what `changes_by_part` says about it."""
     name = str(data.get("name"))
     tokens = data.get("tokens")
     count = "" if tokens is None else f"{format_level(tokens)} token{'' if tokens == 1 else 's'}"
     order = "by priority" if data.get("order") == "priority" else ""
-    lines = tuple(filter(None, [count, order]))
+    if any(" tokens by schedule" in change for change in changes):
+        count = ""
+    lines = tuple(filter(None, [count, order, *changes]))
     note = "; ".join([f"pool {name}", *lines, *filter(None, [_in_group(data)])])
     return Node(key=f"pool {name}", kind="pool", name=name, lines=lines, note=note,
                 data=dict(data), members=(name,), rows=_group(data))  # fmt: skip

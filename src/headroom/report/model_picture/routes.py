@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headroom.report.model_picture.changing import changes_by_part
 from headroom.report.model_picture.graph import Edge, Graph, Node, RouteKind, merged
 from headroom.report.model_picture.parts import (
     attempt_node,
@@ -27,7 +28,7 @@ from headroom.report.model_picture.words import chance_words, code_words, count_
 SINK = "sink"
 _SURE = 1.0 - 1e-9
 _LONGEST_CONDITION = 22
-_SILENT = frozenset({"set", "prioritize", "release", "?"})
+_SILENT = frozenset({"set", "prioritize", "release", "change", "?"})
 _CHOICES = {
     "round_robin": "in turn",
     "shortest_queue": "if shortest",
@@ -108,6 +109,7 @@ class _Writer:
         self.stations = {str(one.get("name")): one for one in _records(model, "stations")}
         self.pools = {str(one.get("name")): one for one in _records(model, "pools")}
         self.programs = {str(one.get("name")): one for one in _records(model, "programs")}
+        self.changes = changes_by_part(model)
         self.breakdowns = {str(one.get("station")): one for one in _records(model, "breakdowns")}
         self.usage = usage_of(self.programs, self.unit)
         self.nodes: dict[str, Node] = {}
@@ -396,10 +398,12 @@ class _Writer:
     def _station(self, name: str) -> str:
         data = self.stations.get(name, {"name": name})
         usage = self.usage.get(name, [])
-        return self._node(station_node(data, usage, self.breakdowns.get(name), self.unit))
+        changes = self.changes.get(("station", name), [])
+        return self._node(station_node(data, usage, self.breakdowns.get(name), self.unit, changes))
 
     def _pool(self, name: str) -> str:
-        return self._node(pool_node(self.pools.get(name, {"name": name})))
+        changes = self.changes.get(("pool", name), [])
+        return self._node(pool_node(self.pools.get(name, {"name": name}), changes))
 
     def _junction(self, program: _Program, step: Step, side: str) -> str:
         key = self._node(Node(key=f"junction {program.name} {step.place} {side}", kind="junction"))

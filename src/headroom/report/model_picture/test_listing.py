@@ -3,7 +3,7 @@
 import json
 
 from headroom.report.model_picture import list_model
-from headroom.simulation import Model, discrete, exponential
+from headroom.simulation import Model, discrete, exponential, schedule
 
 
 def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
@@ -55,3 +55,29 @@ def test_a_mix_is_told_with_the_share_of_each_class() -> None:
         "  mix users; 7 jobs; think 9 ms; each walk drawn by chance; 75 % looking, walks look; "
         "25 % buying, walks buy, priority 2",
     ]
+
+
+def test_what_changes_and_who_loses_patience_is_said() -> None:
+    model = Model("centre", time_unit="s")
+    day = schedule([(0, 2), (8, 6)], period=24)
+    desk = model.station("desk", servers=day)
+    pool = model.pool("lines", tokens=schedule([(0, 3), (9, 5)]))
+    cpu = model.station("cpu")
+    call, scale = model.program("call"), model.program("scale")
+    with call.holding(pool, patience=4):
+        call.use(desk, exponential(5), patience=exponential(30))
+        call.use(cpu, 1)
+    scale.set_speed(cpu, model.jobs(cpu) + 1)
+    model.controller("governor", scale, every=10)
+    model.open_class("callers", call, interarrival=exponential(9))
+    listing = list_model(json.loads(model.to_json()))
+    for words in (
+        "desk; 2 to 6 servers by schedule, every 24 s; patience 30 s",
+        "lines; 3 to 5 tokens by schedule; patience 4 s",
+        "cpu; 1 server; speed set by scale",
+        "governor; every 10 s; walks scale",
+        "use desk for 5 s exponential, patience 30 s exponential",
+        "acquire lines, patience 4 s",
+        "set speed of cpu to ",
+    ):
+        assert words in listing, f"{words} is not in\n{listing}"

@@ -188,6 +188,7 @@
       const words = { "@time": choice.warm_up.time_title, "@warm_up": choice.warm_up.title };
       return { ...warmUp(point, choice.warm_up), words };
     }
+    if (figure.detail.startsWith("course_")) return choice.course[figure.detail] ?? { rows: [] };
     if (figure.detail === "series") {
       return choice.series && point.series ? overTime(point, choice, over) : { rows: [] };
     }

@@ -46,6 +46,15 @@ def ran_too_long(words: list[str], *, role: Role, limit_s: float, said: str) -> 
     )
 
 
+def launcher_stopped(words: list[str], *, role: Role) -> HeadroomError:
+    """Return the error of a command that stopped the process which clocks it."""
+    return CommandFailedError(
+        f"{_named(words, role)} or another process sent a stop signal to the launcher, its parent, "
+        "so nothing clocked it; it was killed with all that it started",
+        cure="leave the parent process alone: look for SIGSTOP, `kill -STOP $PPID` or a debugger",
+    )
+
+
 def _named(words: list[str], role: Role) -> str:
     return shown(words) if role == "program" else f"the {role} command {shown(words)}"
 
@@ -68,9 +77,13 @@ def last_words(stderr: Path, stdout: Path) -> str:
 def _end_of(path: Path) -> list[str]:
     if not path.exists():
         return []
+    size = path.stat().st_size
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _SHOWN_CHARACTERS))
+        file.seek(max(0, size - _SHOWN_CHARACTERS))
         text = file.read(_SHOWN_CHARACTERS).decode(errors="replace")
+    if size > _SHOWN_CHARACTERS:
+        # A line without its beginning may be a secret without the name that tells so.
+        text = "".join(text.splitlines(keepends=True)[1:]) or "(a line too long to be shown)"
     return text.strip().splitlines()[-_SHOWN_LINES:]
 
 

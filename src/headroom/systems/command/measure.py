@@ -7,6 +7,7 @@ Invariant: when a launcher is closed, no process that it started is alive.
 """
 
 import os
+import select
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,13 @@ from types import TracebackType
 from typing import Self
 
 from headroom import _core
+from headroom.systems.command.descendants import kill_descendants
 
+LAUNCHER_VERSION = 1
+"""Part of each fingerprint: raise it when programs are started or clocked in another way."""
 _GOODBYE = bytes(4)
+_LOOK_MS = 1000
+"""Time (ms) between two looks at a launcher that has not answered yet: a stop sends no message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,10 @@ class Launch:
         return len(body).to_bytes(4, "little") + body
 
 
+class LauncherStoppedError(Exception):
+    """The launcher was stopped, so nothing clocked its program; all that it started is gone."""
+
+
 class TimeLimitError(Exception):
     """The program ran past its time limit; it and all that it started are gone."""
 
@@ -127,11 +137,16 @@ class Launcher:
             The program could not be started.
         TimeLimitError
             It was killed at its time limit.
+        LauncherStoppedError
+            A signal stopped the launcher meanwhile.
         """
         if self._process is None:
             self._process = _start_launcher(self.scratch)
         try:
             answer = _ask(self._process, launch.encode())
+        except LauncherStoppedError:
+            self._kill()
+            raise
         except BaseException:
             self.close()
             raise
@@ -143,6 +158,15 @@ class Launcher:
         if process is not None:
             with suppress(BrokenPipeError), process:
                 _say(process, _GOODBYE)
+
+    def _kill(self) -> None:
+        """End a launcher that cannot do it itself, and before it all that it started."""
+        process, self._process = self._process, None
+        if process is not None:
+            kill_descendants(process.pid)
+            process.kill()
+            with suppress(BrokenPipeError), process:
+                pass
 
 
 def _start_launcher(scratch: Path | None) -> subprocess.Popen[bytes]:
@@ -185,7 +209,18 @@ def _ask(process: subprocess.Popen[bytes], request: bytes) -> list[str]:
     _say(process, request)
     if process.stdout is None:
         raise AssertionError("the launcher is always started with pipes")
+    answered = select.poll()
+    answered.register(process.stdout, select.POLLIN)
+    while not answered.poll(_LOOK_MS):
+        _check_running(process.pid)
+    _check_running(process.pid)
     return process.stdout.readline().decode(errors="replace").rstrip("\n").split(" ", 2)
+
+
+def _check_running(pid: int) -> None:
+    """Raise where a signal has stopped the launcher, also where another let it continue."""
+    if os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG) is not None:
+        raise LauncherStoppedError
 
 
 def _say(process: subprocess.Popen[bytes], message: bytes) -> None:

@@ -14,21 +14,16 @@ import jsonpath
 
 from headroom.errors import StudyError
 from headroom.systems.command.failure import CommandFailedError
+from headroom.systems.command.metric_units import check_unit
+from headroom.systems.command.patience import at_most
 from headroom.systems.command.setup_table import MetricTable
 
 LARGEST_TEXT_BYTES = 64 * 1024 * 1024
 """Longest beginning of an output (B) in which figures are looked for."""
+SEARCH_LIMIT_S = 10.0
+"""Longest search (s) for one figure: a pattern without nested repetitions needs less than a second
+for the longest text."""
 
-_BASE_UNITS = {
-    **dict.fromkeys(
-        ("ps", "ns", "us", "\u00b5s", "\u03bcs", "ms", "min", "h", "sec", "seconds"), "s"
-    ),
-    **dict.fromkeys(("kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bytes"), "B"),
-    **dict.fromkeys(("kB/s", "KB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s"), "B/s"),
-    **dict.fromkeys(("1/ms", "1/us", "1/min", "1/h", "Hz", "kHz", "MHz", "GHz"), "1/s"),
-    "%": "1",
-}
-"""Units that are other words for, or multiples of, a base unit."""
 _SHOWN_CHARACTERS = 300
 _JSON_PATHS = jsonpath.JSONPathEnvironment(strict=True)
 
@@ -42,8 +37,7 @@ def check_metric(metric: MetricTable) -> None:
             f"metric {metric.name!r} sets {' and '.join(used) or 'none'} of {', '.join(ways)}",
             cure="set exactly one of them: it says how the figure is found",
         )
-    if metric.unit in _BASE_UNITS:
-        raise _scaled_unit(metric)
+    check_unit(metric)
     if metric.regex:
         _check_regex(metric)
     if metric.json_path:
@@ -56,7 +50,7 @@ def check_metric(metric: MetricTable) -> None:
 
 
 def pick(metric: MetricTable, *, path: Path) -> float:
-    """Return the figure of `metric`, found in the file `path`."""
+    """Return the figure of `metric` in its base unit, found in the file `path`."""
     if not path.is_file():
         raise CommandFailedError(
             f"metric {metric.name!r}: there is no file {path.name!r} after the run",
@@ -65,11 +59,11 @@ def pick(metric: MetricTable, *, path: Path) -> float:
     if metric.size_of:
         return float(path.stat().st_size)
     text, is_cut = _beginning(path)
-    found = _by_regex(metric, text) if metric.regex else _by_json_path(metric, text)
+    found = _searched(metric, text)
     if found is None:
         sought = metric.regex or metric.json_path
         raise _not_found(metric, f"nothing matches {sought!r}", text, is_cut=is_cut)
-    return _number(metric, found, text)
+    return _number(metric, found, text) * metric.factor
 
 
 def divide(metric: MetricTable, values: Mapping[str, float]) -> float:
@@ -81,15 +75,6 @@ def divide(metric: MetricTable, values: Mapping[str, float]) -> float:
             cure="measure a longer or larger run",
         )
     return over / under
-
-
-def _scaled_unit(metric: MetricTable) -> StudyError:
-    base = _BASE_UNITS[metric.unit]
-    return StudyError(
-        f"metric {metric.name!r} has the unit {metric.unit!r}, but figures are in base units; "
-        "the report scales them for the eye",
-        cure=f'let the command write the figure in {base}, and set unit = "{base}"',
-    )
 
 
 def _check_regex(metric: MetricTable) -> None:
@@ -121,6 +106,21 @@ def _beginning(path: Path) -> tuple[str, bool]:
     with path.open("rb") as file:
         raw = file.read(LARGEST_TEXT_BYTES)
         return raw.decode(errors="replace"), bool(file.read(1))
+
+
+def _searched(metric: MetricTable, text: str) -> object:
+    """Return what the pattern or the path of a metric finds, in limited time."""
+    try:
+        with at_most(SEARCH_LIMIT_S):
+            return _by_regex(metric, text) if metric.regex else _by_json_path(metric, text)
+    except TimeoutError as error:
+        sought = metric.regex or metric.json_path
+        raise CommandFailedError(
+            f"metric {metric.name!r}: the search for `{sought}` in {metric.origin} "
+            f"({len(text):,} characters) was ended after {SEARCH_LIMIT_S:g} s",
+            cure="simplify the pattern: nested repetitions such as (a+)+ or .*.* try every way "
+            "to split the text; say what stands around the number",
+        ) from error
 
 
 def _by_regex(metric: MetricTable, text: str) -> object:

@@ -32,9 +32,17 @@ class Words:
     set_up: list[list[str]]
     clean_up: list[list[str]]
     environment: dict[str, str]
+    own_environment: dict[str, str]
+    """What of the environment the study sets."""
     folder: Path
     stdin: Path
     metric_files: dict[str, Path]
+    inputs: list[str]
+
+    @property
+    def commands(self) -> list[list[str]]:
+        """Everything that is started."""
+        return [self.argv, *self.set_up, *self.clean_up]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,7 @@ class CommandPlan:
     folder: Template
     stdin: Template
     metric_files: Mapping[str, Template]
+    inputs: tuple[Template, ...]
 
     @classmethod
     def of(cls, setup: CommandSetup) -> Self:
@@ -64,6 +73,7 @@ class CommandPlan:
                 for metric in setup.metrics
                 if metric.size_of or metric.origin not in STREAMS
             },
+            inputs=_templates(setup.inputs),
         )
         for metric in setup.metrics:
             check_metric(metric)
@@ -95,9 +105,11 @@ class CommandPlan:
             set_up=[filled(words) for words in self.set_up],
             clean_up=[filled(words) for words in self.clean_up],
             environment={**os.environ, **added},
+            own_environment=added,
             folder=folder,
             stdin=folder / stdin if stdin else Path(os.devnull),
             metric_files=files,
+            inputs=filled(self.inputs),
         )
 
     def fixed_programs(self, study: Path) -> list[str]:
@@ -118,6 +130,7 @@ class CommandPlan:
             yield from words
         yield from (*self.environment.values(), self.folder, self.stdin)
         yield from self.metric_files.values()
+        yield from self.inputs
 
     def _check_names(self, declared: Mapping[str, ParameterTable]) -> None:
         used = self.placeholders()

@@ -18,10 +18,17 @@ from headroom.systems.command.failure import (
     Role,
     ended_badly,
     last_words,
+    launcher_stopped,
     ran_too_long,
     shown,
 )
-from headroom.systems.command.measure import Launch, Launcher, TimeLimitError, Usage
+from headroom.systems.command.measure import (
+    Launch,
+    Launcher,
+    LauncherStoppedError,
+    TimeLimitError,
+    Usage,
+)
 from headroom.systems.command.pick import divide, pick
 from headroom.systems.command.plan import Words
 from headroom.systems.command.setup_table import CommandSetup
@@ -83,6 +90,8 @@ class Replication:
             said = last_words(launch.stderr, launch.stdout)
             limit_s = self.setup.time_limit_s
             raise ran_too_long(argv, role=role, limit_s=limit_s, said=said) from None
+        except LauncherStoppedError:
+            raise launcher_stopped(argv, role=role) from None
         except OSError as error:
             raise _not_started(launch, error) from error
         if usage.signal or usage.exit_code not in ok_exit_codes:

@@ -5,8 +5,10 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from headroom.experiment.system import Direction, ParameterType, Value
+from headroom.units import unit_named
 
 Argv: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
+PathPattern: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 MetricName: TypeAlias = Annotated[
     str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$", max_length=100)
 ]
@@ -25,9 +27,15 @@ class MetricTable(_Table, frozen=True):
     name: MetricName
     """Name of the figure; another than those that every run has."""
     unit: str = "1"
-    """Base unit: `s`, `B`, `1/s`, `1` for a count or a ratio; `ms`, `MB`, `%` are refused."""
+    """Unit of what the program prints, such as `s`, `ms`, `MiB`, `1/s`, `%`; `1` for a count or a
+    ratio. The value is kept in the base unit (s, B, 1/s, 1), and the name must say that one."""
+    scale: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    """Factor of the printed number before its unit: 512 with the unit `B` for sectors."""
     better: Direction = "none"
     """Which direction is wanted."""
+    offered: str = ""
+    """Parameter that says how much of this figure is asked for, in the base unit: of a load
+    generator, its rate. A point that surely reaches less is saturated."""
     description: str = ""
     """One sentence for the report."""
     origin: str = msgspec.field(default="stdout", name="from")
@@ -40,6 +48,18 @@ class MetricTable(_Table, frozen=True):
     """Path of a file whose size (B) is the metric."""
     quotient: Annotated[list[str], msgspec.Meta(max_length=2)] = []
     """Two metrics: the first divided by the second."""
+
+    @property
+    def base_unit(self) -> str:
+        """Unit of the value that is kept."""
+        known = unit_named(self.unit)
+        return self.unit if known is None else known.base
+
+    @property
+    def factor(self) -> float:
+        """What a printed number is multiplied by."""
+        known = unit_named(self.unit)
+        return self.scale * (1.0 if known is None else known.factor)
 
 
 class ParameterTable(_Table, frozen=True):
@@ -91,7 +111,17 @@ class CommandSetup(_Table, frozen=True):
         default_factory=lambda: [0]
     )
     """Exit codes of the program that mean success."""
+    redact: list[str] = []
+    """Regular expressions: their matches in the message of a failure are stored as `***`, besides
+    passwords, tokens, keys and other usual secrets."""
     metrics: list[MetricTable] = msgspec.field(default_factory=list, name="metric")
     """Further figures, picked from what the program writes."""
+    inputs: list[PathPattern] = []
+    """Files, folders and globs outside the study's folder that results depend on."""
+    variables: list[Annotated[str, msgspec.Meta(pattern=r"^[^=\0]+$")]] = []
+    """Variables of the environment whose values results depend on, besides those in `env`."""
+    ignore: list[PathPattern] = []
+    """Files of the study's folder that results do not depend on, such as what the program writes:
+    names, folders, globs."""
     parameters: dict[str, ParameterTable] = {}
     """Tables of placeholders by name: type, unit, range, source. All of them, or none."""

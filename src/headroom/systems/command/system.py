@@ -1,23 +1,25 @@
 """The system `command`: any program of this machine as a black box."""
 
-import hashlib
 import os
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
 
 import msgspec
 
-from headroom.errors import StudyError
+from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.run import Run
+from headroom.experiment.seeds import digest
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Column, Metric, Parameter, Value
-from headroom.systems.command.measure import Launch, Launcher, Usage
+from headroom.systems.command.content import Content
+from headroom.systems.command.measure import LAUNCHER_VERSION, Launch, Launcher, Usage
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
+from headroom.systems.command.redaction import check_patterns, redacted
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 
@@ -59,6 +61,7 @@ class CommandSystem:
     setup: CommandSetup
     plan: CommandPlan
     study_folder: Path
+    content: Content = field(compare=False, repr=False)
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -66,7 +69,11 @@ class CommandSystem:
         if not isinstance(setup, CommandSetup):
             raise TypeError(f"a CommandSetup is needed, not {type(setup).__name__}")
         _check_metric_names(setup)
-        return cls(setup, CommandPlan.of(setup), base.absolute())
+        check_patterns(setup.redact)
+        study = Path(os.path.normpath(base.absolute()))
+        plan = CommandPlan.of(setup)
+        _check_offered(setup, plan)
+        return cls(setup, plan, study, Content(study, setup.ignore))
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return one parameter per placeholder."""
@@ -83,20 +90,39 @@ class CommandSystem:
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return time, memory, exit code and output size, then the picked metrics."""
         picked = (
-            Metric(name=m.name, unit=m.unit, better=m.better, description=m.description)
+            Metric(name=m.name, unit=m.base_unit, better=m.better, description=m.description)
             for m in self.setup.metrics
         )
         return (*BASE_METRICS, *picked)
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return a hash of the command, the levels and the files of the study it names."""
-        unspoken = ("parameters", "time_limit_s")
+        """Return a hash of the command, the levels, the study's files and the launcher's version.
+
+        What this machine supplies is told by `found_at`.
+        """
+        unspoken = ("parameters", "time_limit_s", "ignore", "redact")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
-        words = self.plan.fill(config, self._given(seed=0, work=Path("/nowhere")))
-        own_files = self._own_files(words)
-        files = {str(path.relative_to(self.study_folder)): _digest(path) for path in own_files}
-        content = msgspec.json.encode([command, dict(config), files], order="sorted")
-        return hashlib.sha256(content).hexdigest()[:16]
+        words = self._words(config)
+        files = [
+            self.content.tree_digest(),
+            self.content.named_in_study(words),
+            self.content.inputs_in_study(words.inputs),
+        ]
+        return digest([command, dict(config), files, LAUNCHER_VERSION], size_bytes=8)
+
+    def found_at(self, config: Mapping[str, Value]) -> str:
+        """Return the programs, inputs and variables that this machine supplies, with hashes."""
+        words = self._words(config)
+        variables = {name: words.environment.get(name) for name in self.setup.variables}
+        return self.content.supplied(words, words.inputs, variables)
+
+    def look_again(self) -> tuple[str, ...]:
+        """Forget what was seen of files; return those of the study that changed since."""
+        return self.content.look_again()
+
+    def check_point(self, config: Mapping[str, Value]) -> None:
+        """Refuse a point with an input that is missing."""
+        self.content.check_inputs(self._words(config).inputs)
 
     def prepare(self) -> Mapping[str, float]:
         """Check the programs that every point needs, and time the launcher on an empty program.
@@ -119,12 +145,21 @@ class CommandSystem:
             replication = Replication(
                 setup=self.setup, words=words, scratch=scratch, launcher=launcher
             )
-            usage, values = replication.measure()
+            try:
+                usage, values = replication.measure()
+            except HeadroomError as error:
+                secret = self.setup.redact
+                raise redacted(error, environment=words.environment, patterns=secret) from None
         counters = {
             "major_faults": float(usage.major_faults),
             "involuntary_switches": float(usage.involuntary_switches),
         }
-        return Run(values=values, counters=counters)
+        offered = {
+            metric.name: float(config[metric.offered])
+            for metric in self.setup.metrics
+            if metric.offered
+        }
+        return Run(values=values, counters=counters, offered=offered)
 
     def _given(self, *, seed: int, work: Path) -> Mapping[str, Value]:
         return {
@@ -134,14 +169,9 @@ class CommandSystem:
             "python": sys.executable,
         }
 
-    def _own_files(self, words: Words) -> Iterator[Path]:
-        """Yield the files of the study's folder that the command names: its scripts, its data."""
-        study = str(self.study_folder)
-        texts = [*words.argv, *(word for argv in words.set_up for word in argv), str(words.stdin)]
-        for text in texts:
-            path = Path(text[text.find(study) :]) if study in text else words.folder / text
-            if path.is_relative_to(self.study_folder) and path.is_file():
-                yield path
+    def _words(self, config: Mapping[str, Value]) -> Words:
+        """Return the command of a point, as far as it is the same in all replications."""
+        return self.plan.fill(config, self._given(seed=0, work=Path("/nowhere")))
 
 
 def launcher_overhead() -> dict[str, float]:
@@ -175,6 +205,17 @@ def _empty_runs() -> list[Usage]:
         return [launcher.run(launch) for _ in range(OVERHEAD_RUNS)]
 
 
+def _check_offered(setup: CommandSetup, plan: CommandPlan) -> None:
+    """Refuse a metric whose offered load is no parameter of the command."""
+    known = plan.placeholders()
+    for metric in setup.metrics:
+        if metric.offered and metric.offered not in known:
+            raise StudyError(
+                f"metric {metric.name!r}: offered = {metric.offered!r} is no parameter",
+                cure=suggestion(metric.offered, known),
+            )
+
+
 def _check_metric_names(setup: CommandSetup) -> None:
     known = [metric.name for metric in BASE_METRICS]
     for metric in setup.metrics:
@@ -190,8 +231,3 @@ def _check_metric_names(setup: CommandSetup) -> None:
                     cure=suggestion(name, known) + "; a metric stands before its quotients",
                 )
         known.append(metric.name)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

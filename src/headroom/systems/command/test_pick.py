@@ -110,3 +110,20 @@ def test_a_metric_that_cannot_be_found_is_refused_when_the_study_is_read(
 ) -> None:
     with pytest.raises(StudyError, match=words):
         check_metric(metric)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"(?:a+)+(\d)", "a" * 5000), (r"\s+(\d+)$", " " * 500_000)],
+    ids=["nested repetitions", "a long run of blanks"],
+)
+def test_a_pattern_that_backtracks_without_end_fails_its_metric(
+    pattern: str, text: str, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cause: the search ran past every limit of the study."""
+    monkeypatch.setattr(pick_module, "SEARCH_LIMIT_S", 0.05)
+    output.write_text(text)
+    with pytest.raises(CommandFailedError, match="was ended after") as caught:
+        pick(by_regex(pattern), path=output)
+    assert "'rate'" in caught.value.message
+    assert f"`{pattern}`" in caught.value.message

@@ -353,8 +353,8 @@ def test_a_declared_parameter_has_type_unit_range_and_source(tmp_path: Path) -> 
         ({"argv": ["x"], "metric": [{"name": "wall_s", "regex": "(a)"}]}, "already", "user_s"),
         (
             {"argv": ["x"], "metric": [{"name": "p99", "unit": "ms", "regex": "(a)"}]},
-            "unit 'ms'",
-            'write the figure in s, and set unit = "s"',
+            "`p99` is kept in s, but its name does not say so",
+            'write name = "p99_s"',
         ),
         ({"argv": ["x", "a\0b"]}, "zero byte", "without it"),
         ({"argv": ["x"], "env": {"A": "\0"}}, "zero byte", "without it"),
@@ -386,6 +386,8 @@ def test_the_fingerprint_changes_with_command_levels_and_scripts_only(tmp_path: 
     assert base.fingerprint({"level": 2}) != same
     assert command(tmp_path, argv=argv, warm_up_runs=1).fingerprint({"level": 1}) != same
     script.write_text("second")
+    assert base.fingerprint({"level": 1}) == same, "a plan sees one state of the files"
+    assert base.look_again() == ("script",)
     assert base.fingerprint({"level": 1}) != same
 
 

@@ -11,6 +11,8 @@ from headroom.errors import StudyError
 from headroom.experiment.changes import Change
 from headroom.experiment.suggestions import suggestion
 from headroom.simulation import Expression, Model, Pool, Station
+from headroom.simulation.controllers import changes_of
+from headroom.simulation.parsed import parse_model
 
 Resource = TypeVar("Resource", Station, Pool)
 
@@ -33,8 +35,23 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
     2
     """
     for change in changes:
+        _refuse_controlled(model, change)
         model = _with(model, change)
     return model
+
+
+def _refuse_controlled(model: Model, change: Change) -> None:
+    """Refuse another number where a program sets it anyway, or multiplies the speed."""
+    if not any(step.op == "change" for one in model.programs.values() for step in one.steps):
+        return
+    for one in changes_of(parse_model(model)):
+        part = (model.pools if one.kind == "tokens" else model.stations)[one.name]
+        if not one.is_scheduled and (one.kind, part.row) == (change.aspect, change.name):
+            raise StudyError(
+                f"{change.text}: a program of the model sets the {one.kind} of {one.name!r}, "
+                "whatever it is at first",
+                cure="change a parameter of the model by which the program decides",
+            )
 
 
 def _with(model: Model, change: Change) -> Model:

@@ -3,10 +3,18 @@
 Invariant: nothing is computed here; each number of the run is a number of the simulation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from headroom.experiment.run import Histogram, ResourceKind, ResourceTable, Run, Series
+from headroom.experiment.run import (
+    Histogram,
+    Intervals,
+    ResourceKind,
+    ResourceTable,
+    Run,
+    Series,
+)
 from headroom.simulation import SimulationResult, Table
+from headroom.simulation.result import ClassHistogram
 from headroom.systems.model.sampling import samples_of
 
 
@@ -15,8 +23,10 @@ def run_of(
     *,
     are_all_samples_kept: bool = False,
     own_values: Mapping[str, float] | None = None,
+    overloads: Mapping[str, float] | None = None,
+    ends_because: str = "",
 ) -> Run:
-    """Return the run of one simulation, with figures of the whole run that its model gives.
+    """Return the run of one simulation, with what its model says about the whole run.
 
     With one class its response times are the metric ``response_s``; with several, each class
     has its own, ``class.NAME.response_s``.
@@ -44,16 +54,7 @@ def run_of(
             )
             for one in result.series
         ),
-        histograms=tuple(
-            Histogram(
-                metric=metric(one.name),
-                bin_low=one.bin_low,
-                bin_high=one.bin_high,
-                counts=one.counts,
-                segment_end_times_s=one.segment_end_times_s,
-            )
-            for one in result.histograms
-        )
+        histograms=tuple(_histogram(metric(one.name), one) for one in result.histograms)
         + _occupancies(result),
         snapshot_times_s=result.snapshot_times_s,
         resources=tuple(table for table in tables if table.names),
@@ -64,7 +65,37 @@ def run_of(
         nested=dict(result.nested),
         blockers=dict(result.blockers),
         unawaited=dict(result.unawaited),
+        overloads=dict(overloads or {}),
         samples=samples_of(result, are_all_kept=are_all_samples_kept),
+        intervals=_intervals(result, metric),
+        ends_because=ends_because,
+    )
+
+
+def _histogram(metric: str, one: ClassHistogram) -> Histogram:
+    return Histogram(
+        metric=metric,
+        bin_low=one.bin_low,
+        bin_high=one.bin_high,
+        counts=one.counts,
+        segment_end_times_s=one.segment_end_times_s,
+    )
+
+
+def _intervals(result: SimulationResult, metric: Callable[[str], str]) -> Intervals | None:
+    found = result.intervals
+    if found is None:
+        return None
+    tables = (
+        _table("station", found.stations),
+        _table("pool", found.pools),
+        _table("class", found.classes),
+    )
+    return Intervals(
+        times_s=found.times_s,
+        tables=tuple(table for table in tables if table.names),
+        histograms=tuple(_histogram(metric(one.name), one) for one in found.histograms),
+        queue_len_max={"station": found.station_queue_max, "pool": found.pool_queue_max},
     )
 
 

@@ -13,6 +13,7 @@ from headroom.experiment.system import Forecast, Limits
 from headroom.simulation import Model
 from headroom.simulation.capacity import overloaded_station
 from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.visits import least_visits
 from headroom.systems.model.forecast_rows import by_rows
 
 if TYPE_CHECKING:
@@ -80,7 +81,28 @@ def _bounded(model: Model, bounds: "Sequence[Bounds]") -> Forecast:
     rows |= {f"pool {one.name}": f"pool {one.row}" for one in model.pools.values()}
     return Forecast(
         highest={"throughput": highest} if is_bounded else {},
-        limits=tuple(_limits(one, rows.get(one.station, one.station)) for one in bounds),
+        limits=tuple(
+            _alone(model, _limits(one, rows.get(one.station, one.station))) for one in bounds
+        ),
+    )
+
+
+def _alone(model: Model, limits: Limits) -> Limits:
+    """Return the limits of a class with the time that one of its jobs needs by itself."""
+    least = least_visits(model)
+    if limits.class_name not in least.times or least.may_be_lost[limits.class_name]:
+        return limits
+    unit_s = SECONDS_PER_UNIT[model.time_unit]
+    stations = model.stations
+    parts = [
+        (name, demand * unit_s / stations[name].fastest)
+        for name, demand in least.demands[limits.class_name].items()
+        if name in stations and demand > 0
+    ]
+    return replace(
+        limits,
+        alone_s=least.times[limits.class_name] * unit_s,
+        alone_parts=tuple(sorted(parts, key=lambda part: -part[1])),
     )
 
 

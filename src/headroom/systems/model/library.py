@@ -123,20 +123,28 @@ def interactive(
     ] = 20,
     think_s: Annotated[
         float,
-        parameter(unit="s", low=1e-6, high=86_400, source=_TEXTBOOK, description="Mean think time"),
+        parameter(unit="s", low=0, high=86_400, source=_TEXTBOOK, description="Mean think time"),
     ] = 1.0,
     service_s: ServiceTime = 0.05,
+    servers: Annotated[
+        int,
+        parameter(unit="1", low=1, high=10_000, source=_TEXTBOOK, description="Equal servers"),
+    ] = 1,
 ) -> Model:
-    """Return users at terminals who share one server: think, ask, wait, think again.
+    """Return users at terminals who share servers with one queue: think, ask, wait, think again.
 
     The machine repairman model. Interactive response time law R = users / X - think_s; the
-    asymptotes of the throughput X cross at users* = (think_s + service_s) / service_s.
+    asymptotes of the throughput X cross at users* = servers (think_s + service_s) / service_s.
     """
-    model = Model("interactive", time_unit="s")
-    server = model.station("server")
+    shortest = min(think_s or service_s, service_s)
+    unit: TimeUnit = "s" if shortest >= SHORTEST_MEAN else "us"
+    unit_s = SECONDS_PER_UNIT[unit]
+    model = Model("interactive", time_unit=unit)
+    server = model.station("server", servers=servers)
     request = model.program("request")
-    request.use(server, exponential(service_s))
-    model.closed_class("users", request, population=users, think=exponential(think_s))
+    request.use(server, exponential(service_s / unit_s))
+    think = exponential(think_s / unit_s) if think_s else None
+    model.closed_class("users", request, population=users, think=think)
     return model
 
 

@@ -5,10 +5,13 @@ response percentiles are declared for each class and not for all together. Failu
 where a model can have them; then they are reported although none happened.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from headroom.experiment.observed_metrics import percent_name
 from headroom.experiment.system import Metric
-from headroom.simulation import Model, Station
+from headroom.simulation import Model, Pool, Station
+from headroom.simulation.controllers import changes_of
+from headroom.simulation.parsed import parse_model
 from headroom.systems.model.share_metrics import share_metrics
 
 _FLOW = (
@@ -18,12 +21,18 @@ _FLOW = (
 )
 _PERCENTILES = tuple(
     Metric(
-        name=f"response_s_p{percent}",
+        name=f"response_s_{percent_name(percent)}",
         unit="s",
         better="low",
-        description=f"Response time that {percent} % of the jobs stay below",
+        description=f"Response time that {percent:g} % of the jobs stay below",
     )
-    for percent in (50, 95, 99)
+    for percent in (50.0, 95.0, 99.0)
+)
+_RARE = Metric(
+    name="response_s_p99_9",
+    unit="s",
+    better="low",
+    description="Response time that 99.9 % of the jobs stay below; of long runs only",
 )
 _STATION = (
     Metric(name="utilization", unit="1", description="Busy share of the servers"),
@@ -64,6 +73,27 @@ _DOWN = Metric(name="down_ratio", unit="1", better="low", description="Broken sh
 _REJECTED = Metric(
     name="reject_ratio", unit="1", better="low", description="Share of the jobs turned away"
 )
+_SERVERS = Metric(
+    name="servers_mean",
+    unit="1",
+    description="Mean servers, those included that end a service before they go",
+)
+_TOKENS = Metric(name="tokens_mean", unit="1", description="Mean tokens, held ones included")
+_LEFT = (
+    Metric(name="abandon_ratio", unit="1", better="low", description="Share that leaves the queue"),
+    Metric(
+        name="abandon_rate",
+        unit="1/s",
+        better="low",
+        description="Jobs a second that leave the queue",
+    ),
+    Metric(
+        name="abandon_wait_s_mean",
+        unit="s",
+        better="low",
+        description="Mean time in the queue of those that leave it",
+    ),
+)
 _FAILING = (
     Metric(
         name="lost_ratio", unit="1", better="low", description="Share of the jobs lost on the way"
@@ -83,6 +113,7 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
     return (
         *_FLOW,
         *_PERCENTILES,
+        _RARE,
         *resource_metrics(
             classes=model.classes, stations=model.station_rows(), pools=model.pool_rows()
         ),
@@ -91,6 +122,15 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
         *_visit_metrics(model),
         *share_metrics(model),
     )
+
+
+def windowed_metrics(model: Model) -> tuple[Metric, ...]:
+    """Return the metrics of a model that each window of its runs has as well."""
+    of_resources = resource_metrics(
+        classes=model.classes, stations=model.station_rows(), pools=model.pool_rows()
+    )
+    found = (*_FLOW, *_PERCENTILES, *of_resources)
+    return tuple(one for one in found if not one.name.endswith(_RARE.name))
 
 
 def _groups(model: Model) -> Iterator[str]:
@@ -110,11 +150,26 @@ def _failure_metrics(model: Model) -> Iterator[Metric]:
     if any(one.buffer is not None and not one.rejects for one in stations):
         served = _rows(one for one in stations if one.discipline != "infinite")
         yield from _qualified("station", served, [_BLOCKED])
+    yield from _qualified("station", _left(model, "station"), _LEFT)
+    yield from _qualified("pool", _left(model, "pool"), _LEFT)
+    changing = changes_of(parse_model(model))
+    servers = [model.stations[one.name] for one in changing if one.kind == "servers"]
+    yield from _qualified("station", _rows(servers), [_SERVERS])
+    tokens = [model.pools[one.name].row for one in changing if one.kind == "tokens"]
+    yield from _qualified("pool", dict.fromkeys(tokens), [_TOKENS])
     breaking = _rows(model.stations[name] for name in model.breakdowns_of)
     yield from _qualified("station", breaking, [_DOWN])
     yield from _qualified("station", rejecting, [_REJECTED])
-    if rejecting or has_attempts:
+    if rejecting or has_attempts or _left(model, "station") or _left(model, "pool"):
         yield from _qualified("class", model.classes, _FAILING)
+
+
+def _left(model: Model, kind: str) -> list[str]:
+    """Return the rows of the stations, or pools, whose line jobs may leave by their patience."""
+    parts: Mapping[str, Station | Pool] = model.stations if kind == "station" else model.pools
+    steps = (step for one in model.programs.values() for step in one.steps)
+    names = {step.data.get(kind) for step in steps if "patience" in step.amounts}
+    return list(dict.fromkeys(one.row for one in parts.values() if one.name in names))
 
 
 def _rows(stations: Iterable[Station]) -> list[str]:
@@ -145,7 +200,7 @@ def resource_metrics(
     ['pool.workers.utilization', 'pool.workers.queue_len_mean']
     """
     return (
-        *_qualified("class", classes, (*_FLOW, *_PERCENTILES)),
+        *_qualified("class", classes, (*_FLOW, *_PERCENTILES, _RARE)),
         *_qualified("station", stations, _STATION),
         *_qualified("pool", pools, _POOL),
     )
@@ -167,7 +222,8 @@ def visit_metrics() -> tuple[Metric, ...]:
 def failure_metrics() -> tuple[Metric, ...]:
     """Return the metrics of NAME that only models have in which something can fail."""
     return (
-        *_qualified("station", ["NAME"], [_BLOCKED, _DOWN, _REJECTED]),
+        *_qualified("station", ["NAME"], [_BLOCKED, _DOWN, _REJECTED, *_LEFT, _SERVERS]),
+        *_qualified("pool", ["NAME"], [*_LEFT, _TOKENS]),
         *_qualified("class", ["NAME"], _FAILING),
     )
 

@@ -5,14 +5,21 @@ steady state has, such as the time from start to end. Its function says so by tw
 ``own_metrics``, the metrics, and ``own_values``, a function from the result of a simulation to
 their values. Runs are independent, so the intervals are those of independent values.
 
-Invariant: own figures count the whole run; no warm-up is cut from them.
+Invariant: own figures count the whole run; no warm-up is cut from them. They are stored with it, so
+the code that gives them is part of the fingerprint.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from headroom.experiment.seeds import digest
 from headroom.experiment.system import Metric
 from headroom.simulation import SimulationResult
+from headroom.systems.model.user_code import UserCode, meaning_of
 
 
 def own_metrics(function: Callable[..., Any]) -> tuple[Metric, ...]:
@@ -28,8 +35,33 @@ def own_metrics(function: Callable[..., Any]) -> tuple[Metric, ...]:
     return tuple(getattr(function, "own_metrics", ()))
 
 
-def own_values(function: Callable[..., Any], result: SimulationResult) -> Mapping[str, float]:
-    """Return the values of `own_metrics` in one run."""
+def own_values(
+    function: Callable[..., Any], result: SimulationResult, code: UserCode | None = None
+) -> Mapping[str, float]:
+    """Return the values of `own_metrics` in one run; `code` is the file of the function."""
     values: Callable[[SimulationResult], Mapping[str, float]] | None
     values = getattr(function, "own_values", None)
-    return {} if values is None else values(result)
+    if values is None:
+        return {}
+    with nullcontext() if code is None else code.importable():
+        found: Mapping[str, float] = values(result)
+        return found
+
+
+def own_code(function: Callable[..., Any], code: UserCode | None) -> str:
+    """Return a hash of the code that gives own values, empty where there is none.
+
+    Of a model file all counts, with the modules that it imports from its folder; of a package the
+    module of the function.
+    """
+    values = getattr(function, "own_values", None)
+    if values is None:
+        return ""
+    if code is not None:
+        return code.digest
+    return _code_of_module(inspect.getsourcefile(inspect.unwrap(values)) or "")
+
+
+@cache
+def _code_of_module(file_name: str) -> str:
+    return digest(meaning_of(Path(file_name).read_bytes()) if file_name else "")

@@ -29,12 +29,16 @@ class ReadyModels:
         build: Callable[[], ReadyModel],
     ) -> ReadyModel:
         """Return the model of `config` with `changes`, and `build` it where it is not kept."""
-        key = repr((sorted(config.items()), [change.text for change in changes]))
+        key = _key(config, changes)
         if key not in self._kept:
             self._kept[key] = build()
         self._kept.move_to_end(key)
         self._forget()
         return self._kept[key]
+
+    def kept(self, config: Mapping[str, Value]) -> ReadyModel | None:
+        """Return the unchanged model of `config`, None where it is not kept."""
+        return self._kept.get(_key(config, ()))
 
     def _forget(self) -> None:
         """Let go of the models that were not used for longest; the last one stays."""
@@ -42,3 +46,7 @@ class ReadyModels:
         while size > self._most_bytes and len(self._kept) > 1:
             _, gone = self._kept.popitem(last=False)
             size -= len(gone.data)
+
+
+def _key(config: Mapping[str, Value], changes: Sequence[Change]) -> str:
+    return repr((sorted(config.items()), [change.text for change in changes]))

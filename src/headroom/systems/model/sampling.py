@@ -27,6 +27,10 @@ _COLUMNS: dict[ResourceKind, tuple[str, ...]] = {
 }
 
 
+_EXTRA_COLUMNS = ("left_count", "served_wait_s_sum", "capacity_s")
+"""Columns that only some models have: where jobs leave lines, and where capacities change."""
+
+
 def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
     """Raise `StudyError` where the samples of `model` would not fit into memory.
 
@@ -80,7 +84,11 @@ def samples_of(result: SimulationResult, *, are_all_kept: bool = False) -> TimeS
                 kind=kind,
                 names=table.names,
                 capacity=table.capacity,
-                columns={name: table.columns[name][kept] for name in _COLUMNS[kind]},
+                columns={
+                    name: table.columns[name][kept]
+                    for name in (*_COLUMNS[kind], *_EXTRA_COLUMNS)
+                    if name in table.columns
+                },
             )
             for kind, table in tables.items()
             if table.names

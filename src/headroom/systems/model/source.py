@@ -8,17 +8,20 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment import plug_ins
+from headroom.experiment.streams import prints_to_stderr
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Value
 from headroom.simulation import Model
 from headroom.systems.model.parameters import place_of
+from headroom.systems.model.user_code import UserCode
 
 GROUP = "headroom.models"
 
@@ -26,17 +29,24 @@ _PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
 """A message that begins with its place: the builder knows the line of each step."""
 
 
-def function_of_file(path: Path, name: str) -> Callable[..., Any]:
-    """Return the function `name` that the Python file `path` defines.
+def code_of_file(path: Path) -> UserCode:
+    """Return the code of a model file; raise `StudyError` where the file is missing."""
+    if not path.is_file():
+        raise StudyError(f"there is no model file {path}", cure=_cure_of_missing(path))
+    return UserCode(path)
+
+
+def function_of_file(code: UserCode, name: str) -> Callable[..., Any]:
+    """Return the function `name` that a model file defines.
 
     Raises
     ------
     StudyError
-        The file is missing, is wrong, or has no such function; with its line where one is known.
+        The file is wrong, or has no such function; with its line where one is known.
     """
-    if not path.is_file():
-        raise StudyError(f"there is no model file {path}", cure=_cure_of_missing(path))
-    module = _executed(path)
+    path = code.path
+    with code.importable():
+        module = _executed(code)
     function = module.get(name)
     if not callable(function) or not (
         hasattr(function, "__code__") or hasattr(function, "parameters")
@@ -65,8 +75,19 @@ def model_names() -> tuple[str, ...]:
     return tuple(sorted(plug_ins.plug_ins(GROUP)))
 
 
-def built_model(function: Callable[..., Any], config: Mapping[str, Value]) -> Model:
+def built_model(
+    function: Callable[..., Any], config: Mapping[str, Value], code: UserCode | None = None
+) -> Model:
     """Call a model function and return its model.
+
+    Parameters
+    ----------
+    function
+        The function.
+    config
+        Its arguments.
+    code
+        The file that it comes from, None where a package registered it.
 
     Raises
     ------
@@ -75,9 +96,11 @@ def built_model(function: Callable[..., Any], config: Mapping[str, Value]) -> Mo
         something else.
     """
     try:
-        model = function(**config)
+        with prints_to_stderr(), nullcontext() if code is None else code.importable():
+            model = function(**config)
     except (Exception, SystemExit) as error:
-        raise _of_user_code(error, place_of(function).rpartition(":")[0]) from error
+        own = [place_of(function).rpartition(":")[0], *(code.texts if code else ())]
+        raise _of_user_code(error, own) from error
     if not isinstance(model, Model):
         raise StudyError(
             f"{place_of(function)}: {function.__name__}() returned {type(model).__name__}, "
@@ -104,8 +127,9 @@ def _cure_of_missing(path: Path) -> str:
     return f"write it, or correct the name; {suggestion(path.name, near)}"
 
 
-def _executed(path: Path) -> dict[str, Any]:
+def _executed(code: UserCode) -> dict[str, Any]:
     """Run a model file as a module of its own name and return what it defines."""
+    path = code.path
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:12]
     spec = importlib.util.spec_from_file_location(f"headroom_model_{digest}", path)
     if spec is None or spec.loader is None:
@@ -113,29 +137,38 @@ def _executed(path: Path) -> dict[str, Any]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
     try:
-        exec(_compiled(path), module.__dict__)  # noqa: S102 - the file is the user's own model
+        with prints_to_stderr():
+            exec(_compiled(code), module.__dict__)  # noqa: S102 - the file is the user's own model
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
-        raise _of_user_code(error, str(path)) from error
+        raise _of_user_code(error, [str(path), *code.texts]) from error
     return module.__dict__
 
 
-def _compiled(path: Path) -> CodeType:
+def _compiled(code: UserCode) -> CodeType:
+    path = code.path
     try:
-        return compile(path.read_bytes(), str(path), "exec")
+        return compile(code.texts[str(path)], str(path), "exec")
     except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        raise StudyError(
-            f"{path}:{line}: {getattr(error, 'msg', error)}",
-            cure="correct the line; `python -m py_compile` checks the file",
-        ) from error
+        raise _not_python(error, str(path)) from error
 
 
-def _of_user_code(error: Exception | SystemExit, file_name: str) -> HeadroomError:
+def _not_python(error: SyntaxError | ValueError, file_name: str) -> StudyError:
+    line = getattr(error, "lineno", None) or 1
+    return StudyError(
+        f"{file_name}:{line}: {getattr(error, 'msg', error)}",
+        cure="correct the line; `python -m py_compile` checks the file",
+    )
+
+
+def _of_user_code(error: Exception | SystemExit, own: Sequence[str]) -> HeadroomError:
+    """Return an error with its place: the innermost line of the user's files that led to it."""
     if isinstance(error, HeadroomError) and _PLACED.match(error.message):
         return error
-    lines = _lines_in(error.__traceback__, file_name)
-    place = f"{file_name}:{lines[-1]}" if lines else file_name
+    if isinstance(error, SyntaxError) and error.filename in own:
+        return _not_python(error, str(error.filename))
+    places = _places_in(error.__traceback__, own)
+    place = places[-1] if places else own[0]
     if isinstance(error, HeadroomError):
         return StudyError(f"{place}: {error.message}", cure=error.cure)
     is_exit = isinstance(error, SystemExit)
@@ -147,9 +180,9 @@ def _of_user_code(error: Exception | SystemExit, file_name: str) -> HeadroomErro
     )
 
 
-def _lines_in(trace: TracebackType | None, file_name: str) -> list[int]:
+def _places_in(trace: TracebackType | None, own: Sequence[str]) -> list[str]:
     frames = traceback.extract_tb(trace)
-    return [frame.lineno for frame in frames if frame.filename == file_name and frame.lineno]
+    return [f"{one.filename}:{one.lineno}" for one in frames if one.filename in own and one.lineno]
 
 
 def _is_own_function(value: object, path: Path) -> bool:

@@ -1,21 +1,24 @@
 """The system `model`: a simulation model written in Python."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 
-from headroom import _core
 from headroom.errors import StudyError
 from headroom.experiment.changes import Change
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
+from headroom.experiment.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
 from headroom.jmt import write_jsimg
 from headroom.simulation import Model, SimulationResult
+from headroom.simulation.errors import OverloadError
 from headroom.simulation.event_trace import EventTrace
+from headroom.simulation.kernel_version import KERNEL_VERSION
 from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.simulation.remarks import remarks
 from headroom.simulation.run import ReadyModel, ready, run_ready
@@ -23,19 +26,23 @@ from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.forecast import forecast_of
+from headroom.systems.model.intervals import IntervalPlan, interval_plan
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
-from headroom.systems.model.metrics import metrics_of
-from headroom.systems.model.own_figures import own_metrics, own_values
+from headroom.systems.model.metrics import metrics_of, windowed_metrics
+from headroom.systems.model.overload import longest_time, overloads_by_row
+from headroom.systems.model.own_figures import own_code, own_metrics, own_values
 from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.ready_models import ReadyModels
 from headroom.systems.model.sampling import check_size
 from headroom.systems.model.source import (
     built_model,
+    code_of_file,
     function_of_file,
     model_as_data,
     model_names,
     registered_function,
 )
+from headroom.systems.model.user_code import UserCode
 
 
 class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +86,9 @@ class ModelSystem:
     setup: ModelSetup
     function: Callable[..., Any]
     declared: tuple[Parameter, ...]
+    code: UserCode | None = field(default=None, compare=False, repr=False)
     ready_models: ReadyModels = field(default_factory=ReadyModels, compare=False, repr=False)
+    windows: TimeWindows = NO_WINDOWS
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -90,11 +99,12 @@ class ModelSystem:
         if is_jmt_file(setup.file):
             read = jmt_file(base / setup.file)
             return cls(setup, read, parameters_of_file(read))
-        if setup.file:
-            function = function_of_file(base / setup.file, setup.function or "build")
-        else:
+        if not setup.file:
             function = registered_function(setup.model)
-        return cls(setup, function, parameters_of(function))
+            return cls(setup, function, parameters_of(function))
+        code = code_of_file(base / setup.file)
+        function = function_of_file(code, setup.function or "build")
+        return cls(setup, function, parameters_of(function), code)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the parameters that the model function declares."""
@@ -102,19 +112,37 @@ class ModelSystem:
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of the stations, pools and classes of the model of `config`."""
-        return (*own_metrics(self.function), *metrics_of(self._model(config)))
+        model = self._model(config)
+        windowed = window_metrics(self.windows.windows, windowed_metrics(model))
+        return (*own_metrics(self.function), *metrics_of(model), *windowed, *self._worst(model))
+
+    def with_windows(self, windows: TimeWindows) -> Self:
+        """Return the same system whose runs keep statistics of `windows`."""
+        return replace(self, windows=windows)
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return a hash of the model as data, how it runs, and the kernel's version."""
+        """Return a hash of the model as data, how it runs, own values, and the kernel's version."""
+        kept = self.ready_models.kept(config)
+        model = self._model(config) if kept is None else kept.model
+        data = model_as_data(self.function, model) if kept is None else kept.data
         content: list[object] = [
-            hashlib.sha256(model_as_data(self.function, self._model(config))).hexdigest(),
+            hashlib.sha256(data).hexdigest(),
             self.setup.completions,
             self.setup.time_s,
-            _core.__version__,
+            KERNEL_VERSION,
         ]
         if self.setup.sample_every_s is not None:
             content.append(self.setup.sample_every_s)
+        ends_s = self._intervals(model).ends_s
+        if ends_s:
+            content.append({"interval_ends_s": ends_s})
+        if own := own_code(self.function, self.code):
+            content.append(own)
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
+
+    def code_files(self) -> Sequence[Path]:
+        """Return the model file and the modules beside it that it imports."""
+        return () if self.code is None else [Path(name) for name in self.code.texts]
 
     def prepare(self) -> Mapping[str, float]:
         """Return nothing: a simulation asks nothing of the machine."""
@@ -122,14 +150,11 @@ class ModelSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the model of `config` once."""
-        result = self._simulated(self._ready(config), seed, every_s=self.setup.sample_every_s)
-        return run_of(result, own_values=own_values(self.function, result))
+        return self._run_of(self._ready(config), seed, every_s=self.setup.sample_every_s)
 
     def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
         """Simulate the model of `config` once and keep how it went over time."""
-        result = self._simulated(self._ready(config), seed, every_s=every_s)
-        own = own_values(self.function, result)
-        return run_of(result, are_all_samples_kept=True, own_values=own)
+        return self._run_of(self._ready(config), seed, every_s=every_s, are_all_samples_kept=True)
 
     def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
         """Raise `StudyError` where the model of `config` cannot be changed so."""
@@ -139,12 +164,19 @@ class ModelSystem:
         self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
     ) -> Run:
         """Simulate the model of `config` with changed stations and pools once."""
-        result = self._simulated(self._ready(config, changes), seed)
-        return run_of(result, own_values=own_values(self.function, result))
+        return self._run_of(self._ready(config, changes), seed)
 
     def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
-        """Return what formulas say of the model of `config` with changed stations and pools."""
-        return forecast_of(changed_model(self._model(config), changes))
+        """Return what formulas say about the (changed) model of `config` in its steady state.
+
+        Runs with a natural end have none, so formulas say nothing about them.
+        """
+        model = changed_model(self._model(config), changes)
+        plan = self._intervals(model)
+        if plan.is_terminating:
+            why = plan.ends_because or "the study analyses its runs as terminating"
+            return Forecast(reasons=(f"no steady state: {why}",))
+        return forecast_of(model)
 
     @classmethod
     def model_names(cls) -> tuple[str, ...]:
@@ -177,19 +209,58 @@ class ModelSystem:
         """Write the model of `config` as a file that JSIMgraph opens."""
         write_jsimg(self._model(config), path)
 
+    def _worst(self, model: Model) -> Iterator[Metric]:
+        """Yield the metrics of the worst interval, where runs have a natural end."""
+        if self._intervals(model).is_terminating:
+            yield from worst_metrics(windowed_metrics(model))
+
+    def _intervals(self, model: Model) -> IntervalPlan:
+        time_s, completions = self.setup.time_s, self.setup.completions
+        return interval_plan(model, self.windows, time_s=time_s, has_completions=bool(completions))
+
     def _simulated(
-        self, once: ReadyModel, seed: int, *, every_s: float | None = None
-    ) -> SimulationResult:
+        self, once: ReadyModel, seed: int, *, every_s: float | None, ends_s: Sequence[float]
+    ) -> tuple[SimulationResult, Mapping[str, float]]:
+        """Run a model once; returns the result, and the rows that are overloaded."""
         unit_s = SECONDS_PER_UNIT[once.model.time_unit]
         time_s = self.setup.time_s
         if every_s is not None:
             check_size(once.model, every_s=every_s, time_s=time_s)
-        return run_ready(
+        run = partial(
+            run_ready,
             once,
             seed=seed,
-            completions=self.setup.completions,
-            time=None if time_s is None else time_s / unit_s,
             sample_every=None if every_s is None else every_s / unit_s,
+            interval_ends=[end_s / unit_s for end_s in ends_s],
+        )
+        completions = self.setup.completions
+        try:
+            found = run(completions=completions, time=None if time_s is None else time_s / unit_s)
+        except OverloadError:
+            full = overloads_by_row(once.model)
+            if not full:
+                raise
+            wanted = completions or once.model.stop_completions or 1
+            return run(completions=wanted, time=longest_time(once.model, wanted)), full
+        is_timed = time_s is not None or (completions is None and once.model.stop_time is not None)
+        return found, overloads_by_row(once.model) if is_timed else {}
+
+    def _run_of(
+        self,
+        once: ReadyModel,
+        seed: int,
+        *,
+        every_s: float | None = None,
+        are_all_samples_kept: bool = False,
+    ) -> Run:
+        plan = self._intervals(once.model)
+        result, overloads = self._simulated(once, seed, every_s=every_s, ends_s=plan.ends_s)
+        return run_of(
+            result,
+            are_all_samples_kept=are_all_samples_kept,
+            own_values=own_values(self.function, result, self.code),
+            overloads=overloads,
+            ends_because=plan.ends_because,
         )
 
     def _ready(self, config: Mapping[str, Value], changes: Sequence[Change] = ()) -> ReadyModel:
@@ -201,7 +272,7 @@ class ModelSystem:
         return self.ready_models.of(config, changes, build)
 
     def _model(self, config: Mapping[str, Value]) -> Model:
-        return built_model(self.function, config)
+        return built_model(self.function, config, self.code)
 
 
 def _traced(model: Model, *, seed: int, event_count: int, completions: int | None) -> EventTrace:

@@ -117,3 +117,17 @@ def test_a_disk_with_one_head_gets_faster_but_no_second_head() -> None:
 def test_a_model_that_lets_several_servers_share_a_mechanism_may_have_more() -> None:
     changed = changed_model(timed_by_an_arm(servers=2), [parse_change("station.disk.servers=x2")])
     assert changed.stations["disk"].servers == 4
+
+
+def test_what_a_program_sets_anyway_is_not_changed() -> None:
+    """A what-if of its servers would run replications of a model that stays the same."""
+    model = Model("scaled", time_unit="s")
+    web, scale, visit = model.station("web"), model.program("scale"), model.program("visit")
+    scale.set_servers(web, model.jobs(web))
+    model.controller("scaler", scale, every=1)
+    visit.use(web, 1)
+    model.closed_class("users", visit, population=3)
+    with pytest.raises(StudyError, match="a program of the model sets the servers of 'web'"):
+        changed_model(model, [parse_change("station.web.servers=x2")])
+    changed = changed_model(model, [parse_change("station.web.speed=x2")])
+    assert changed.stations["web"].speeds == (2.0,)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib.resources import files
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -19,6 +20,7 @@ import numpy as np
 from headroom.experiment.fit_method import (
     FittedParameter,
     Found,
+    PublishedError,
     Residual,
     SourcePoint,
     Target,
@@ -100,11 +102,36 @@ class _Seen:
         return values
 
 
+class _Error(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table of `published_errors.toml`."""
+
+    log_error: float
+    count: int
+    source: str
+
+
+def published_errors() -> tuple[PublishedError, ...]:
+    """Return how far predictions of this method were off where they could be checked.
+
+    Examples
+    --------
+    >>> [one.metric for one in published_errors()]
+    ['throughput', 'response_s_p50', 'response_s_mean']
+    """
+    text = (files("headroom.systems.storage.fit") / "published_errors.toml").read_text("utf-8")
+    tables = msgspec.toml.decode(text, type=dict[str, _Error])
+    return tuple(
+        PublishedError(metric=metric, log_error=one.log_error, count=one.count, source=one.source)
+        for metric, one in tables.items()
+    )
+
+
 class DeviceFit:
     """Fits `fitted_device` to a micro sweep of the system `storage`."""
 
     name: ClassVar[str] = "storage.device"
     options_type: ClassVar[type[msgspec.Struct]] = DeviceOptions
+    published_errors: ClassVar[tuple[PublishedError, ...]] = published_errors()
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
         """Return the parameters of the device that the options ask for."""
@@ -243,6 +270,7 @@ def _parameters(
             low=low,
             high=high,
             note="" if name not in limits.bounds else "not determined by the sweep: a bound",
+            is_determined=name not in limits.bounds,
         )
 
 

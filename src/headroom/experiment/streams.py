@@ -1,0 +1,34 @@
+"""Where code of users may write: never to standard output, which carries results only."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+
+_STDOUT, _STDERR = 1, 2
+
+
+@contextmanager
+def prints_to_stderr() -> Iterator[None]:
+    """Send to standard error what Python, native code and child processes print meanwhile.
+
+    Examples
+    --------
+    >>> with prints_to_stderr():
+    ...     print("not a result")
+    """
+    if sys.stdout:  # None where the caller closed it
+        sys.stdout.flush()
+    try:
+        saved = os.dup(_STDOUT)
+    except OSError:  # standard output is closed: there is no file to protect
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    try:
+        os.dup2(_STDERR, _STDOUT)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, _STDOUT)
+        os.close(saved)

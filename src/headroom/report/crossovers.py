@@ -1,0 +1,124 @@
+"""From which level of a factor a compared level is better, as sentences and a table.
+
+Invariant: restates `Crossover`; nothing is computed here.
+"""
+
+from headroom.analysis.results import (
+    Crossover,
+    CrossoverPoint,
+    ExperimentResult,
+    LevelsCompared,
+)
+from headroom.quantities import format_bounds, format_level
+from headroom.report.tables import Cell, Head, Table
+from headroom.report.words import join_words, label_metric, quoted, title_metric
+
+_SENTENCES_AT_MOST = 4
+
+
+def crossover_sentences(experiment: ExperimentResult) -> list[str]:
+    """Return one sentence for each compared level, metric and other factor."""
+    found = experiment.compared
+    if found is None or not found.crossovers:
+        return []
+    sentences = [_sentence(one, found) for one in found.crossovers[:_SENTENCES_AT_MOST]]
+    left = len(found.crossovers) - len(sentences)
+    return [*sentences, f"{left} more curves: see the table."] if left else sentences
+
+
+def _sentence(one: Crossover, found: LevelsCompared) -> str:
+    who = f"{found.factor} = {_labelled(one)} against {format_level(found.base)}"
+    return f"{who[:1].upper()}{who[1:]}: {label_metric(one.metric)} {crossover_words(one)}."
+
+
+def _labelled(one: Crossover) -> str:
+    others = (f"{name} = {quoted(format_level(level))}" for name, level in one.where.items())
+    return ", ".join([format_level(one.level), *others])
+
+
+def crossover_words(one: Crossover) -> str:
+    """Return from where on a level is better or worse.
+
+    Examples
+    --------
+    >>> from headroom.analysis.results import CrossoverRange
+    >>> one = Crossover(level="B", metric="write_s_mean", unit="s", better="low", factor="size",
+    ...     where={}, state="crosses",
+    ...     points=[CrossoverPoint(level=37.2, low=30.1, high=45.4, beyond="better")],
+    ...     ranges=[CrossoverRange(low=4, high=30.1, verdict="worse"),
+    ...             CrossoverRange(low=45.4, high=256, verdict="better")])
+    >>> crossover_words(one)
+    'better from size = 37 (30 to 45) up, worse below'
+    """
+    lowest, highest = _at(one.ranges[0].low), _at(one.ranges[-1].high)
+    tried = f"at all levels of {one.factor} tried ({lowest} to {highest})"
+    if one.state == "none":
+        return f"{one.ranges[0].verdict} {tried}: no crossover"
+    if not one.points:
+        return f"{_pieces(one)}: no crossover shown"
+    if len(one.points) == 1 and len(one.ranges) == 2:  # noqa: PLR2004 - one range on each side
+        (point,) = one.points
+        where = f"{one.factor} = {format_crossing(point)}"
+        return f"{point.beyond} from {where} up, {one.ranges[0].verdict} below"
+    crossings = join_words([format_crossing(point) for point in one.points])
+    return f"{_pieces(one)}; crossovers at {one.factor} = {crossings}"
+
+
+def _pieces(one: Crossover) -> str:
+    return join_words(
+        [
+            f"{piece.verdict} from {one.factor} = {_at(piece.low)} to {_at(piece.high)}"
+            for piece in one.ranges
+        ]
+    )
+
+
+def format_crossing(point: CrossoverPoint) -> str:
+    """Return where a ratio crosses one, with its interval.
+
+    Examples
+    --------
+    >>> format_crossing(CrossoverPoint(level=None, low=8, high=16, beyond="better"))
+    '8 to 16'
+    """
+    if point.level is None:
+        return f"{_at(point.low)} to {_at(point.high)}"
+    return format_bounds(point.level, point.low, point.high, "1")
+
+
+def _at(level: float) -> str:
+    """Return a level that was tried as it is, one between two of them in three digits."""
+    return format_level(level if float(level).is_integer() else float(f"{level:.3g}"))
+
+
+def crossovers_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
+    """Return one row for each compared level, metric and other factor; None without any.
+
+    Parameters
+    ----------
+    at_most
+        Rows at most.
+    """
+    found = experiment.compared
+    if found is None or not found.crossovers:
+        return None
+    heads = [Head(found.factor), Head("Metric"), Head("Over"), Head("Crossover", is_number=True)]
+    rows = [
+        [
+            Cell(_labelled(one), is_head=True),
+            Cell(title_metric(one.metric), one.metric),
+            Cell(one.factor),
+            Cell(
+                ", ".join(format_crossing(p) for p in one.points)
+                or {"none": "none"}.get(one.state, "undecided"),
+                is_number=True,
+            ),
+            Cell(crossover_words(one)),
+        ]
+        for one in found.crossovers[:at_most]
+    ]
+    note = (
+        "With 95 % intervals, between levels that surely lie on both sides; a verdict here asks "
+        "only which of both is better, not whether by more than the zone of the same."
+    )
+    return Table("From which level on it is better", [*heads, Head("In words")], rows, note)

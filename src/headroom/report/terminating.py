@@ -1,0 +1,74 @@
+"""What a summary says about runs with a natural end: when the limit held, and the worst interval.
+
+Invariant: restates fields of the results.
+"""
+
+from collections.abc import Sequence
+
+from headroom.analysis.nature import is_terminating
+from headroom.analysis.results import Bottleneck, ExperimentResult, PointResult
+from headroom.experiment.windows import WORST, window_metric
+from headroom.quantities import format_time_span
+from headroom.report.numbers import format_estimate
+from headroom.report.remarks import analysis_words
+from headroom.report.words import label_point, title_metric
+
+_FIRST = "response_s_p95"
+
+
+def stretch_words(verdicts: Sequence[Bottleneck]) -> str:
+    """Return when a resource limits, of the longest of several stretches; nothing without one."""
+    spans = [
+        (verdict.to_s - verdict.from_s, verdict.from_s, verdict.to_s)
+        for verdict in verdicts
+        if verdict.from_s is not None and verdict.to_s is not None
+    ]
+    if not spans:
+        return ""
+    _, from_s, to_s = max(spans)
+    longest = "" if len(verdicts) == 1 else "at most "
+    return f", {longest}{format_time_span(from_s, to_s)}"
+
+
+def worst_sentences(experiment: ExperimentResult) -> list[str]:
+    """Return the worst interval of the worst point, where the responses do not show it."""
+    metric = next((name for name in experiment.responses if name.startswith("response_s")), _FIRST)
+    worst = window_metric(WORST, metric)
+    if worst in experiment.responses:
+        return []
+    found = [
+        (point, point.estimates[worst], point.estimates[metric])
+        for point in experiment.points
+        if is_terminating(point) and worst in point.estimates and metric in point.estimates
+    ]
+    if not found:
+        return []
+    point, peak, whole = max(found, key=lambda one: one[1].value)
+    at = f" at {label_point(point, experiment.factors)}" if len(found) > 1 else ""
+    when = _when(point, metric)
+    return [
+        f"{title_metric(metric)} in the worst interval{when}: {format_estimate(peak)}{at}; "
+        f"{format_estimate(whole)} over the whole run."
+    ]
+
+
+def _when(point: PointResult, metric: str) -> str:
+    """Return the interval in which a metric is largest."""
+    lines = () if point.over_time is None else point.over_time.lines
+    line = next((one for one in lines if one.metric == metric), None)
+    if point.over_time is None or line is None:
+        return ""
+    known = [(value, place) for place, value in enumerate(line.values) if value is not None]
+    if not known:
+        return ""
+    _, place = max(known)
+    ends_s = [0.0, *point.over_time.ends_s]
+    return f", {format_time_span(ends_s[place], ends_s[place + 1])}"
+
+
+def analysis_sentences(experiment: ExperimentResult) -> list[str]:
+    """Return how the runs were analysed, each way once, where any of them have a natural end."""
+    kinds = [point.analysed for point in experiment.points if point.analysed]
+    if not any(one.kind == "terminating" for one in kinds):
+        return []
+    return list(dict.fromkeys(analysis_words(one) for one in kinds))

@@ -1,0 +1,32 @@
+"""What has no formula here: jobs that lose patience, and capacities that change during a run.
+
+An answer that left them out would be another system's, so none is given. Bounds hold all the same:
+they count as sure only what is.
+"""
+
+from headroom.simulation import Model
+from headroom.simulation.controllers import changes_of
+from headroom.simulation.parsed import parse_model
+from headroom.simulation.structure import Acquire, Use, walk
+from headroom.solvers.errors import SolverError
+
+
+def refuse_unsteady(model: Model) -> None:
+    """Raise `SolverError` where jobs of `model` lose patience, or its capacities change."""
+    parsed = parse_model(model)
+    for one in changes_of(parsed):
+        raise SolverError(
+            f"{one.text}, and the solvers know only capacities that stay as they are",
+            cure="simulate it",
+        )
+    for tree in parsed.trees.values():
+        for node in walk(tree):
+            if isinstance(node, (Use, Acquire)) and node.patience is not None:
+                place = (
+                    f"station {node.station!r}" if isinstance(node, Use) else f"pool {node.pool!r}"
+                )
+                raise SolverError(
+                    f"{node.location}: jobs lose patience at {place} and leave its queue, "
+                    "which the solvers do not know",
+                    cure="simulate it",
+                )

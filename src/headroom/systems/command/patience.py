@@ -1,0 +1,36 @@
+"""A limit on the time of a search in Python, such as one with a regular expression.
+
+The engine of `re` looks for signals while it searches, so an alarm ends a search that backtracks
+without end; no helper process is needed beside a measurement. Signals reach the main thread
+only, which is where measurements run.
+"""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def at_most(limit_s: float) -> Iterator[None]:
+    """Raise `TimeoutError` in what runs meanwhile once `limit_s` (s) are over.
+
+    Examples
+    --------
+    >>> import re
+    >>> with at_most(10.0):
+    ...     re.search("b", "abc").start()
+    1
+    """
+    before = signal.signal(signal.SIGALRM, _on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _on_alarm(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise TimeoutError

@@ -1,0 +1,66 @@
+"""Runs of models whose open classes ask for more than a station or pool can serve.
+
+Such a model has no steady state, but what flows through it, and how fast its queue grows, are
+answers. So it is run like any other, only not until all completions are reached at any cost.
+
+Invariant: a model whose arrivals change over time has no offered load here: it may be overloaded
+for a while and empty afterwards.
+"""
+
+import math
+
+from headroom.errors import HeadroomError
+from headroom.simulation import Model
+from headroom.simulation.capacity import Overload, overloads
+
+ARRIVALS_PER_COMPLETION = 4.0
+"""Arrivals after which an overloaded run ends, for each completion that it was to have: at many
+times the capacity nearly all events would be arrivals."""
+
+
+def longest_time(model: Model, completions: int) -> float:
+    """Return the time (in the model's unit) after which an overloaded run ends at the latest.
+
+    Parameters
+    ----------
+    model
+        The model; some open class arrives endlessly.
+    completions
+        Completions that the run was to have.
+    """
+    rate = math.fsum(one.arrival_rate for one in model.classes.values() if one.is_endless)
+    return ARRIVALS_PER_COMPLETION * completions / rate
+
+
+def overloads_by_row(model: Model) -> dict[str, float]:
+    """Return the offered load of each overloaded row of the results, the largest of its members.
+
+    Examples
+    --------
+    >>> from headroom.simulation import exponential
+    >>> model = Model("queue", time_unit="s")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("server"), exponential(2))
+    >>> model.open_class("customers", program, interarrival=exponential(1.6))
+    >>> overloads_by_row(model)
+    {'station.server': 1.25}
+    """
+    found: dict[str, float] = {}
+    for one in _overloads(model):
+        parts = model.stations if one.kind == "station" else model.pools
+        row = f"{one.kind}.{parts[one.name].row}"
+        found[row] = max(found.get(row, 0.0), one.load)
+    return found
+
+
+def _overloads(model: Model) -> list[Overload]:
+    if any(_changes_over_time(one.process) for one in model.classes.values()):
+        return []
+    try:
+        return overloads(model)
+    except HeadroomError:
+        return []  # Nothing can be counted, so nothing is claimed.
+
+
+def _changes_over_time(process: object) -> bool:
+    return getattr(process, "kind", "") == "changing_rate"
