@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from headroom.analysis.results import (
     Estimate,
     ExperimentResult,
+    Margin,
     PointResult,
     StudyResult,
 )
@@ -51,6 +52,7 @@ class StoredEstimate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     maximum: float | None = None
     mean_deviation: float | UnsetType | None = UNSET
     note: str = ""
+    margin: Margin | None = None
 
 
 class StoredPoint(PointResult, frozen=True, kw_only=True):
@@ -143,6 +145,7 @@ def _stored_estimate(one: Estimate, done: int, metrics: dict[str, StoredMetric])
         maximum=None if one.maximum == value else one.maximum,
         mean_deviation=UNSET if one.mean_deviation == 0.0 else one.mean_deviation,
         note=one.note,
+        margin=one.margin,
     )
 
 

@@ -44,7 +44,7 @@ def saturation_words(found: Saturation) -> str:
     ...     served_per_s=100.0, served_low=99.0, served_high=101.0, growth_per_s=30.2,
     ...     growth_low=29.0, growth_high=31.0))
     'station "cpu" is offered 1.30 times its capacity; 100.0 /s (99.0 to 101.0) are served and the \
-number of jobs grows by 30 /s (29 to 31)'
+number of jobs grows by 30.2 /s (29.0 to 31.0)'
     """
     parts = [_offered(found)]
     if found.served_per_s is not None:

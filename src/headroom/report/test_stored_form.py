@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headroom.analysis.results import Estimate, StudyResult
+from headroom.analysis.results import Estimate, Margin, StudyResult
 from headroom.analysis.stored_form import StoredEstimate, StoredStudy, read_form, stored_form
 from headroom.report.test_example_results import (
     failing_experiment,
@@ -23,6 +23,22 @@ def read(content: bytes) -> StudyResult:
 
 def test_what_is_written_is_read_back_whole() -> None:
     result = study(model_experiment(), measured_experiment(), failing_experiment())
+    assert read(written(result)) == result
+
+
+def test_a_prediction_keeps_the_error_of_its_method() -> None:
+    result = study(model_experiment())
+    point = result.experiments[0].points[0]
+    margin = Margin(
+        run_low=1.0, run_high=2.0, fit_below=0.1, fit_above=None,
+        method_below=0.2, method_above=0.3, degrees=5.0,
+    )  # fmt: skip
+    predicted = {
+        name: msgspec.structs.replace(one, margin=margin) for name, one in point.estimates.items()
+    }
+    points = [msgspec.structs.replace(point, estimates=predicted)]
+    experiment = msgspec.structs.replace(result.experiments[0], points=points)
+    result = msgspec.structs.replace(result, experiments=[experiment])
     assert read(written(result)) == result
 
 
