@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, get_args, get_type_hints
 
-import typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
-from headroom.cli.app import app
+from headroom.cli.app import COMMANDS, app, load
 from headroom.errors import ExitCode
 from scripts.reference.docstrings import one_line
 from scripts.reference.tables import NOTICE, table
@@ -42,19 +41,19 @@ def command_line() -> str:
         "change meaning. The content of `run` and `show` is that of `results.json`, which "
         "`headroom schema results` describes.\n"
     )
-    for name, callback in _commands(app, ""):
+    for name, callback in _commands():
         parts += _command_section(name, callback)
     return "\n".join(parts)
 
 
-def _commands(group: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _commands() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield each command with its full name, those of groups after the others."""
-    for command in group.registered_commands:
-        if command.name and command.callback:
-            yield f"{prefix}{command.name}", command.callback
-    for inner in group.registered_groups:
-        if inner.typer_instance is not None:
-            yield from _commands(inner.typer_instance, f"{prefix}{inner.name} ")
+    loaded = {name: load(name).registered_commands for name in COMMANDS}
+    for name, commands in sorted(loaded.items(), key=lambda item: len(item[1]) > 1):
+        for command in commands:
+            if command.name and command.callback:
+                full = name if len(commands) == 1 else f"{name} {command.name}"
+                yield full, command.callback
 
 
 def _command_section(name: str, function: Callable[..., Any]) -> Iterator[str]:

@@ -13,35 +13,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import time_ns
 from typing import Any
 
 import msgspec
 
 from headroom.analysis.kept_answers import read_sealed, write_sealed
 from headroom.analysis.results import StudyResult
-from headroom.experiment.content_identity import Stamp, digest_of, stamp_of
 from headroom.experiment.journal import Journal
 from headroom.experiment.plan import Plan, PlannedExperiment
+from headroom.experiment.program_identity import Stamp, digest_of
 from headroom.experiment.registry import class_path
 from headroom.experiment.selection import Selection
 
 _MAGIC = b"headroom result 1\n"
 _KEY_BYTES = 16
 _LEVEL = 1
-_SETTLED_NS = 50_000_000
-"""Age (ns) from which the times of a file tell every later change: clocks of files are coarse."""
-
-
-def journal_stamp(journal: Path) -> Stamp | None:
-    """Return what changes with the journal; None while it is written, or was just now."""
-    log = stamp_of(journal.with_name(journal.name + "-wal"))
-    if log is not None and log[0]:
-        return None
-    found = stamp_of(journal)
-    if found is None or time_ns() - max(found[2:]) < _SETTLED_NS:
-        return None
-    return found
 
 
 def result_key(
@@ -56,7 +42,7 @@ def result_key(
     identity
         Of the program and of the files that the study read.
     stamp
-        Of the journal, see `journal_stamp`.
+        Of the journal, see `headroom.experiment.program_identity.journal_stamp`.
     command
         The command that repeats the study, which the result names.
     """

@@ -16,9 +16,9 @@ from headroom.analysis.level_comparison import ComparedPoint
 from headroom.analysis.point import analyse_point
 from headroom.analysis.solver_answers import with_solver_answer
 from headroom.analysis.stopping import planned_replications
-from headroom.experiment.content_identity import digest_of
 from headroom.experiment.journal import ReplicationRow
 from headroom.experiment.plan import PlannedExperiment, Point
+from headroom.experiment.program_identity import digest_of
 from headroom.experiment.registry import class_path
 
 _OF_OTHER_POINTS = ("title", "factors", "zipped", "fixed", "quick", "fit")

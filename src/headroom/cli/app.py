@@ -1,29 +1,64 @@
-"""The command line's root: global options, error messages and exit codes in one place."""
+"""The command line's root: global options, error messages and exit codes in one place.
+
+A command is loaded when it is called, so that none waits for the libraries of the others.
+"""
 
 import errno
 import sys
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from headroom.cli import (
-    export_command,
-    init_command,
-    inspect_commands,
-    model_command,
-    run_command,
-    size_command,
-    solve_command,
-    what_if_command,
-)
 from headroom.cli.output import error_console
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 from headroom.version import version
 
+COMMANDS = {
+    "run": ("run_command", "run"),
+    "status": ("inspect_commands", "status"),
+    "show": ("show_command", "show"),
+    "report": ("inspect_commands", "report"),
+    "list": ("inspect_commands", "list_studies"),
+    "what-if": ("what_if_command", "what_if"),
+    "size": ("size_command", "size"),
+    "solve": ("solve_command", "solve"),
+    "model": ("model_command", "app"),
+    "init": ("init_command", "init"),
+    "schema": ("export_command", "schema"),
+    "export": ("export_command", "export"),
+}
+"""Module of `headroom.cli` and function of each command, in the order of the help."""
+
+
+@cache
+def load(name: str) -> typer.Typer:
+    """Return a command of `COMMANDS`, loaded now."""
+    module, function = COMMANDS[name]
+    found = getattr(import_module(f"headroom.cli.{module}"), function)
+    if isinstance(found, typer.Typer):
+        return found
+    alone = typer.Typer(**_STYLE)
+    alone.command(name)(found)
+    return alone
+
 
 class HeadroomGroup(TyperGroup):
-    """Turns errors with a cure into a message and a documented exit code."""
+    """Loads its commands late; turns errors with a cure into a message and an exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - typer's signature
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - as above
+        """Return a command, None where there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: Any = typer.main.get_command(load(cmd_name))
+        command.name = cmd_name
+        return command
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own signature, whose types are private
         """Run the chosen command; anything that is not a known error keeps its traceback."""
@@ -85,6 +120,11 @@ def _known_system_error(error: OSError, *, has_journal: bool) -> HeadroomError |
     return None
 
 
+_STYLE: dict[str, Any] = {
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "markdown",
+    "add_completion": False,
+}
 app = typer.Typer(
     cls=HeadroomGroup,
     name="headroom",
@@ -114,20 +154,6 @@ def _root(
     ] = False,
 ) -> None:
     pass
-
-
-app.command("run")(run_command.run)
-app.command("status")(inspect_commands.status)
-app.command("show")(inspect_commands.show)
-app.command("report")(inspect_commands.report)
-app.command("list")(inspect_commands.list_studies)
-app.command("what-if")(what_if_command.what_if)
-app.command("size")(size_command.size)
-app.command("solve")(solve_command.solve)
-app.add_typer(model_command.app, name="model")
-app.command("init")(init_command.init)
-app.command("schema")(export_command.schema)
-app.command("export")(export_command.export)
 
 
 def run() -> None:

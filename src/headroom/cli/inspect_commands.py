@@ -11,9 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headroom.analysis.results import ExperimentResult, PointResult
-from headroom.analysis.stored_form import stored_form
 from headroom.cli import options, session
-from headroom.cli.limit_option import with_limits
 from headroom.cli.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
@@ -21,7 +19,6 @@ from headroom.experiment.paths import JOURNAL_NAME
 from headroom.experiment.plan import PlannedExperiment
 from headroom.experiment.registry import system_names
 from headroom.experiment.study_file import load_study
-from headroom.report.terminal import render_study
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,51 +109,6 @@ def _status_before_the_first_run(experiment: PlannedExperiment) -> Status:
         planned_replications=count * experiment.first_replications,
         waits="" if experiment.fit is None else experiment.fit.reason,
     )
-
-
-def show(
-    study: options.StudyPath = Path(),
-    *,
-    quick: options.Quick = False,
-    seed: options.Seed = None,
-    settings: options.Settings = None,
-    point: Annotated[
-        str | None,
-        typer.Option(
-            "--point",
-            metavar="POINT",
-            help="Everything about one point: its key, or its levels, e.g. users=40,disk_ms=6.0.",
-        ),
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--limit",
-            help='Tell at which load this breaks: "response_s_p95<=200ms"; repeatable.',
-        ),
-    ] = None,
-    load: Annotated[
-        str, typer.Option("--load", help="Factor that is the load [the first numeric one].")
-    ] = "",
-    current: Annotated[
-        float | None,
-        typer.Option("--current", help="Level of the load today: the headroom counts from it."),
-    ] = None,
-    as_json: options.AsJson = False,
-    color: options.Color = ColorMode.AUTO,
-) -> None:
-    """Print the essentials of a study's results in the terminal."""
-    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
-    if limit:
-        plan = with_limits(plan, limit, load=load, current=current)
-    with session.existing_journal(plan) as journal:
-        result = session.analysed(plan, journal)
-        session.say_what_counts(plan, journal)
-    key = None if point is None else session.point_key(result, point)
-    if as_json:
-        write_json("study-result", stored_form(result))
-        return
-    render_study(result, result_console(color), point=key)
 
 
 def report(

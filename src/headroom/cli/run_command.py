@@ -18,6 +18,7 @@ from headroom.analysis.stored_form import stored_form
 from headroom.analysis.undecidable import undecidable, undecidable_lines
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
+from headroom.cli.kept_screens import KeptScreens, watched, words_of_show
 from headroom.cli.output import (
     ColorMode,
     error_console,
@@ -32,6 +33,7 @@ from headroom.cli.overwrite import (
     foresight_lines,
     say_foresight,
 )
+from headroom.cli.shown import keep_text
 from headroom.defects import fallback
 from headroom.errors import ExitCode
 from headroom.experiment.fit_plan import stages
@@ -116,7 +118,8 @@ def run(
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Run a study, or carry on with one that was cut off; then analyse it and write its report."""
-    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
+    with watched() as watch:
+        plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if dry_run:
         _print_plan(plan.only(only) if only else plan, as_json=as_json)
         return
@@ -146,6 +149,9 @@ def run(
     page = session.write_artefacts(plan, result)
     if is_whole_journal:
         session.keep(plan, result, identity=identity)
+        console = result_console(color)
+        screens = KeptScreens.of(study, words_of_show(seed, settings), console, quick=quick)
+        keep_text(plan, result, screens, watch, console)
     shown = _part(result, only) if only else result
     if as_json:
         write_json("study-result", stored_form(result))

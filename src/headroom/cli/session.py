@@ -16,17 +16,13 @@ from headroom.analysis.analyse import analyse
 from headroom.analysis.answers import Memory
 from headroom.analysis.fits import with_fits
 from headroom.analysis.kept_answers import KeptAnswers
-from headroom.analysis.kept_result import KeptResult, journal_stamp, result_key
+from headroom.analysis.kept_result import KeptResult, result_key
 from headroom.analysis.results import PointResult, StudyResult
 from headroom.analysis.results_file import write_results
 from headroom.cli.output import error_console, print_lines
 from headroom.defects import defects_met, fallback
 from headroom.errors import StudyError
-from headroom.experiment.content_identity import (
-    digest_of,
-    program_identity,
-    study_files_identity,
-)
+from headroom.experiment.content_identity import study_files_identity
 from headroom.experiment.design import make_plan
 from headroom.experiment.journal import Journal
 from headroom.experiment.paths import (
@@ -38,6 +34,7 @@ from headroom.experiment.paths import (
     results_folder,
 )
 from headroom.experiment.plan import Plan, PlannedExperiment
+from headroom.experiment.program_identity import digest_of, journal_stamp, program_identity
 from headroom.experiment.resume import OF_NO_POINT, survey
 from headroom.experiment.selection import Selection
 from headroom.experiment.study_file import load_study

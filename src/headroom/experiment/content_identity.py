@@ -1,84 +1,22 @@
-"""What an answer depends on besides its data: the program, and the files that a study brings.
+"""The files of a study that its answers depend on, compared by content.
 
-A stored answer may be used again only while all of this is the same. Files of the installed
-package are compared by size and times, which change whenever a file is replaced; files of a study
-are compared by content.
-
-Invariant: an identity is equal only where nothing has changed; it may differ for no reason, which
-costs time and nothing else.
+Invariant: as of `headroom.experiment.program_identity`.
 """
 
 import hashlib
-import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.plug_ins import other_packages
+from headroom.experiment.program_identity import PACKAGE, digest_of, stamp_of
 from headroom.experiment.system import HasCode
 
-_LIBRARIES = ("numpy", "scipy", "msgspec")
-"""Packages whose version may change a figure."""
-_PACKAGE = Path(__file__).resolve().parents[1]
-_NOT_CODE = (".md", ".rs", ".pyc")
 _MOST_HASHED_BYTES = 1 << 24
 """Size up to which a file of a study is compared by content; a recorded trace may be larger."""
-
-Stamp = tuple[int, int, int, int]
-"""Size, inode and times (ns) of a file."""
-
-
-def digest_of(content: Any) -> bytes:  # noqa: ANN401 - whatever can be written as MessagePack
-    """Return 16 bytes that stand for any plain content.
-
-    Examples
-    --------
-    >>> digest_of([1, "a"]) == digest_of((1, "a")), digest_of(1) == digest_of(1.0)
-    (True, False)
-    """
-    encoded = msgspec.msgpack.encode(content, order="deterministic")
-    return hashlib.blake2b(encoded, digest_size=16).digest()
-
-
-def stamp_of(path: Path) -> Stamp | None:
-    """Return what changes when a file is written or replaced; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
-
-
-@cache
-def program_identity() -> bytes:
-    """Return the identity of this program: its own files, and the libraries that it counts with."""
-    libraries = [_origin_of(name) for name in _LIBRARIES]
-    folders = [_PACKAGE, *(_origin_of(name).parent for name in other_packages())]
-    own = [(str(path), stamp_of(path)) for folder in folders for path in sorted(_files(folder))]
-    return digest_of([sys.version, [(str(path), stamp_of(path)) for path in libraries], own])
-
-
-def _origin_of(package: str) -> Path:
-    spec = find_spec(package)
-    return Path("" if spec is None or spec.origin is None else spec.origin)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a package that may change what it does: no tests, no texts."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                if entry.name != "__pycache__":
-                    yield from _files(Path(entry.path))
-            elif not entry.name.startswith("test_") and not entry.name.endswith(_NOT_CODE):
-                yield Path(entry.path)
 
 
 def study_files_identity(plan: Plan) -> bytes:
@@ -98,7 +36,7 @@ def _imported() -> Iterator[Path]:
     installed = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file and name != "__main__" and not file.startswith((*installed, str(_PACKAGE))):
+        if file and name != "__main__" and not file.startswith((*installed, str(PACKAGE))):
             yield Path(file)
 
 

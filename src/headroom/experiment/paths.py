@@ -8,6 +8,7 @@ RESULTS_NAME = "results.json"
 PAGE_NAME = "report.html"
 KEPT_ANSWERS_NAME = "points.cache"
 KEPT_RESULT_NAME = "result.cache"
+KEPT_SCREENS_NAME = "screens.cache"
 
 
 def results_folder(folder: Path, quick: bool) -> Path:  # noqa: FBT001 - reads as the two variants

@@ -1,0 +1,198 @@
+"""What `headroom show` printed, for as long as nothing has changed that it depends on.
+
+A study of many points takes a while to be planned and read. Of simulations alone nothing but
+files, the environment and the program decides what is shown, so the text can be kept with the
+names and times of all files that were opened while the study was planned.
+
+Invariant: a text comes back only where planning the study again would open the same files,
+unchanged, in the same environment, for the same journal and the same terminal.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from headroom.analysis.kept_answers import read_sealed, write_sealed
+from headroom.experiment.paths import (
+    JOURNAL_NAME,
+    KEPT_SCREENS_NAME,
+    STUDY_NAME,
+    results_folder,
+)
+from headroom.experiment.program_identity import (
+    PACKAGE,
+    Stamp,
+    digest_of,
+    journal_stamp,
+    program_identity,
+    settled_stamp,
+    stamp_of,
+)
+
+_MAGIC = b"headroom screens 1\n"
+_MOST_SCREENS = 8
+"""Texts that are kept: of other points, limits and widths."""
+_MOST_FILES = 5_000
+_PASSING = {"_", "OLDPWD", "PWD", "SHLVL", "COLUMNS", "LINES"}
+"""Variables that change from call to call; what they say is asked for otherwise."""
+_LEAVES_NO_TRACE = (
+    *("subprocess.", "socket.", "sqlite3.", "urllib."),
+    *("os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"),
+)
+"""Audit events of what may read anything: a study that does it is planned each time."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """Files that were opened and folders that were listed; `is_blind` where others may count."""
+
+    paths: set[str] = field(default_factory=set)
+    is_blind: bool = False
+
+    def stamps(self) -> dict[str, Stamp | None] | None:
+        """Return what changes with each of them; None where that cannot be told."""
+        if self.is_blind or len(self.paths) > _MOST_FILES:
+            return None
+        found: dict[str, Stamp | None] = {}
+        for path in sorted(self.paths):
+            found[path] = settled_stamp(Path(path))
+            if found[path] is None and stamp_of(Path(path)) is not None:
+                return None  # It changed just now.
+        return found
+
+
+_watches: list[Watch] = []
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """Note what is opened meanwhile, by this program and by the models of a study."""
+    if not _hook_state:
+        sys.addaudithook(_note)
+        _hook_state.append(True)
+    watch = Watch()
+    _watches.append(watch)
+    try:
+        yield watch
+    finally:
+        _watches.remove(watch)
+
+
+_hook_state: list[bool] = []
+"""Whether the hook is there: it can never be taken away again."""
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _watches:
+        return
+    if event in {"open", "os.listdir", "os.scandir"}:
+        path = arguments[0]
+        if isinstance(path, str | bytes | os.PathLike):
+            name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - links stay as they are
+            if not name.startswith(f"{PACKAGE}{os.sep}"):
+                _watches[-1].paths.add(name)
+    elif event.startswith(_LEAVES_NO_TRACE):
+        _watches[-1].is_blind = True
+
+
+class _Kept(msgspec.Struct, frozen=True, array_like=True):
+    """A text with the files and the journal that it depends on."""
+
+    files: dict[str, Stamp | None]
+    journal: Stamp
+    text: str
+
+
+_DECODER = msgspec.msgpack.Decoder(dict[bytes, _Kept])
+
+
+def words_of_show(
+    seed: int | None,
+    settings: Sequence[str] | None,
+    *,
+    point: str | None = None,
+    limits: Sequence[str] | None = None,
+    load: str = "",
+    current: float | None = None,
+) -> list[Any]:
+    """Return the options of `headroom show` but for those that `KeptScreens.of` knows itself."""
+    return [seed, settings or [], point, limits or [], load, current]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScreens:
+    """The texts that were shown of one study.
+
+    Parameters
+    ----------
+    results
+        Folder of its results.
+    key
+        Of the question, the terminal, the program and the environment.
+    """
+
+    results: Path
+    key: bytes
+
+    @classmethod
+    def of(
+        cls, study: Path, words: Sequence[Any], console: Console, *, quick: bool = False
+    ) -> "KeptScreens":
+        """Return what was shown of a study, for the words of a command on a terminal.
+
+        Parameters
+        ----------
+        study
+            Its folder or file, as it was named.
+        words
+            See `words_of_show`.
+        console
+            The terminal.
+        quick
+            Whether its quick variant is meant.
+        """
+        file = study / STUDY_NAME if study.is_dir() else study
+        terminal = [console.width, console.color_system, console.is_terminal, console.encoding]
+        own = {name: text for name, text in os.environ.items() if name not in _PASSING}
+        here = [str(Path.cwd()), str(file)]
+        content = [program_identity(), here, list(words), terminal, own]
+        return cls(results_folder(file.parent, quick), digest_of(content))
+
+    def get(self) -> str | None:
+        """Return the text, None where it has to be made anew."""
+        kept = self._read().get(self.key)
+        if kept is None or journal_stamp(self.results / JOURNAL_NAME) != kept.journal:
+            return None
+        if any(stamp_of(Path(path)) != stamp for path, stamp in kept.files.items()):
+            return None
+        return kept.text
+
+    def put(self, text: str, watch: Watch, journal: Stamp | None) -> None:
+        """Keep a text that was made of a journal with this stamp, as it was before."""
+        files = watch.stamps()
+        if (
+            files is None
+            or journal is None
+            or journal_stamp(self.results / JOURNAL_NAME) != journal
+        ):
+            return
+        others = {key: kept for key, kept in self._read().items() if key != self.key}
+        latest = list(others.items())[-(_MOST_SCREENS - 1) :]
+        content = {**dict(latest), self.key: _Kept(files, journal, text)}
+        write_sealed(self.results / KEPT_SCREENS_NAME, _MAGIC, msgspec.msgpack.encode(content))
+
+    def _read(self) -> dict[bytes, _Kept]:
+        content = read_sealed(self.results / KEPT_SCREENS_NAME, _MAGIC)
+        if content is None:
+            return {}
+        try:
+            return _DECODER.decode(content)
+        except msgspec.MsgspecError:
+            return {}

@@ -1,0 +1,69 @@
+"""`headroom show`: the essentials of a study's results, at once where nothing has changed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headroom.cli import options
+from headroom.cli.kept_screens import KeptScreens, watched, words_of_show
+from headroom.cli.output import ColorMode, result_console, write_json
+
+
+def show(
+    study: options.StudyPath = Path(),
+    *,
+    quick: options.Quick = False,
+    seed: options.Seed = None,
+    settings: options.Settings = None,
+    point: Annotated[
+        str | None,
+        typer.Option(
+            "--point",
+            metavar="POINT",
+            help="Everything about one point: its key, or its levels, e.g. users=40,disk_ms=6.0.",
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            help='Tell at which load this breaks: "response_s_p95<=200ms"; repeatable.',
+        ),
+    ] = None,
+    load: Annotated[
+        str, typer.Option("--load", help="Factor that is the load [the first numeric one].")
+    ] = "",
+    current: Annotated[
+        float | None,
+        typer.Option("--current", help="Level of the load today: the headroom counts from it."),
+    ] = None,
+    as_json: options.AsJson = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Print the essentials of a study's results in the terminal."""
+    console = result_console(color)
+    words = words_of_show(seed, settings, point=point, limits=limit, load=load, current=current)
+    screens = KeptScreens.of(study, words, console, quick=quick)
+    kept = None if as_json else screens.get()
+    if kept is not None:
+        console.file.write(kept)
+        return
+    # A kept text is there before these are loaded.
+    from headroom.analysis.stored_form import stored_form  # noqa: PLC0415
+    from headroom.cli.limit_option import with_limits  # noqa: PLC0415
+    from headroom.cli.session import open_plan  # noqa: PLC0415
+    from headroom.cli.shown import analysed, text_of  # noqa: PLC0415
+
+    with watched() as watch:
+        plan = open_plan(study, quick=quick, seed=seed, settings=settings)
+    if limit:
+        plan = with_limits(plan, limit, load=load, current=current)
+    found = analysed(plan)
+    if as_json:
+        write_json("study-result", stored_form(found.result))
+        return
+    text = text_of(found.result, console, point=point)
+    console.file.write(text)
+    if found.is_plain:
+        screens.put(text, watch, found.journal)
