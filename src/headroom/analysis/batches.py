@@ -13,9 +13,11 @@ in Heidelberger and Lewis, *Quantile Estimation in Dependent Sequences* (1984).
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from headroom.analysis.distributions import (
     PERCENTS,
@@ -94,39 +96,80 @@ def spreads_of(
     times
         Length of all kept parts together, in correlation times.
     """
-    found: dict[str, Spread] = {}
     sizes = _Sizes(batches=batches, times=times)
+    ratios: list[_Ratio] = []
     for kind in _RATIOS:
         tables = [window.table(kind) for window in windows]
         kept = [table for table in tables if table is not None]
         # Measured runs have the classes that came: with too few requests, not all of them.
         if len(kept) == len(windows) and len({table.names for table in kept}) == 1:
-            found.update(_of_tables(kind, windows, kept, sizes))
+            ratios.extend(_of_tables(kind, windows, kept))
+    found = _of_ratios(ratios, windows, sizes)
     for metric, bins in merged.items():
         found.update(_of_percentiles(metric, windows, bins, sizes))
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Ratio:
+    """A metric that is a quotient of two sums, of each row of a table.
+
+    Parameters
+    ----------
+    names
+        Full name of the metric of each row.
+    residuals
+        Per replication, shape (intervals, rows): numerator - estimate x denominator.
+    denominators
+        Shape (rows,): over all replications; not a number where there is none.
+    """
+
+    names: Sequence[str]
+    residuals: Sequence[FloatArray]
+    denominators: FloatArray
+
+
+def _of_ratios(
+    ratios: Sequence[_Ratio], windows: Sequence[Window], sizes: _Sizes
+) -> dict[str, Spread]:
+    """Return the spreads of all quotients at once: they have the intervals in common."""
+    if not ratios:
+        return {}
+    parts = [
+        Residuals(
+            np.concatenate([one.residuals[place] for one in ratios], axis=1), lengths_s[lasts]
+        )
+        for place, (lengths_s, lasts) in enumerate(map(_intervals, windows))
+    ]
+    found = spreads(parts, np.concatenate([one.denominators for one in ratios]), **sizes)
+    names = (name for one in ratios for name in one.names)
+    return {name: one for name, one in zip(names, found, strict=True) if one is not None}
+
+
 def _of_tables(
-    kind: ResourceKind, windows: Sequence[Window], tables: Sequence[ResourceTable], sizes: _Sizes
-) -> Iterator[tuple[str, Spread]]:
+    kind: ResourceKind, windows: Sequence[Window], tables: Sequence[ResourceTable]
+) -> Iterator[_Ratio]:
     names, capacity = tables[0].names, tables[0].capacity
     parts = [_gains(window, table) for window, table in zip(windows, tables, strict=True)]
     ratios = {**_RATIOS[kind], **more_ratios(kind, tables[0].columns)}
-    yield from _of_ratios(ratios, parts, capacity, [f"{kind}.{name}." for name in names],
-                          sizes)  # fmt: skip
+    yield from _ratios_of(ratios, parts, capacity, [f"{kind}.{name}." for name in names])
     if kind == "class":
         whole = [
             (lengths, {name: rows.sum(axis=1, keepdims=True) for name, rows in gained.items()})
             for lengths, gained in parts
         ]
         of_all = {name: _RATIOS[kind][name] for name in CLASS_RATIOS}
-        yield from _of_ratios(of_all, whole, np.ones(1), [""], sizes)
+        yield from _ratios_of(of_all, whole, np.ones(1), [""])
+
+
+def _intervals(window: Window) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Return the lengths (s) of the intervals of a window, and which of them last at all."""
+    lengths_s = np.diff(window.times_s())
+    return lengths_s, lengths_s > 0.0
 
 
 def _gains(window: Window, table: ResourceTable) -> tuple[FloatArray, dict[str, FloatArray]]:
-    lengths_s = np.diff(window.times_s())
-    lasts = lengths_s > 0.0
+    lengths_s, lasts = _intervals(window)
     gained = {
         name: np.diff(window.snapshots(column), axis=0)[lasts]
         for name, column in table.columns.items()
@@ -134,13 +177,12 @@ def _gains(window: Window, table: ResourceTable) -> tuple[FloatArray, dict[str, 
     return lengths_s[lasts], gained
 
 
-def _of_ratios(
+def _ratios_of(
     ratios: Mapping[str, tuple[str, str]],
     parts: _Parts,
     capacity: FloatArray,
     prefixes: Sequence[str],
-    sizes: _Sizes,
-) -> Iterator[tuple[str, Spread]]:
+) -> Iterator[_Ratio]:
     for metric, (above, below) in ratios.items():
         if metric in _MAY_BE_NONE and not _happened(above, parts):
             continue
@@ -150,13 +192,11 @@ def _of_ratios(
         known = np.isfinite(sums) & (sums > 0.0)
         ratio = totals / np.where(known, sums, 1.0)
         residuals = [
-            Residuals(gained[above] - ratio * np.where(known, rows, 0.0), lengths_s)
-            for (lengths_s, gained), rows in zip(parts, over, strict=True)
+            gained[above] - ratio * np.where(known, rows, 0.0)
+            for (_, gained), rows in zip(parts, over, strict=True)
         ]
-        spread = spreads(residuals, np.where(known, sums, np.nan), **sizes)
-        for prefix, one in zip(prefixes, spread, strict=True):
-            if one is not None:
-                yield f"{prefix}{metric}", one
+        names = [f"{prefix}{metric}" for prefix in prefixes]
+        yield _Ratio(names, residuals, np.where(known, sums, np.nan))
 
 
 def _happened(column: str, parts: _Parts) -> bool:

@@ -38,6 +38,12 @@ WARM_UP_TIMES = 3.0
 """Correlation times that are cut at least: the start is then forgotten."""
 
 
+_MOST_AT_ONCE = 1 << 13
+"""Size of a series up to which its starts are looked at together: beyond, no time is saved."""
+IntArray = npt.NDArray[np.int64]
+_HERE = np.array([0])
+
+
 @dataclass(frozen=True, slots=True)
 class Settling:
     """When a set of series settles, in values from their start.
@@ -77,20 +83,76 @@ def correlation_time(values: FloatArray) -> float:
     >>> round(correlation_time(moving.reshape(5, -1)))
     10
     """
+    return float(correlation_times(values, _HERE)[0])
+
+
+def correlation_times(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Return the correlation time from each of several starts on, see `correlation_time`.
+
+    Parameters
+    ----------
+    values
+        Shape (..., replications, n).
+    starts
+        First values, 0 <= start < n.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(1).normal(size=(5, 400))
+    >>> times = correlation_times(noise, np.array([0, 100]))
+    >>> [float(times[1]) == correlation_time(noise[:, 100:]), times.shape]
+    [True, (2,)]
+    """
     count = values.shape[-1]
-    lags = count // 2
-    centred = values - values.mean(axis=(-2, -1), keepdims=True)
-    power = np.abs(np.fft.rfft(centred, _fast_length(2 * count), axis=-1)) ** 2
-    total = power.reshape(-1, power.shape[-1]).sum(axis=0)
-    covariances = np.fft.irfft(total, _fast_length(2 * count))[:lags] / np.arange(
-        count, count - lags, -1
-    )
-    size = float(np.max(np.abs(values), initial=0.0))
-    if lags < 2 or covariances[0] <= (1e-12 * size) ** 2 * values.size / count:  # noqa: PLR2004
-        return 1.0
-    sums = 1.0 + 2.0 * np.cumsum(covariances[1:] / covariances[0])
-    enough = np.flatnonzero(np.arange(1, lags) >= WINDOW * sums)
-    return max(float(sums[enough[0] if enough.size else -1]), 1.0)
+    if values.size > _MOST_AT_ONCE and starts.size > 1:
+        return np.concatenate([correlation_times(values[..., one:], _HERE) for one in starts])
+    covariances, least = _covariances(values, starts, _fast_length(2 * count))
+    return _summed_up(covariances, count - starts, least)
+
+
+def _covariances(
+    values: FloatArray, starts: IntArray, length: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the summed products at each lag from each start on, and the least that is no noise."""
+    centred, size = _from_each(values, starts) if starts.size > 1 else _from_one(values)
+    transformed = np.fft.rfft(centred, length, axis=-1)
+    parts = transformed.view(np.float64).reshape(starts.size, -1, transformed.shape[-1], 2)
+    total = np.einsum("skfc,skfc->sf", parts, parts)
+    return np.fft.irfft(total, length), (1e-12 * size) ** 2 * (values.size // values.shape[-1])
+
+
+def _from_one(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return series less their means, and their largest value."""
+    size = np.max(np.abs(values), initial=0.0)
+    return values - values.mean(axis=(-2, -1), keepdims=True), np.array([size])
+
+
+def _from_each(values: FloatArray, starts: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the same from each start on, zero before it."""
+    count = values.shape[-1]
+    is_kept = np.arange(count) >= starts[:, None]
+    is_kept = is_kept.reshape(starts.size, *([1] * (values.ndim - 1)), count)
+    kept = np.where(is_kept, values, 0.0)
+    numbers = (count - starts) * values.shape[-2]
+    means = kept.sum(axis=(-2, -1)) / numbers.reshape(-1, *([1] * (values.ndim - 2)))
+    size = np.abs(kept).reshape(starts.size, -1).max(axis=1, initial=0.0)
+    return np.where(is_kept, kept - means[..., None, None], 0.0), size
+
+
+def _summed_up(covariances: FloatArray, counts: IntArray, least: FloatArray) -> FloatArray:
+    """Return the correlation times of series of `counts` values; 1 where nothing varies."""
+    most = int(counts.max()) // 2
+    if most < 2:  # noqa: PLR2004 - one lag at least
+        return np.ones(counts.size)
+    lag, lags = np.arange(most), (counts // 2)[:, None]
+    terms = covariances[:, :most] / np.maximum(counts[:, None] - lag, 1)
+    varies = (terms[:, :1] > least[:, None]) & (lags >= 2)  # noqa: PLR2004 - as above
+    shares = np.where(varies & (lag < lags), terms, 0.0) / np.where(varies, terms[:, :1], 1.0)
+    sums = 1.0 + 2.0 * np.cumsum(shares[:, 1:], axis=1)
+    is_enough = (lag[1:] >= WINDOW * sums) & (lag[1:] < lags)
+    last = np.where(is_enough.any(axis=1), is_enough.argmax(axis=1), np.maximum(lags[:, 0] - 2, 0))
+    found = np.maximum(sums[np.arange(counts.size), last], 1.0)
+    return np.where(varies[:, 0], found, 1.0)
 
 
 def _fast_length(count: int) -> int:
@@ -118,7 +180,7 @@ def settle(values: FloatArray) -> Settling:
     count = values.shape[-1]
     starts = np.unique(np.round(np.geomspace(1.0, max(count / 2.0, 1.0), STARTS)).astype(int))
     starts = np.concatenate([[0], starts[starts <= count // 2]])
-    times = np.array([correlation_time(values[..., start:]) for start in starts])
+    times = correlation_times(values, starts)
     left = (count - starts) / times
     first = int(np.flatnonzero(left >= ALMOST * left.max())[0])
     return Settling(int(starts[first]), float(times[first]))

@@ -21,7 +21,7 @@ MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
 _ROWS_IN_ALL = 200
 _RESOURCE_ROWS_IN_ALL = 200
-_MARKS_IN_ALL = 1_500
+_MARKS_IN_ALL = 1_200
 _DETAILS_IN_ALL = 50
 _SERIES_IN_ALL = 10
 _TRADE_OFFS = 2
