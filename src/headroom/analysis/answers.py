@@ -4,7 +4,10 @@ Invariant: how an answer was come by does not show in it. Whatever goes wrong in
 is done again in this one, where it fails as it would have failed alone.
 """
 
+import os
 import signal
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +32,8 @@ FEWEST_SHARED = 200
 """Points that must be missing before processes are started for them."""
 _CHUNK = 50
 """Points that a process takes at once."""
+_PARENT_ASKED_S = 0.2
+"""Time (s) after which a process asks again whether its parent is still there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +138,7 @@ def _shared(
         jobs,
         mp_context=multiprocessing.get_context("fork"),
         initializer=_begin,
-        initargs=(questions, plan, journal.path),
+        initargs=(questions, plan, journal.path, os.getpid()),
     )
     try:
         futures: list[Future[dict[int, bytes]]] = [pool.submit(_chunk, one) for one in chunks]
@@ -150,10 +155,19 @@ _helper: list[tuple[Sequence[PointQuestion], Journal, Selection]] = []
 """What a process that was forked off works with: its own connection to the journal."""
 
 
-def _begin(questions: Sequence[PointQuestion], plan: Plan, journal: Path) -> None:
+def _begin(questions: Sequence[PointQuestion], plan: Plan, journal: Path, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent stops its helpers itself.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     own = Journal.open(journal, create=False)
     _helper[:] = [(questions, own, Selection(plan, own))]
+
+
+def _end_with(parent: int) -> None:
+    """End this process at once when the one that forked it off is gone."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_ASKED_S)
+    os._exit(1)
 
 
 def _chunk(places: Sequence[int]) -> dict[int, bytes]:

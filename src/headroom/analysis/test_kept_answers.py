@@ -3,7 +3,11 @@
 import dataclasses
 import os
 import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +232,30 @@ def test_a_folder_that_cannot_be_written_keeps_nothing_and_says_nothing(tmp_path
     kept = KeptAnswers(tmp_path / "file" / "points.cache")
     kept.put(b"key", b"answer")
     kept.save()
+
+
+HELPER = """
+import os, threading, time
+from headroom.analysis.answers import _end_with
+parent = os.getpid()
+child = os.fork()
+if child:
+    print(child, flush=True)
+else:
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+time.sleep(60)
+"""
+
+
+def test_a_process_that_analyses_ends_with_the_one_that_forked_it_off() -> None:
+    with subprocess.Popen([sys.executable, "-c", HELPER], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = Path(f"/proc/{int(parent.stdout.readline())}/stat")
+        assert child.exists()
+        parent.kill()
+        parent.wait()
+        deadline = time.monotonic() + 30.0
+        with suppress(FileNotFoundError):
+            while child.read_text().split()[2] != "Z":
+                assert time.monotonic() < deadline
+                time.sleep(0.05)

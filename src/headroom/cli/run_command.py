@@ -61,7 +61,11 @@ def run(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
+            "--jobs",
+            "-j",
+            min=1,
+            envvar="HEADROOM_JOBS",
+            help="Simulations and analyses in parallel [cores].",
         ),
     ] = None,
     seed: options.Seed = None,
@@ -144,7 +148,7 @@ def run(
         is_whole = not outcome.interrupted and not (stop_on_failure and outcome.failed)
         if is_doubled and is_whole:
             outcome = _run_what_ifs(chosen.ready(), journal, how, outcome)
-        result = session.analysed(plan, journal, identity=identity)
+        result = session.analysed(plan, journal, identity=identity, jobs=jobs)
         is_whole_journal = journal.unreadable_count == 0
     page = session.write_artefacts(plan, result)
     if is_whole_journal:

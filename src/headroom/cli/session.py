@@ -138,7 +138,9 @@ def identity_of(plan: Plan) -> bytes:
     return digest_of([program_identity(), study_files_identity(plan)])
 
 
-def analysed(plan: Plan, journal: Journal, *, identity: bytes | None = None) -> StudyResult:
+def analysed(
+    plan: Plan, journal: Journal, *, identity: bytes | None = None, jobs: int | None = None
+) -> StudyResult:
     """Return the analysed study, complete or not.
 
     Parameters
@@ -147,6 +149,8 @@ def analysed(plan: Plan, journal: Journal, *, identity: bytes | None = None) -> 
         The study and its rows.
     identity
         See `identity_of`; None where the plan was made just now.
+    jobs
+        Processes that may analyse points at a time; None: one for each processor.
     """
     identity = identity or identity_of(plan)
     key = _result_key(plan, journal, identity)
@@ -160,7 +164,7 @@ def analysed(plan: Plan, journal: Journal, *, identity: bytes | None = None) -> 
         journal,
         environments=journal.environments(),
         command=repeat_command(plan),
-        memory=Memory(kept=answers, identity=identity, jobs=os.cpu_count() or 1),
+        memory=Memory(kept=answers, identity=identity, jobs=jobs or os.cpu_count() or 1),
     )
     answers.save()
     is_flawless = not journal.unreadable_count and not defects_met()
