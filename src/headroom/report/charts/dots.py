@@ -12,6 +12,7 @@ from headroom.report.charts.channels import (
 )
 from headroom.report.charts.figure import Row, Spec
 from headroom.report.charts.limit_lines import limit_layers
+from headroom.report.charts.saturated import saturated_dots
 from headroom.report.dimensions import Dimension
 
 _ROW_PX = 22
@@ -24,6 +25,7 @@ def dots(
     rows: Sequence[Row],
     *,
     limits: Sequence[Row],
+    saturated: Sequence[Row],
     axis: Dimension,
     series: Dimension | None,
     is_side_by_side: bool,
@@ -38,6 +40,8 @@ def dots(
         Columns ``level``, ``value``, ``from``, ``to``, ``series`` and those of the tooltip.
     limits
         Rows of `limit_rows`.
+    saturated
+        Rows of `saturated_rows`, drawn at the right edge.
     series
         What colour and marker mean, None for a single series.
     is_side_by_side
@@ -45,9 +49,9 @@ def dots(
     title
         Title of the value axis, with its unit.
     """
-    drawn = {row["level"] for row in rows}
+    drawn = {row["level"] for row in (*rows, *saturated)}
     labels = [label for label in axis.labels if label in drawn]
-    place = {
+    place: Spec = {
         "y": {
             "field": "level",
             "type": "nominal",
@@ -58,11 +62,16 @@ def dots(
     }
     if series and is_side_by_side:
         place["yOffset"] = {"field": "series", "sort": series.labels}
+    if saturated:  # two sets of data have no common order of their own
+        place["y"]["scale"] = {"domain": labels}
+        if "yOffset" in place and series:
+            place["yOffset"]["scale"] = {"domain": series.labels}
     x = {"field": "value", "type": "quantitative", "title": title, **value_scale(rows, metric)}
     lanes = len(series.labels) if series and is_side_by_side else 1
     height = max(_LEAST_PX, len(labels) * max(_ROW_PX, _LANE_PX * lanes)) + _AXIS_PX
     channels = channels_of(series)
     layers = [_whisker(x, place, channels), _dot(x, place, channels)]
+    layers += saturated_dots(saturated, place, channels)
     return layered([*layers, *limit_layers(limits, x, along="x")], title, height=height)
 
 

@@ -17,7 +17,7 @@ from headroom.report.charts.figure import (
 )
 from headroom.report.charts.limit_lines import crossing_rows, limit_rows, limit_words
 from headroom.report.charts.lines import lines
-from headroom.report.charts.saturated import saturated_rows
+from headroom.report.charts.saturated import saturated_caption, saturated_rows
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
 from headroom.report.numbers import format_knee
 from headroom.report.words import (
@@ -91,11 +91,7 @@ def _figure(
     )
     rows = [_row(p, estimate, scale, axis=axis, series=series, held=held) for p, estimate in drawn]
     knees = _knee_rows(experiment, metric, axis, series, held)[:_KNEES_AT_MOST]
-    saturated = (
-        saturated_rows(experiment.points, metric, axis=axis, series=series, held=held)
-        if axis.is_numeric
-        else []
-    )
+    saturated = saturated_rows(experiment.points, metric, axis=axis, series=series, held=held)
     missing = len(experiment.points) - len(found) - len(saturated)
     is_log = value_scale(rows, metric)["scale"].get("type") == "log"
     limits = limit_rows(experiment, metric, scale, rows, is_log=is_log)
@@ -103,7 +99,9 @@ def _figure(
     words = [
         describe_interval(estimates),
         _knee_words(knees),
-        _saturated_words(saturated),
+        saturated_caption(
+            len(saturated), f"Triangles at the {'top' if axis.is_numeric else 'right'} edge"
+        ),
         limit_words(experiment, metric, limits, crossings),
         _missing_words(missing),
     ]
@@ -127,6 +125,7 @@ def _figure(
         else dots(
             rows,
             limits=limits,
+            saturated=saturated,
             axis=axis,
             series=series,
             is_side_by_side=beside is not None,
@@ -223,11 +222,6 @@ def _knee_row(knee: Knee, series: Dimension | None, held: Sequence[Dimension]) -
         "hold": hold_label(point, held),
         "label": f"knee {format_knee(knee).split(' ')[0]}",
     }
-
-
-def _saturated_words(rows: Sequence[Row]) -> str:
-    count = count_noun(len(rows), "saturated point")
-    return f"Triangles at the top edge: {count}, without bound." if rows else ""
 
 
 def _missing_words(count: int) -> str:

@@ -1,6 +1,14 @@
 """Maps of two factors: a cell for each point, whole or not at all, readable without colour."""
 
-from headroom.analysis.results import Bottleneck, ExperimentResult, Factor, PointResult
+from msgspec.structs import replace
+
+from headroom.analysis.results import (
+    Bottleneck,
+    ExperimentResult,
+    Factor,
+    PointResult,
+    Saturation,
+)
 from headroom.report.charts.heat import heat_maps
 from headroom.report.test_example_results import estimate, measured_experiment
 
@@ -84,3 +92,39 @@ def test_two_rows_leave_room_for_two_lines_of_text_in_each_cell() -> None:
     row_px = (high.spec["height"] - low.spec["height"]) / 2
     assert row_px >= 30
     assert low.spec["height"] - 2 * row_px >= 110
+
+
+def saturated_grid(columns: int, rows: int) -> ExperimentResult:
+    """Return `grid` whose throughput has no bound where there is one node."""
+    found = grid(columns, rows)
+    without = Saturation(
+        kind="station", name="node", basis="formulas", load=1.2, unbounded=["throughput"]
+    )
+    points = [
+        replace(one, estimates={}, saturation=without) if one.levels["nodes"] == 1 else one
+        for one in found.points
+    ]
+    return replace(found, points=points)
+
+
+def test_saturated_points_are_dashed_cells_outside_of_the_scale_with_what_limits() -> None:
+    (figure,) = heat_maps(saturated_grid(4, 3), marks=100)
+    assert figure.rows is not None
+    assert len(figure.rows) == 9
+    cells = next(
+        one for one in figure.spec["layer"] if one["mark"].get("style") == "unbounded-cell"
+    )
+    assert "color" not in cells["encoding"]
+    rows = cells["data"]["values"]
+    assert [(row["across"], row["up"], row["label"]) for row in rows] == [
+        ("1", "1", "∞"), ("1", "2", "∞"), ("1", "3", "∞"),
+    ]  # fmt: skip
+    assert {row["limit"] for row in rows} == {"disk", "node"}
+    assert "offered 1.20 times its capacity" in rows[0]["shown"]
+    assert "Dashed cells (∞): 3 saturated points, without bound." in figure.caption
+    assert cells["encoding"]["x"]["scale"]["domain"] == ["1", "2", "3", "4"]
+
+
+def test_saturated_cells_count_among_the_marks_of_a_map() -> None:
+    assert heat_maps(saturated_grid(4, 3), marks=12)
+    assert not heat_maps(saturated_grid(4, 3), marks=11)

@@ -111,6 +111,12 @@ def _config(
             "theory": {"stroke": ink, "strokeDash": [1, 3], "strokeWidth": 2, "strokeCap": "round"},
             "inside-text": {"color": paper, "fontSize": 11},
             "series-fill": {"fill": series[0]},
+            "unbounded-cell": {
+                "color": panel,
+                "stroke": rule,
+                "strokeDash": [4, 3],
+                "strokeWidth": 1.2,
+            },
             "cell": {"stroke": panel, "strokeWidth": 2},
             "whisker": {"color": ink, "strokeWidth": 1.4},
         },
