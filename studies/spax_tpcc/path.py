@@ -4,6 +4,7 @@ Each change is what `headroom what-if` would make of it; here it is a factor, so
 speak of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headroom.experiment.changes import parse_change
@@ -11,6 +12,7 @@ from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model
 from headroom.systems.model.changed import changed_model
 from headroom.systems.transactions import MachineModel, machine_model
+from headroom.systems.transactions.law import law
 
 BUFFERS = ("pool.io send buffers.tokens=x2",)
 DMA = ("station.io DMA send.speed=x2", "station.io DMA receive.speed=x2")
@@ -80,6 +82,11 @@ class DoubledMachine:
             description="Elements that are twice as fast, or twice as many where they are buffers",
         )
         return (doubled, *self.machine.parameters)
+
+    def law(self, *, doubled: str, **config: Value) -> Mapping[str, float]:
+        """Return what arithmetic gives of the machine with some elements doubled."""
+        rows = [text.split(".")[1] for text in CHANGES[doubled]]
+        return law(self.machine.machine(**config), dict.fromkeys(rows, 2.0))
 
     def __call__(self, *, doubled: str, **config: Value) -> Model:
         """Return the model of the machine with some elements doubled."""

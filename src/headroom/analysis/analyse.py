@@ -22,6 +22,7 @@ from headroom.analysis.fits import with_fits
 from headroom.analysis.headroom_left import crossing_of
 from headroom.analysis.intervals import Sample
 from headroom.analysis.knee import FEWEST_TOLD, KneeFit, knee_over
+from headroom.analysis.law import by_law, with_basis
 from headroom.analysis.level_comparison import ComparedPoint, Question, compare_levels
 from headroom.analysis.level_crossovers import crossovers_of
 from headroom.analysis.measured_when import measured_when
@@ -430,8 +431,17 @@ def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResu
     evidence = _evidence(claim.experiment, claim.metric, analysed, plan)
     if isinstance(claim, AgreementClaim):
         to = _evidence(claim.to_experiment, claim.to_metric or claim.metric, analysed, plan)
-        evidence = replace(evidence, to=to)
-    return check_claim(claim, evidence)
+        return check_claim(claim, replace(evidence, to=to))
+    found = check_claim(claim, evidence)
+    if not any(point.law for one in analysed for point in one.points):
+        return found
+    points = [
+        point
+        for one in analysed
+        if one.experiment.spec.name == claim.experiment
+        for point in one.points
+    ]
+    return with_basis(found, claim, check_claim(claim, by_law(evidence, claim.metric, points)))
 
 
 def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan: Plan) -> Evidence:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from headroom.analysis.law import with_law
 from headroom.analysis.level_comparison import ComparedPoint
 from headroom.analysis.point import analyse_point
 from headroom.analysis.solver_answers import with_solver_answer
@@ -83,6 +84,7 @@ def answer_of(question: PointQuestion, rows: Sequence[ReplicationRow]) -> PointA
     result = found.result
     if question.is_solved:
         result = with_solver_answer(result, experiment, point)
+    result = with_law(result, experiment, point)
     runs = found.runs if question.has_runs else ()
     found = replace(found, result=result, runs=runs)
     newest = max((row.started_at for row in rows), default="")

@@ -12,6 +12,7 @@ import msgspec
 from headroom.experiment.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
+Basis: TypeAlias = Literal["fitted", "arithmetic", "simulator", "own", ""]
 Method: TypeAlias = Literal[
     "student-t",
     "batch means",
@@ -443,6 +444,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     """Whether the study did not name the point, but a limit added it where it breaks."""
     solver: SolverAnswer | None = None
     """None where the system knows no formulas, and for most of very many points."""
+    law: dict[str, float] = {}
+    """What the law beside the system gives, by metric, of those that the point reports."""
     precision_reached: bool | None = None
     """None where replications are fixed."""
     prediction: Prediction | None = None
@@ -818,6 +821,12 @@ class ClaimResult(_Result, frozen=True, kw_only=True):
     """Of an agreement: the points that both experiments have, with figures."""
     pair_unit: str = ""
     """Unit of the figures of `pairs`."""
+    basis: Basis = ""
+    """What it rests on: the model was `fitted` to it; the law beside the simulator passes it too
+    (`arithmetic`); the law does not, or says nothing of it (`simulator`); it was not published
+    (`own`). Empty where the study has no law."""
+    law: str = ""
+    """What the law says of it: a verdict, or empty where it says nothing."""
 
 
 class StudyResult(_Result, frozen=True, kw_only=True):

@@ -413,6 +413,10 @@ class _ClaimBase(
         str, Meta(description="What the source says, as words, for the table.")
     ] = ""
     source: Annotated[str, Meta(description="Where it was published.")] = ""
+    fitted: Annotated[
+        bool,
+        Meta(description="The model was fitted to this figure, so that it cannot differ by much."),
+    ] = False
 
 
 class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="value"):

@@ -259,6 +259,15 @@ class HasModel(Protocol):
 
 
 @runtime_checkable
+class HasLaw(Protocol):
+    """A system with a law beside it: arithmetic that a claim may not need the system for."""
+
+    def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
+        """Return the metrics that the law gives at `config`, in base units; none without one."""
+        ...
+
+
+@runtime_checkable
 class Remarkable(Protocol):
     """A system that can say what is legal and yet likely a mistake; optional for a `System`."""
 

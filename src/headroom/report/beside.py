@@ -104,19 +104,30 @@ def theory_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
     pairs = [pair for point in experiment.points for pair in pairs_of(point, experiment.responses)]
     if not pairs:
         return None
-    heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
-    heads += [
-        Head("Metric"),
-        Head("Simulated", is_number=True, hint="with its 95 % interval"),
-        Head("Theory", is_number=True),
-        Head("Difference", is_number=True, hint="simulated less theory, over theory"),
-        Head("Interval", hint="whether the interval holds the theoretical value"),
-    ]
+    inside = Head("Interval", hint="whether the interval holds the theoretical value")
+    heads = [*pair_heads(experiment, "theory"), inside]
     rows = [_row(experiment, pair) for pair in pairs[:at_most]]
     return Table("Simulation beside theory", heads, rows, " ".join(_notes(experiment)))
 
 
 def _row(experiment: ExperimentResult, pair: Pair) -> list[Cell]:
+    inside = Cell(pair.words, pair.words, mark="warn" if pair.is_inside is False else "")
+    return [*pair_cells(experiment, pair), inside]
+
+
+def pair_heads(experiment: ExperimentResult, other: str) -> list[Head]:
+    """Return the heads of a table of metrics by simulation and by another way."""
+    return [
+        *(Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors),
+        Head("Metric"),
+        Head("Simulated", is_number=True, hint="with its 95 % interval"),
+        Head(other.capitalize(), is_number=True),
+        Head("Difference", is_number=True, hint=f"simulated less {other}, over {other}"),
+    ]
+
+
+def pair_cells(experiment: ExperimentResult, pair: Pair) -> list[Cell]:
+    """Return the cells of a pair under `pair_heads`."""
     levels = [
         Cell(text, text, is_number=factor.is_numeric, is_head=True)
         for factor in experiment.factors
@@ -130,7 +141,6 @@ def _row(experiment: ExperimentResult, pair: Pair) -> list[Cell]:
         Cell(shown, repr(estimate.value), is_number=True, remark=f"({bounds}" if bounds else ""),
         Cell(pair.theory_text, repr(pair.theory), is_number=True),
         Cell(pair.difference_text, repr(pair.difference), is_number=True),
-        Cell(pair.words, pair.words, mark="warn" if pair.is_inside is False else ""),
     ]
 
 

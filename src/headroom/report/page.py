@@ -45,6 +45,7 @@ from headroom.report.crossovers import crossovers_table
 from headroom.report.extent import Extent, extents_of, is_whole
 from headroom.report.fits import candidates_table, fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
+from headroom.report.laws import BASIS_WORDS, basis_sentences, law_table
 from headroom.report.layout import environment, template_text
 from headroom.report.measured_when import moment
 from headroom.report.model_figure import ModelFigure, model_figure
@@ -105,6 +106,7 @@ class ExperimentView:
     course: Table | None
     over_time: Table | None
     theory: Table | None
+    law: Table | None
     what_ifs: Table | None
     comparisons: Table | None
     crossovers: Table | None
@@ -150,6 +152,8 @@ def render_page(result: StudyResult) -> str:
             generated=moment(result.generated),
             views=views,
             verdicts=count_verdicts(result.claims),
+            bases=basis_sentences(result.claims),
+            basis_words=BASIS_WORDS,
             progress=describe_progress(result),
             environments=_distinct([_environment_view(facts) for facts in result.environments]),
             policy=_policy([*libraries, script]),
@@ -213,6 +217,7 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
         course=course_table(experiment),
         over_time=series_table(experiment),
         theory=theory_table(experiment, at_most=extent.rows),
+        law=law_table(experiment, at_most=extent.rows),
         what_ifs=what_if_table(experiment, at_most=extent.rows),
         crossovers=crossovers_table(experiment, at_most=extent.rows),
         comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),

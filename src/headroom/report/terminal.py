@@ -26,6 +26,7 @@ from headroom.report.chosen_points import (
 )
 from headroom.report.columns import Column, narrow_width_of, width_of
 from headroom.report.comparisons import render_comparisons
+from headroom.report.laws import BASIS_WORDS, basis_sentences
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.predictions import render_predictions
 from headroom.report.profiles import render_profiles
@@ -256,6 +257,8 @@ def _limit(point: PointResult) -> str:
 def _render_claims(result: StudyResult, screen: Screen) -> None:
     claims = result.claims
     screen.line(count_verdicts(claims), "bold")
+    for sentence in basis_sentences(claims):
+        screen.line(sentence)
     columns = [
         Column("Verdict", [claim.verdict for claim in claims]),
         Column("Claim", [claim.text for claim in claims]),
@@ -263,6 +266,8 @@ def _render_claims(result: StudyResult, screen: Screen) -> None:
     published = [claim.published for claim in claims]
     if any(published):
         columns.append(Column("Published", published))
+    if any(claim.basis for claim in claims):
+        columns.append(Column("Rests on", [BASIS_WORDS[claim.basis] for claim in claims]))
     screen.table([*columns, Column("Ours (95 % interval)", [claim.ours for claim in claims])])
     for claim in claims:
         if claim.verdict != "holds":

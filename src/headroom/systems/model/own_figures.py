@@ -5,6 +5,10 @@ steady state has, such as the time from start to end. Its function says so by tw
 ``own_metrics``, the metrics, and ``own_values``, a function from the result of a simulation to
 their values. Runs are independent, so the intervals are those of independent values.
 
+A third attribute, ``law``, takes the parameters of the model and returns metrics that arithmetic
+alone gives, such as ``{"throughput": min(1 / cpu_s, 1 / disk_s)}``: claims that it passes as well
+do not need the simulation.
+
 Invariant: own figures count the whole run; no warm-up is cut from them. They are stored with it, so
 the code that gives them is part of the fingerprint.
 """
@@ -17,8 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from headroom.experiment.seeds import digest
-from headroom.experiment.system import Metric
+from headroom.experiment.system import Metric, Value
 from headroom.simulation import SimulationResult
+from headroom.systems.model.parameters import place_of
+from headroom.systems.model.source import of_user_code
 from headroom.systems.model.user_code import UserCode, meaning_of
 
 
@@ -46,6 +52,35 @@ def own_values(
     with nullcontext() if code is None else code.importable():
         found: Mapping[str, float] = values(result)
         return found
+
+
+def law_of(
+    function: Callable[..., Any], config: Mapping[str, Value], code: UserCode | None = None
+) -> Mapping[str, float]:
+    """Return the metrics that the law of a model function gives, none where it has no law.
+
+    Raises
+    ------
+    StudyError
+        The law failed, with the line of the user's code at which it did.
+
+    Examples
+    --------
+    >>> def build():
+    ...     raise NotImplementedError
+    >>> build.law = lambda cpu_s: {"throughput": 1.0 / cpu_s}
+    >>> law_of(build, {"cpu_s": 0.01})
+    {'throughput': 100.0}
+    """
+    law: Callable[..., Mapping[str, float]] | None = getattr(function, "law", None)
+    if law is None:
+        return {}
+    try:
+        with nullcontext() if code is None else code.importable():
+            return law(**config)
+    except Exception as error:
+        own = [place_of(function).rpartition(":")[0], *(code.texts if code else ())]
+        raise of_user_code(error, own) from error
 
 
 def own_code(function: Callable[..., Any], code: UserCode | None) -> str:

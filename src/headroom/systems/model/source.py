@@ -100,7 +100,7 @@ def built_model(
             model = function(**config)
     except (Exception, SystemExit) as error:
         own = [place_of(function).rpartition(":")[0], *(code.texts if code else ())]
-        raise _of_user_code(error, own) from error
+        raise of_user_code(error, own) from error
     if not isinstance(model, Model):
         raise StudyError(
             f"{place_of(function)}: {function.__name__}() returned {type(model).__name__}, "
@@ -141,7 +141,7 @@ def _executed(code: UserCode) -> dict[str, Any]:
             exec(_compiled(code), module.__dict__)  # noqa: S102 - the file is the user's own model
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
-        raise _of_user_code(error, [str(path), *code.texts]) from error
+        raise of_user_code(error, [str(path), *code.texts]) from error
     return module.__dict__
 
 
@@ -161,7 +161,7 @@ def _not_python(error: SyntaxError | ValueError, file_name: str) -> StudyError:
     )
 
 
-def _of_user_code(error: Exception | SystemExit, own: Sequence[str]) -> HeadroomError:
+def of_user_code(error: Exception | SystemExit, own: Sequence[str]) -> HeadroomError:
     """Return an error with its place: the innermost line of the user's files that led to it."""
     if isinstance(error, HeadroomError) and _PLACED.match(error.message):
         return error

@@ -30,7 +30,7 @@ from headroom.systems.model.intervals import IntervalPlan, interval_plan
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import metrics_of, windowed_metrics
 from headroom.systems.model.overload import longest_time, overloads_by_row
-from headroom.systems.model.own_figures import own_code, own_metrics, own_values
+from headroom.systems.model.own_figures import law_of, own_code, own_metrics, own_values
 from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.ready_models import ReadyModels
 from headroom.systems.model.sampling import check_size
@@ -143,6 +143,10 @@ class ModelSystem:
     def code_files(self) -> Sequence[Path]:
         """Return the model file and the modules beside it that it imports."""
         return () if self.code is None else [Path(name) for name in self.code.texts]
+
+    def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
+        """Return what the law that the model function brings gives, see `own_figures`."""
+        return law_of(self.function, config, self.code)
 
     def prepare(self) -> Mapping[str, float]:
         """Return nothing: a simulation asks nothing of the machine."""

@@ -1,5 +1,6 @@
 """A machine under TPC-C as a simulation model, and what a study may vary of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from headroom.experiment.system import Parameter, Value
 from headroom.simulation import Model, constant
 from headroom.systems.transactions.demands import highest_throughput
 from headroom.systems.transactions.elements import build_elements
+from headroom.systems.transactions.law import law
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.machine_file import machine_path, opening_comment, read_machine
 from headroom.systems.transactions.processes import Processes
@@ -69,6 +71,10 @@ class MachineModel:
         machine = Machine(**values)  # type: ignore[arg-type]  # the file was read against its fields
         machine.check()
         return machine
+
+    def law(self, **config: Value) -> Mapping[str, float]:
+        """Return what arithmetic gives of the machine with some numbers changed."""
+        return law(self.machine(**config))
 
     def __call__(self, **config: Value) -> Model:
         """Return the model of the machine with some numbers changed."""

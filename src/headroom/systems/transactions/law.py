@@ -1,0 +1,81 @@
+"""The machine as a law of a few numbers: the throughput that its narrowest part lets through.
+
+``X = min(processors, send buffers / packets, disks / misses)``: no packets, no queues, no chance.
+What a study claims and this law gives as well follows by arithmetic from three service demands; it
+says nothing for the simulator.
+"""
+
+import math
+from collections.abc import Mapping
+
+from headroom.systems.transactions.demands import Demand, demands
+from headroom.systems.transactions.machine import Machine
+
+BUFFERS = "io send buffers"
+_WAY = ("io DMA send", "io switch port in")
+_BUS = "io PCI"
+_NOTHING = Demand(0.0, 1.0)
+
+
+def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[str, float]:
+    """Return throughput, mean response time and utilizations that arithmetic gives.
+
+    All terminals are always busy, so a transaction takes the number of terminals over the
+    throughput. A part is used by the throughput times what a transaction asks of it.
+
+    Parameters
+    ----------
+    machine
+        The machine.
+    times
+        Rows of elements that are this many times as fast, or of buffers this many times as many.
+
+    Examples
+    --------
+    >>> from headroom.systems.transactions import machine_model
+    >>> machine = machine_model("spax").machine(cache_miss_rate=0.0, disks=0)
+    >>> round(law(machine)["throughput"], 1)
+    200.7
+    >>> round(law(machine, {"io send buffers": 2.0})["throughput"], 1)
+    206.1
+    """
+    faster = times or {}
+    found = demands(machine)
+    asked = {
+        row: _times(found.get(row, _NOTHING), faster.get(row, 1.0)) for row in ("processor", "disk")
+    }
+    asked[BUFFERS] = _of_buffers(machine, found, faster)
+    highest_per_s = min(one.highest_per_s for one in asked.values())
+    population = machine.terminals * machine.warehouses
+    return {
+        "throughput": highest_per_s,
+        "response_s_mean": population / highest_per_s - 1e-3 * machine.think_ms,
+        **{
+            f"{'pool' if row == BUFFERS else 'station'}.{row}.utilization": highest_per_s
+            / one.highest_per_s
+            for row, one in asked.items()
+            if math.isfinite(one.highest_per_s)
+        },
+    }
+
+
+def _times(asked: Demand, faster: float) -> Demand:
+    return Demand(asked.time_ms / faster, asked.servers)
+
+
+def _of_buffers(
+    machine: Machine, found: Mapping[str, Demand], faster: Mapping[str, float]
+) -> Demand:
+    """Return what a transaction asks of the send buffers of the I/O nodes.
+
+    A buffer is held while its packets pass the DMA, the PCI bus and the port of the switch in
+    turn. More buffers than the slowest of these can serve do not help.
+    """
+    if _WAY[0] not in found:
+        return _NOTHING
+    way = [_times(found[row], faster.get(row, 1.0)) for row in _WAY]
+    packets = found[_WAY[0]].time_ms / machine.dma_ms if machine.dma_ms else 0.0
+    held_ms = sum(one.time_ms for one in way) + packets * machine.pci_ms / faster.get(_BUS, 1.0)
+    buffers = machine.clusters * machine.io_nodes * machine.io_send_buffers
+    through = Demand(held_ms, buffers * faster.get(BUFFERS, 1.0))
+    return min(through, *way, key=lambda one: one.highest_per_s)
