@@ -155,7 +155,8 @@ def find_knee(curve: Curve) -> KneeFit:
     """
     count = curve.levels.size
     if count < FEWEST_LEVELS:
-        few = f"{count} levels are too few: a knee needs {FEWEST_LEVELS} or more"
+        levels = "level is" if count == 1 else "levels are"
+        few = f"{count} {levels} too few: a knee needs {FEWEST_LEVELS} or more"
         return KneeFit(note=few + _levels_to_add(curve.levels))
     if _is_straight(curve, slice(None), CURVE_SIGNIFICANCE):
         return KneeFit(note="the curve is straight within its intervals")

@@ -15,7 +15,7 @@ from headroom.report.dimensions import dimensions_of
 
 WHOLE_UP_TO = 200
 """Points of a study whose page holds all there is."""
-ESTIMATES_WHOLE_UP_TO = 40_000
+ESTIMATES_WHOLE_UP_TO = 8_000
 """Figures of all its points together, beside that: models of many parts have a thousand each."""
 MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
