@@ -11,6 +11,7 @@ import pytest
 from headroom.errors import ExitCode
 from headroom.simulation import simulate
 from headroom.systems.transactions import machine_model
+from headroom.systems.transactions.queues import demands_of
 from studies.quick_form import QuickForm, QuickRun
 
 FOLDER = Path(__file__).resolve().parent
@@ -65,7 +66,7 @@ def test_the_formulas_ask_of_the_processors_what_the_simulation_does() -> None:
     """Oracle: the utilization law; busy time is throughput times demand."""
     spax = machine_model("spax")
     small = {"processing_nodes": 1, "processors": 2, "terminals": 5}
-    demands = module("formulas").demands_of(spax.machine(**small))
+    demands = demands_of(spax.machine(**small))
     done = 400 * 10
     result = simulate(spax(**small), seed=3, completions=done)
     row = list(result.stations.names).index("processor")

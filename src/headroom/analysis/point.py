@@ -62,7 +62,7 @@ from headroom.analysis.worst_stretch import limit_of_terminating
 from headroom.experiment.journal import ReplicationRow
 from headroom.experiment.plan import PlannedExperiment, Point
 from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Metric
+from headroom.experiment.system import Column, HasKnownError, Metric
 
 OCCUPANCIES_AT_MOST = 20
 """Stations of a point whose number of jobs present is kept as a picture: the fullest ones."""
@@ -335,7 +335,10 @@ def analyse_point(
         errors=_counted([row.error for row in failed]),
         faults=_counted(summary.faults),
         remarks=_counted([remark for row in done if row.run for remark in row.run.remarks]),
-        notes=_counted([note for row in done if row.run for note in row.run.notes]),
+        notes=[
+            *_counted([note for row in done if row.run for note in row.run.notes]),
+            *_known_error(experiment),
+        ],
         disturbances=disturbances_of(done),
         estimates=estimates,
         resources=resources,
@@ -482,6 +485,11 @@ def _little(laws: Sequence[LawReport]) -> LittleCheck | None:
         place=worst.place,
         tolerance=max(worst.tolerance, 0.0),
     )
+
+
+def _known_error(experiment: PlannedExperiment) -> list[str]:
+    system = experiment.system
+    return [system.known_error] if isinstance(system, HasKnownError) and system.known_error else []
 
 
 def _counted(messages: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from headroom.experiment.changes import Change, parse_change
 from headroom.experiment.paths import STUDY_NAME
 from headroom.experiment.plan import Point
 from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Forecast, Forecasts, Parameter, System, Value
+from headroom.experiment.system import Forecast, Forecasts, HasStandIn, Parameter, System, Value
 from headroom.quantities import format_level
 from headroom.report.solved import SolvedPoint, render_solved
 from headroom.sizing.space import Axis, parse_axis
@@ -150,7 +151,11 @@ def _answer(system: System, config: Mapping[str, Value], changes: Sequence[Chang
     if not isinstance(system, Forecasts):
         raise TypeError(f"system {system.name!r} has no formulas")
     try:
-        return system.forecast(config, changes)
+        found = system.forecast(config, changes)
+        if found.values or found.overload or changes or not isinstance(system, HasStandIn):
+            return found
+        instead = system.stand_in(config)
+        return replace(instead, highest=found.highest) if instead.values else found
     except StudyError:
         raise  # a station that the model has not, a value that it refuses: a mistake, no answer
     except HeadroomError as error:

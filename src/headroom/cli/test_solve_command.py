@@ -160,3 +160,20 @@ def build() -> Model:
     model.closed_mix("users", members, population=4, think=exponential(1))
     return model
 """
+
+
+def test_a_machine_that_no_formula_knows_is_answered_by_a_simpler_one_with_its_error() -> None:
+    """The throughput is that of studies/spax_tpcc, `theory-disks-heavy-8`."""
+    answer = CliRunner().invoke(app, ["solve", "spax", "--json"])
+    assert answer.exit_code == 0, answer.stderr
+    (point,) = json.loads(answer.stdout)["content"]
+    found = point["forecast"]
+    assert found["values"]["throughput"] == pytest.approx(106.1, rel=1e-3)
+    assert not found["is_exact"]
+    assert "within 5 % of the simulation" in found["reasons"][0]
+    assert found["highest"]["throughput"] == pytest.approx(111.4, rel=1e-3)
+
+
+def test_the_known_error_of_a_machine_is_said_with_its_answer() -> None:
+    said = " ".join(CliRunner().invoke(app, ["solve", "server"]).stdout.split())
+    assert "41 % more at 16" in said

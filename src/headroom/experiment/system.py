@@ -245,6 +245,25 @@ class Forecasts(Protocol):
 
 
 @runtime_checkable
+class HasStandIn(Protocol):
+    """A system with a simpler one that formulas solve in its place; optional for a `System`."""
+
+    def stand_in(self, config: Mapping[str, Value]) -> Forecast:
+        """Return what formulas say of the simpler one, with its known error; empty without one."""
+        ...
+
+
+@runtime_checkable
+class HasKnownError(Protocol):
+    """A system whose predictions were compared with the real thing; optional for a `System`."""
+
+    @property
+    def known_error(self) -> str:
+        """What came of it, a sentence without a full stop; empty where nobody compared them."""
+        ...
+
+
+@runtime_checkable
 class HasModel(Protocol):
     """A system that can show its model; optional for a `System`."""
 

@@ -26,7 +26,7 @@ from headroom.report.chosen_points import (
 )
 from headroom.report.columns import Column, narrow_width_of, width_of
 from headroom.report.comparisons import render_comparisons
-from headroom.report.laws import BASIS_WORDS, basis_sentences
+from headroom.report.laws import basis_sentences
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.predictions import render_predictions
 from headroom.report.profiles import render_profiles
@@ -267,7 +267,7 @@ def _render_claims(result: StudyResult, screen: Screen) -> None:
     if any(published):
         columns.append(Column("Published", published))
     if any(claim.basis for claim in claims):
-        columns.append(Column("Rests on", [BASIS_WORDS[claim.basis] for claim in claims]))
+        columns.append(Column("Rests on", [claim.basis for claim in claims]))
     screen.table([*columns, Column("Ours (95 % interval)", [claim.ours for claim in claims])])
     for claim in claims:
         if claim.verdict != "holds":

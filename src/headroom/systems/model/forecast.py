@@ -16,6 +16,9 @@ from headroom.simulation.model import SECONDS_PER_UNIT
 from headroom.simulation.visits import least_visits
 from headroom.systems.model.forecast_rows import by_rows
 
+_OF_THE_WHOLE = ("throughput", "response_s_mean")
+"""Metrics that a simpler model has in common with the one in whose place it stands."""
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -48,6 +51,23 @@ def forecast_of(model: Model) -> Forecast:
             "state"
         )
     return _solved(model)
+
+
+def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
+    """Return what formulas say of a simpler model in the place of another: its whole, no parts.
+
+    Parameters
+    ----------
+    model
+        The simpler model.
+    errors
+        What is known of its error, sentences without a full stop.
+    """
+    found = forecast_of(model)
+    values = {name: found.values[name] for name in _OF_THE_WHOLE if name in found.values}
+    if not values:
+        return Forecast()
+    return Forecast(values=values, method=f"{found.method} of {model.name}", reasons=errors)
 
 
 def _solved(model: Model) -> Forecast:

@@ -25,7 +25,7 @@ from headroom.simulation.run import ReadyModel, ready, run_ready
 from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
-from headroom.systems.model.forecast import forecast_of
+from headroom.systems.model.forecast import forecast_of, of_stand_in
 from headroom.systems.model.intervals import IntervalPlan, interval_plan
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import metrics_of, windowed_metrics
@@ -181,6 +181,23 @@ class ModelSystem:
             why = plan.ends_because or "the study analyses its runs as terminating"
             return Forecast(reasons=(f"no steady state: {why}",))
         return forecast_of(model)
+
+    def stand_in(self, config: Mapping[str, Value]) -> Forecast:
+        """Return what formulas say of the model that the model function offers in its place.
+
+        A function does so by an attribute ``stand_in``, which takes the parameters and returns the
+        simpler model and sentences on its error.
+        """
+        simpler = getattr(self.function, "stand_in", None)
+        if simpler is None:
+            return Forecast()
+        model, errors = simpler(**config)
+        return of_stand_in(model, tuple(errors))
+
+    @property
+    def known_error(self) -> str:
+        """What is known of the error of the model's predictions; empty where nothing is."""
+        return str(getattr(self.function, "known_error", ""))
 
     @classmethod
     def model_names(cls) -> tuple[str, ...]:

@@ -1,9 +1,12 @@
 """A present-day machine: the same model with another file, and limited by what one expects."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from headroom.cli.app import app
 from headroom.simulation.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import Counts, counts, highest_throughput, mean_counts
@@ -81,3 +84,27 @@ def test_racks_are_joined_by_a_level_of_switches() -> None:
     found = tail(clusters=2)
     assert found.throughput == pytest.approx(2 * tail().throughput, rel=0.04)
     assert found.gain(found.result.stations, "switch up", "completion_count") > 0
+
+
+def test_every_report_of_the_server_says_how_far_off_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(
+        """
+schema = 1
+name = "mine"
+title = "A server"
+seed = 1
+
+[[experiment]]
+name = "load"
+system = { name = "model", model = "server" }
+replications = { count = 2 }
+fixed = { processing_nodes = 1, processors = 2, terminals = 5, transactions_per_terminal = 100 }
+factors.io_nodes = [1, 2]
+"""
+    )
+    answer = CliRunner().invoke(app, ["run", ".", "--quiet"], env={"COLUMNS": "200"})
+    assert "41 % more at 16" in answer.stdout
+    assert "41 % more at 16" in (tmp_path / "results/report.html").read_text()
