@@ -251,14 +251,31 @@ def test_impossible_windows_are_refused(
         planned(tmp_path, keys=keys, tables=tables)
 
 
-def test_windows_need_a_system_that_keeps_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "setup"),
+    [
+        ("command", 'argv = ["true"]'),
+        ("storage", 'targets.device = {kind = "file", path = "{disk}", bytes = "16 MiB"}'),
+    ],
+)
+def test_windows_of_measured_systems_are_refused_with_the_cause(
+    tmp_path: Path, name: str, setup: str
+) -> None:
     planned(tmp_path)
     text = (tmp_path / "study.toml").read_text()
-    measured = text.replace('name = "model"\nfile = "model.py"\ntime_s = 2400', 'name = "command"\n'
-                            'argv = ["true"]')  # fmt: skip
-    (tmp_path / "study.toml").write_text(measured)
-    with pytest.raises(StudyError, match="'command' keeps no statistics of windows"):
+    model = 'name = "model"\nfile = "model.py"\ntime_s = 2400'
+    (tmp_path / "study.toml").write_text(text.replace(model, f'name = "{name}"\n{setup}'))
+    with pytest.raises(StudyError, match=f"'{name}' keep no statistics of intervals"):
         make_plan(load_study(tmp_path), quick=False)
+
+
+def test_a_window_that_runs_by_completions_do_not_reach_is_named(tmp_path: Path) -> None:
+    planned(tmp_path)
+    text = (tmp_path / "study.toml").read_text()
+    (tmp_path / "study.toml").write_text(text.replace("time_s = 2400", "completions = 100"))
+    experiment = make_plan(load_study(tmp_path), quick=False).experiments[0]
+    (run,) = runs_of(experiment, count=1)
+    assert any("window 'peak' ends at 1200 s, but the run ended" in one for one in run.remarks)
 
 
 def test_a_day_in_results_has_no_theory_and_its_limits_know_the_worst_interval(
@@ -332,3 +349,39 @@ def test_sizing_looks_at_the_windows_of_a_study(tmp_path: Path) -> None:
     summary = summarise(plan.experiments[0], runs_of(plan.experiments[0], count=3))
     assert summary.nature.because == "the study says so"
     assert "window.peak.response_s_p95" in summary.samples
+
+
+SHIFTS = """
+from headroom.simulation import Model, exponential, schedule
+
+def build() -> Model:
+    model = Model("shifts", time_unit="s")
+    program = model.program("request")
+    program.use(model.station("cpu", servers=schedule({changes})), exponential(0.8))
+    model.open_class("users", program, interarrival=exponential(1 / 1.35))
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "note"),
+    [
+        ("[(0, 2), (400, 1), (600, 2)]", "terminating", ""),
+        ("[(0, 2), (400, 1), (600, 2)], period=1000", "terminating", ""),
+        ("[(0, 2), (40, 1), (60, 2)], period=100", "steady-state", "means over 24 periods"),
+        ("[(0, 2), (4000, 1)]", "steady-state", ""),
+    ],
+)
+def test_servers_that_follow_a_schedule_are_analysed_as_what_they_are(
+    tmp_path: Path, changes: str, kind: str, note: str
+) -> None:
+    """Also those that would be too few after the end of the run: nothing is saturated."""
+    planned(tmp_path, tables="")
+    (tmp_path / "model.py").write_text(SHIFTS.format(changes=changes))
+    experiment = make_plan(load_study(tmp_path), quick=False).experiments[0]
+    runs = runs_of(experiment)
+    summary = summarise(experiment, runs)
+    assert summary.nature.kind == kind
+    assert summary.saturation is None
+    assert all(note in " ".join(run.notes) for run in runs)
+    assert bool(runs[0].notes) is bool(note)

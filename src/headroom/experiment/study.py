@@ -338,7 +338,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Meta(
             description="`terminating`: runs have a natural end, so each replication is one "
             "observation and nothing is cut; `steady-state`: runs are samples of a steady state; "
-            "`automatic`: terminating where arrivals follow a curve up to a given time."
+            "`automatic`: terminating where arrivals or capacities follow a curve up to a given "
+            "time."
         ),
     ] = "automatic"
     windows: Annotated[

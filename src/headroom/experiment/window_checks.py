@@ -46,8 +46,10 @@ def checked_windows(loaded: LoadedStudy, variant: Variant, system: System) -> Sy
     if spec.windows and not isinstance(system, HasWindows):
         raise loaded.error(
             variant.key_path("window"),
-            f"the system {system.name!r} keeps no statistics of windows",
-            cure="remove the windows: only models keep them",
+            f"runs of the system {system.name!r} keep no statistics of intervals of their time, so "
+            "nothing is known of a window",
+            cure="remove the windows (only models have them); of a measured system make the "
+            "stretch a run of its own",
         )
     return with_windows(system, time_windows(spec))
 

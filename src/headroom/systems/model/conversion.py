@@ -25,6 +25,8 @@ def run_of(
     own_values: Mapping[str, float] | None = None,
     overloads: Mapping[str, float] | None = None,
     ends_because: str = "",
+    remarks: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> Run:
     """Return the run of one simulation, with what its model says about the whole run.
 
@@ -69,6 +71,8 @@ def run_of(
         samples=samples_of(result, are_all_kept=are_all_samples_kept),
         intervals=_intervals(result, metric),
         ends_because=ends_because,
+        remarks=remarks,
+        notes=notes,
     )
 
 

@@ -21,6 +21,7 @@ from headroom.systems.model.nature import why_terminating
 INTERVALS = 96
 """Equal intervals of a run with a natural end: quarters of an hour, where it is a day."""
 FEWEST_INTERVALS = 12
+_ROUNDING = 1e-9
 VALUES_AT_MOST = 100_000
 """Values of one column that a run keeps: intervals times stations, pools and classes."""
 
@@ -89,6 +90,29 @@ def _check(windows: TimeWindows, horizon_s: float | None) -> None:
                 f"{horizon_s:g} s",
                 cure="give the window an earlier end, or the run a later one",
             )
+
+
+def unreached_remark(windows: TimeWindows, end_s: float) -> str:
+    """Return which windows a run that ended at `end_s` (s) did not reach the end of; mostly none.
+
+    Only runs that end by completions have some: of all others it is known before they start.
+
+    Examples
+    --------
+    >>> from headroom.experiment.windows import Window
+    >>> peak = Window(name="peak", from_s=60, to_s=120)
+    >>> unreached_remark(TimeWindows(windows=(peak,)), 100.0)
+    "window 'peak' ends at 120 s, but the run ended by its completions before: it has no figures"
+    >>> unreached_remark(TimeWindows(windows=(peak,)), 120.0)
+    ''
+    """
+    for window in windows.windows:
+        if window.to_s > end_s * (1.0 + _ROUNDING):
+            return (
+                f"window {window.name!r} ends at {window.to_s:g} s, but the run ended by its "
+                "completions before: it has no figures"
+            )
+    return ""
 
 
 def _interval_count(model: Model) -> int:

@@ -1,13 +1,16 @@
 """Whether a run of a model has a natural end, as the model's data say.
 
-Arrivals that follow a curve up to a given time have no steady state: the hour of the day decides.
-A curve that repeats is another matter where a run holds many periods, because then its mean over a
-period is a steady state.
+Arrivals, servers, speeds and tokens that follow a curve up to a given time have no steady state:
+the hour of the day decides. A curve that repeats is another matter where a run holds many periods,
+because then its mean over a period is a steady state; it is said that it is one of whole periods.
 
-Invariant: the answer follows from the model and the stopping rule alone; no run is looked at.
+Invariant: the answer follows from the model and the end of a run alone; no figure is looked at.
 """
 
-from headroom.quantities import format_moment
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headroom.quantities import format_given, format_level, format_moment
 from headroom.simulation import Model
 from headroom.simulation.arrivals import ArrivalProcess
 from headroom.simulation.model import SECONDS_PER_UNIT
@@ -15,6 +18,27 @@ from headroom.simulation.model import SECONDS_PER_UNIT
 PERIODS = 10
 """Periods of a repeating curve from which on a run is a sample of a steady state: as many batches
 as an interval is made of at least (`headroom.analysis.spread.FEWEST_BATCHES`)."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Curve:
+    """A number that changes at known times (s); `verb` is what the words of `what` take."""
+
+    what: str
+    verb: str
+    times_s: Sequence[float]
+    values: Sequence[float]
+    period_s: float | None
+
+    def changes_before(self, end_s: float) -> bool:
+        """Return whether the number changes within the first `end_s` seconds."""
+        pairs = zip(self.times_s, self.values, strict=True)
+        return len({value for time_s, value in pairs if time_s < end_s}) > 1
+
+    def is_periodic(self, end_s: float) -> bool:
+        """Return whether `end_s` seconds hold so many periods that their mean is a steady state."""
+        return self.period_s is not None and end_s >= PERIODS * self.period_s * (1.0 - _ROUNDING)
 
 
 def why_terminating(model: Model, horizon_s: float | None) -> str:
@@ -35,22 +59,107 @@ def why_terminating(model: Model, horizon_s: float | None) -> str:
     """
     if horizon_s is None:
         return ""
-    unit_s = SECONDS_PER_UNIT[model.time_unit]
-    for name, one in model.classes.items():
-        if _changes(one.process, horizon_s / unit_s):
-            end = format_moment(horizon_s)
-            return f"the arrival rate of class {name} changes up to the end of the run at {end}"
+    found = _unsettled(model, horizon_s)
+    if found is None:
+        return ""
+    return f"{found.what} {found.verb} up to the end of the run at {format_moment(horizon_s)}"
+
+
+def periodic_note(model: Model, end_s: float) -> str:
+    """Return what a mean is of, where a curve repeats throughout a run of `end_s` (s).
+
+    Examples
+    --------
+    >>> from headroom.simulation import exponential, schedule
+    >>> model = Model("shifts", time_unit="s")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("desk", servers=schedule([(0, 2), (40, 1)], period=60)), 1)
+    >>> model.open_class("users", program, interarrival=exponential(4))
+    >>> print(periodic_note(model, 900.0))  # doctest: +NORMALIZE_WHITESPACE
+    The servers of station desk repeat every 60 s: figures are means over 15 periods, not those of
+    any moment of a period; analysis = "terminating" shows the moments
+    >>> periodic_note(model, 300.0)
+    ''
+    """
+    if _unsettled(model, end_s) is not None:
+        return ""
+    for one in _curves(model):
+        if one.period_s is not None and one.changes_before(end_s):
+            count = format_level(float(f"{end_s / one.period_s:.3g}"))
+            verb = "repeats" if one.verb == "changes" else "repeat"
+            what = f"{one.what[:1].upper()}{one.what[1:]}"
+            return (
+                f"{what} {verb} every {format_given(one.period_s, 's')}: figures are means over "
+                f"{count} periods, not those of any moment of a period; "
+                'analysis = "terminating" shows the moments'
+            )
     return ""
 
 
-def _changes(process: object, horizon: float) -> bool:
-    """Return whether a rate changes within the run, and does not just repeat."""
+def unsettled_remark(model: Model, end_s: float) -> str:
+    """Return that a run that ended by completions at `end_s` (s) has no steady state.
+
+    When such a run ends is only known afterwards, so it cannot be planned as one with a natural
+    end. Empty where nothing changes, or repeats often enough.
+    """
+    found = _unsettled(model, end_s)
+    if found is None:
+        return ""
+    return (
+        f"{found.what} {found.verb} during the run, which ends by completions: there is no steady "
+        "state, so means depend on its length; let it end by time_s, then each run is one "
+        "observation"
+    )
+
+
+def is_before_last_change(model: Model, end_s: float) -> bool:
+    """Return whether a run of `end_s` (s) ends before all numbers have their mean in the long run.
+
+    That is their last value, or the mean of the first period.
+    """
+    return any(
+        end_s <= (one.times_s[-1] if one.period_s is None else one.period_s)
+        for one in _curves(model)
+    )
+
+
+def _unsettled(model: Model, end_s: float) -> _Curve | None:
+    return next(
+        (one for one in _curves(model) if one.changes_before(end_s) and not one.is_periodic(end_s)),
+        None,
+    )
+
+
+def _curves(model: Model) -> Iterator[_Curve]:
+    """Yield the numbers of a model that change at known times."""
+    unit_s = SECONDS_PER_UNIT[model.time_unit]
+    for name, one in model.classes.items():
+        found = _rate(name, one.process, unit_s)
+        if found is not None:
+            yield found
+    for word, parts in (("station", model.stations), ("pool", model.pools)):
+        for name, part in parts.items():
+            for kind, timed in part.schedules.items():
+                yield _Curve(
+                    what=f"the {kind} of {word} {name}",
+                    verb="changes" if kind == "speed" else "change",
+                    times_s=[time * unit_s for time in timed.times],
+                    values=timed.values,
+                    period_s=None if timed.period is None else timed.period * unit_s,
+                )
+
+
+def _rate(name: str, process: object, unit_s: float) -> _Curve | None:
     if not isinstance(process, ArrivalProcess) or process.kind != "changing_rate":
-        return False
+        return None
     parameters = dict(process.parameters)
     times, rates, period = (parameters.get(name) for name in ("times", "rates", "period"))
     if not isinstance(times, tuple) or not isinstance(rates, tuple):
         raise TypeError(f"a changing rate has times and rates, not {parameters}")
-    if len({rate for time, rate in zip(times, rates, strict=True) if time < horizon}) < 2:  # noqa: PLR2004 - one does not change
-        return False
-    return not isinstance(period, float) or horizon < PERIODS * period
+    return _Curve(
+        what=f"the arrival rate of class {name}",
+        verb="changes",
+        times_s=[time * unit_s for time in times],
+        values=rates,
+        period_s=period * unit_s if isinstance(period, float) else None,
+    )

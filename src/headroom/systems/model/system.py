@@ -26,9 +26,14 @@ from headroom.simulation.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.forecast import forecast_of, of_stand_in
-from headroom.systems.model.intervals import IntervalPlan, interval_plan
+from headroom.systems.model.intervals import IntervalPlan, interval_plan, unreached_remark
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import metrics_of, windowed_metrics
+from headroom.systems.model.nature import (
+    is_before_last_change,
+    periodic_note,
+    unsettled_remark,
+)
 from headroom.systems.model.overload import longest_time, overloads_by_row
 from headroom.systems.model.own_figures import law_of, own_code, own_metrics, own_values
 from headroom.systems.model.parameters import parameters_of
@@ -276,11 +281,17 @@ class ModelSystem:
     ) -> Run:
         plan = self._intervals(once.model)
         result, overloads = self._simulated(once, seed, every_s=every_s, ends_s=plan.ends_s)
+        end_s = float(result.snapshot_times_s[-1])
+        remarks = [] if plan.ends_because else [unsettled_remark(once.model, end_s)]
+        remarks.append(unreached_remark(self.windows, end_s))
+        note = "" if plan.is_terminating else periodic_note(once.model, end_s)
         return run_of(
             result,
             are_all_samples_kept=are_all_samples_kept,
             own_values=own_values(self.function, result, self.code),
-            overloads=overloads,
+            overloads={} if is_before_last_change(once.model, end_s) else overloads,
+            remarks=tuple(filter(None, remarks)),
+            notes=(note,) if note else (),
             ends_because=plan.ends_because,
         )
 
