@@ -25,6 +25,41 @@ _BESIDE = {Starter.MACHINE: ("headroom.systems.transactions", "machines/spax.tom
 """What a starter takes from elsewhere: package, path in it, name in the new folder."""
 
 
+_LIKE = """\
+# Your machine: like {name!r}, but for what stands here. `headroom model show model.py` lists every
+# number, with its unit and where it is from; write down those that differ, and how you know.
+like = "{name}"
+
+[processor]
+# processor_mhz = {{ value = 3500.0, source = "data sheet: the processors of our machine" }}
+
+[load]
+# terminals = {{ value = 25, source = "measured: connections at noon" }}
+"""
+
+
+def machine_names() -> list[str]:
+    """Return the machines that a new one can be like, sorted."""
+    package, path, _ = _BESIDE[Starter.MACHINE]
+    folder = files(package).joinpath(path.rpartition("/")[0])
+    return sorted(
+        one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml")
+    )
+
+
+def _like(name: str, system: Starter) -> Starter:
+    """Return the starter of a machine that is like another; refuse one that nobody knows."""
+    if system not in {Starter.MODEL, Starter.MACHINE}:
+        raise StudyError(
+            f"--like names a machine, and --system {system} is none", cure="leave one of them out"
+        )
+    if name not in machine_names():
+        raise StudyError(
+            f"there is no machine {name!r}", cure=f"name one of {', '.join(machine_names())}"
+        )
+    return Starter.MACHINE
+
+
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder to create; an empty one is fine.")],
     *,
@@ -34,8 +69,19 @@ def init(
             help="A simulation model, a real program as a black box, a machine, or a disk."
         ),
     ] = Starter.MODEL,
+    like: Annotated[
+        str,
+        typer.Option(
+            "--like",
+            metavar="MACHINE",
+            help="Of a machine: write only what differs from one that Headroom knows "
+            f"({', '.join(machine_names())}).",
+        ),
+    ] = "",
 ) -> None:
     """Write a commented starter study that runs as it is."""
+    if like:
+        system = _like(like, system)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StudyError(
             f"{folder} exists and is not an empty folder",
@@ -45,7 +91,9 @@ def init(
     for source in files("headroom.cli").joinpath("starters", system.value).iterdir():
         if source.is_file():
             (folder / source.name).write_bytes(source.read_bytes())
-    if system in _BESIDE:
+    if like:
+        (folder / "machine.toml").write_text(_LIKE.format(name=like), encoding="utf-8")
+    elif system in _BESIDE:
         package, path, name = _BESIDE[system]
         (folder / name).write_bytes(files(package).joinpath(path).read_bytes())
     result_console(ColorMode.AUTO).print(

@@ -6,7 +6,9 @@ A parameter file is TOML. Each table is a topic (any name), each entry in it a p
     processor_mhz = { value = 200, unit = "MHz", low = 1, high = 10000, source = "data sheet: ...",
                       description = "Clock of a processor" }
 
-What reads the file says which parameters there are; a file has each of them exactly once.
+What reads the file says which parameters there are; a file has each of them exactly once. One that
+begins with ``like = "server"`` has only what differs from that file, and of each number what
+differs: ``processor_mhz = { value = 400, source = "data sheet: ..." }``.
 """
 
 import tomllib
@@ -27,8 +29,12 @@ SOURCES = ("paper", "data sheet", "standard", "measured", "calibrated", "assumed
 """With which word a source begins."""
 
 
+LIKE = "like"
+"""Key of the file that another one differs from."""
+
+
 def read_parameters(
-    path: Path, fields: Mapping[str, Any], *, copy_of: str
+    path: Path, fields: Mapping[str, Any], *, copy_of: str, own: Path | None = None
 ) -> tuple[Parameter, ...]:
     """Return the parameters that a file declares, in its order.
 
@@ -40,23 +46,49 @@ def read_parameters(
         Type of each parameter that there must be.
     copy_of
         File from which a reader may start, for the message where some are missing.
+    own
+        Folder of the files that `LIKE` may name without a path; None knows no such key.
 
     Raises
     ------
     StudyError
         It cannot be read, or a parameter is missing, unknown or wrong.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StudyError(f"{path}: {error}", cure="correct the file") from error
-    found = dict(_parameters(path, content, fields))
+    found = _read(path, fields, own, ())
     if missing := [name for name in fields if name not in found]:
         raise StudyError(
             f"{path}: {', '.join(missing)} missing",
             cure=f"such a file says all that there is to say; copy {copy_of} and change it",
         )
     return tuple(found.values())
+
+
+def _read(
+    path: Path, fields: Mapping[str, Any], own: Path | None, before: tuple[Path, ...]
+) -> dict[str, Parameter]:
+    """Return the parameters of a file, with those of the file that it is like."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise StudyError(f"{path}: {error}", cure="correct the file") from error
+    if own is None or LIKE not in content:
+        return dict(_parameters(path, content, fields, {}))
+    base = _base(path, content.pop(LIKE), own)
+    if base.resolve() in before:
+        raise StudyError(
+            f"{path}: like = {base.name!r} leads back to this file", cure="name another file"
+        )
+    known = _read(base, fields, own, (*before, path.resolve()))
+    return known | dict(_parameters(path, content, fields, known))
+
+
+def _base(path: Path, named: object, own: Path) -> Path:
+    if not isinstance(named, str):
+        raise StudyError(
+            f"{path}: like = {named!r} is no text", cure=f'write {LIKE} = "NAME" or a path'
+        )
+    beside = path.parent / named
+    return named_file(beside if beside.is_file() else named, own, "parameter")
 
 
 def named_file(name: str | Path, folder: Path, word: str) -> Path:
@@ -84,7 +116,10 @@ def opening_comment(path: Path) -> str:
 
 
 def _parameters(
-    path: Path, content: Mapping[str, Any], fields: Mapping[str, Any]
+    path: Path,
+    content: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    known: Mapping[str, Parameter],
 ) -> Iterator[tuple[str, Parameter]]:
     seen: set[str] = set()
     for topic, table in content.items():
@@ -99,7 +134,22 @@ def _parameters(
             if name in seen:
                 raise StudyError(f"{where} stands twice", cure="remove one")
             seen.add(name)
-            yield name, _parameter(where, name, entry, _TYPES[fields[name]])
+            whole = _completed(entry, known[name]) if name in known else entry
+            yield name, _parameter(where, name, whole, _TYPES[fields[name]])
+
+
+def _completed(entry: object, known: Parameter) -> object:
+    """Return what a file says of a parameter, with what it leaves to the file that it is like."""
+    if not isinstance(entry, dict):
+        return entry
+    told: dict[str, object] = {"unit": known.unit, "description": known.description}
+    if known.low is not None:
+        told["low"] = known.low
+    if known.high is not None:
+        told["high"] = known.high
+    if known.choices:
+        told["choices"] = list(known.choices)
+    return {**told, **entry}
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

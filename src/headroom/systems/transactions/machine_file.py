@@ -1,7 +1,8 @@
 """Machine files: every number of a machine with its unit, its range and where it comes from.
 
 A machine file is a parameter file (`headroom.experiment.parameter_file`) that has each parameter
-of `headroom.systems.transactions.machine.Machine` exactly once.
+of `headroom.systems.transactions.machine.Machine` exactly once, or only those that differ from
+another machine: ``like = "server"``.
 """
 
 from pathlib import Path
@@ -40,4 +41,4 @@ def read_machine(path: Path) -> tuple[Parameter, ...]:
     StudyError
         It cannot be read, or a parameter is missing, unknown or wrong.
     """
-    return read_parameters(path, FIELDS, copy_of="spax.toml")
+    return read_parameters(path, FIELDS, copy_of="spax.toml", own=MACHINES)

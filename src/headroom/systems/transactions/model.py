@@ -12,7 +12,12 @@ from headroom.systems.transactions.demands import highest_throughput
 from headroom.systems.transactions.elements import build_elements
 from headroom.systems.transactions.law import law
 from headroom.systems.transactions.machine import Machine
-from headroom.systems.transactions.machine_file import machine_path, opening_comment, read_machine
+from headroom.systems.transactions.machine_file import (
+    MACHINES,
+    machine_path,
+    opening_comment,
+    read_machine,
+)
 from headroom.systems.transactions.processes import Processes
 from headroom.systems.transactions.queues import (
     KNOWN_ERRORS,
@@ -87,7 +92,7 @@ class MachineModel:
     @property
     def is_own(self) -> bool:
         """Whether this is one of Headroom's own machines, and no file of the user."""
-        return Path(self.place.rpartition(":")[0]) == machine_path(self.name)
+        return Path(self.place.rpartition(":")[0]).parent == MACHINES
 
     @property
     def known_error(self) -> str:

@@ -1,5 +1,6 @@
 """Machine files: what is wrong with one is said with its place; Headroom's own say all."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,46 @@ def test_exactly_the_three_fitted_numbers_of_spax_are_called_calibrated() -> Non
     found = [one.name for one in read_machine(MACHINES / "spax.toml") if "calibr" in one.source]
     assert sorted(found) == sorted(CALIBRATED)
     assert not [one for one in read_machine(MACHINES / "server.toml") if "calibr" in one.source]
+
+
+def like(folder: Path, text: str) -> Path:
+    path = folder / "machine.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_that_is_like_another_has_what_differs(tmp_path: Path) -> None:
+    known = {one.name: one for one in read_machine(MACHINES / "server.toml")}
+    entry = 'processor_mhz = { value = 3500, source = "data sheet: ours" }'
+    path = like(tmp_path, f'like = "server"\n[processor]\n{entry}\n')
+    found = {one.name: one for one in read_machine(path)}
+    assert list(found) == list(known)
+    assert found.pop("processor_mhz") == dataclasses.replace(
+        known.pop("processor_mhz"), default=3500.0, source="data sheet: ours"
+    )
+    assert found == known
+
+
+def test_a_file_can_be_like_one_of_the_users_beside_it(tmp_path: Path) -> None:
+    entry = '[load]\nterminals = { value = 3, source = "measured" }\n'
+    like(tmp_path, f'like = "server"\n{entry}').rename(tmp_path / "small.toml")
+    found = {one.name: one for one in read_machine(like(tmp_path, 'like = "small.toml"\n'))}
+    assert found["terminals"].default == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('like = "serve"', "no parameter file 'serve'"),
+        ('like = "machine.toml"', "leads back to this file"),
+        ("like = 3", "like = 3 is no text"),
+        ('like = "server"\n[load]\nterminals = { value = 0, source = "measured" }', "terminals"),
+        ('like = "server"\n[load]\nterminals = { value = 3 }', "source"),
+        ('like = "server"\n[load]\nterminal = { value = 3, source = "measured" }', "not known"),
+    ],
+)
+def test_what_is_wrong_in_a_file_that_is_like_another_is_named(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    with pytest.raises(StudyError, match=why):
+        read_machine(like(tmp_path, text))
