@@ -18,6 +18,7 @@ from headroom.analysis.stored_form import stored_form
 from headroom.analysis.undecidable import undecidable, undecidable_lines
 from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
+from headroom.cli.files_there import check_files
 from headroom.cli.kept_screens import KeptScreens, watched, words_of_show
 from headroom.cli.output import (
     ColorMode,
@@ -125,7 +126,9 @@ def run(
     with watched() as watch:
         plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if dry_run:
-        _print_plan(plan.only(only) if only else plan, as_json=as_json)
+        chosen = plan.only(only) if only else plan
+        check_files(chosen)
+        _print_plan(chosen, as_json=as_json)
         return
     identity = session.identity_of(plan)
     if is_salvaged:

@@ -52,3 +52,23 @@ def test_what_two_replications_can_never_decide_is_said_before_the_first_run(
     assert "set replications.count = 6" in text
     as_json = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run", "--json"])
     assert "can never be enough" in as_json.stdout
+
+
+@pytest.mark.parametrize(
+    ("setup", "code", "message"),
+    [
+        ('argv = ["true"]\ninputs = ["no-such-file"]', 2, "input 'no-such-file' names nothing"),
+        ('argv = ["true"]\ninputs = ["*.nothing"]', 2, "input '*.nothing' names nothing"),
+        ('argv = ["no-such-program"]', 5, "there is no program 'no-such-program'"),
+    ],
+)
+def test_a_missing_input_or_program_is_named_and_nothing_is_made(
+    setup: str, code: int, message: str, tmp_path: Path
+) -> None:
+    """Cause: only a run looked for them, after `--dry-run` had said that all is well."""
+    text = 'schema = 1\nname = "s"\ntitle = "t"\nseed = 1\n[[experiment]]\nname = "e"\n'
+    (tmp_path / "study.toml").write_text(f'{text}[experiment.system]\nname = "command"\n{setup}\n')
+    answer = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run"])
+    assert answer.exit_code == code, answer.output
+    assert message in " ".join(answer.output.split())
+    assert [one.name for one in tmp_path.iterdir()] == ["study.toml"]

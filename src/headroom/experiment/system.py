@@ -378,6 +378,18 @@ class ChecksPoints(Protocol):
 
 
 @runtime_checkable
+class ChecksFiles(Protocol):
+    """A system that reads files of the user; optional for a `System`."""
+
+    def check_files(self, config: Mapping[str, Value]) -> None:
+        """Raise `HeadroomError` where a program or an input of `config` is missing.
+
+        It makes and starts nothing, so that a look at the plan can ask it too.
+        """
+        ...
+
+
+@runtime_checkable
 class Located(Protocol):
     """A system that measures what a machine has at a place; optional for a `System`.
 

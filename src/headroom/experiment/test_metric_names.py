@@ -56,3 +56,24 @@ def test_a_metric_is_suggested_wherever_a_study_names_one(text: str, plan_of: Ma
             f"factors.users = [1, 2]\n{text}\n"
         )
     assert "did you mean 'response_s_mean'?" in caught.value.cure
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        'kind = "value"\nvalue = 1.0\ntolerance = 0.1\nwhere = { users = 1 }',
+        'kind = "value"\nat_most = "200 ms"\nwhere = { users = 1 }',
+        'kind = "ratio"\nat_least = 0.9\nwhere = { users = 1 }\nto = { users = 2 }',
+        'kind = "ordering"\nfactor = "users"\norder = [1, 2]',
+        'kind = "monotone"\nfactor = "users"\ndirection = "rises"',
+    ],
+)
+def test_a_metric_is_suggested_in_claims_of_every_kind(claim: str, plan_of: MakePlan) -> None:
+    with pytest.raises(HeadroomError) as caught:
+        plan_of(
+            '[[experiment]]\nname = "e"\nsystem = { name = "fake-model" }\n'
+            "factors.users = [1, 2]\n"
+            f'[[claim]]\nname = "c"\ntext = "t"\nexperiment = "e"\nmetric = "avg"\n{claim}\n'
+        )
+    assert "no metric 'avg'" in caught.value.message
+    assert "did you mean 'response_s_mean'?" in caught.value.cure

@@ -124,16 +124,24 @@ class CommandSystem:
         """Refuse a point with an input that is missing."""
         self.content.check_inputs(self._words(config).inputs)
 
+    def check_files(self, config: Mapping[str, Value]) -> None:
+        """Refuse a point with an input, or a program of every point, that is missing."""
+        self._check_programs()
+        self.check_point(config)
+
     def prepare(self) -> Mapping[str, float]:
         """Check the programs that every point needs, and time the launcher on an empty program.
 
         Programs whose names hold a placeholder are looked for when their points run, so that
         a missing one fails these points only.
         """
+        self._check_programs()
+        return launcher_overhead()
+
+    def _check_programs(self) -> None:
         environment = self.plan.fixed_environment()
         for name in self.plan.fixed_programs(self.study_folder):
             program_path(name, environment=environment)
-        return launcher_overhead()
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` where the program fails."""

@@ -1,0 +1,15 @@
+"""Are the files there that the points of a plan read? Asked before anything is made."""
+
+from headroom.experiment.plan import Plan
+from headroom.experiment.system import ChecksFiles
+
+
+def check_files(plan: Plan) -> None:
+    """Raise what the system says of the first point whose program or input is missing.
+
+    Points whose parameters are still to be fitted are asked too: a fit moves no file.
+    """
+    for experiment in plan.experiments:
+        if isinstance(experiment.system, ChecksFiles):
+            for point in experiment.points:
+                experiment.system.check_files(point.config)
