@@ -19,6 +19,7 @@ import scipy
 
 from headroom.experiment.system import Value
 from headroom.simulation import simulate
+from headroom.systems.transactions.demands import demands
 from headroom.systems.transactions.model import SPAX, MachineModel
 from headroom.systems.transactions.tail import Tail
 
@@ -135,7 +136,8 @@ def held(machine: MachineModel = SPAX) -> dict[str, float]:
 
 def told(numbers: Mapping[str, float], old: Mapping[str, float], seeds: Sequence[int]) -> str:
     """Return the fitted numbers beside those of the machine file, and what both give."""
-    return "\n".join([*_numbers(numbers, old), "", *_throughputs(numbers, old, seeds)])
+    parts = (_numbers(numbers, old), _throughputs(numbers, old, seeds), _meaning(numbers))
+    return "\n\n".join("\n".join(part) for part in parts)
 
 
 def _numbers(numbers: Mapping[str, float], old: Mapping[str, float]) -> Iterator[str]:
@@ -153,6 +155,15 @@ def _throughputs(
         found = [throughput({**one.changed, **these}, seeds) for these in (numbers, old)]
         columns = "  ".join(f"{tps:6.1f} ({tps / one.tps - 1:+5.1%})" for tps in found)
         yield f"{one.place:20} {one.tps:5.1f}   {columns}"
+
+
+def _meaning(numbers: Mapping[str, float]) -> Iterator[str]:
+    """Yield what the fitted numbers come to, for a reader who knows such machines."""
+    machine = SPAX.machine(**numbers)
+    cycles = demands(machine)["processor"].time_ms * 1e-3 * machine.processor_mhz
+    yield f"a transaction takes {cycles:.1f} million cycles of a processor"
+    ways_us = 1e3 * machine.dma_ms, 1e3 * machine.port_ms
+    yield f"a packet takes {ways_us[0]:.1f} us at a DMA and {ways_us[1]:.1f} us at a port"
 
 
 def as_published(

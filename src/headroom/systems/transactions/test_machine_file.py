@@ -99,11 +99,11 @@ def test_each_number_has_value_unit_range_source_and_words(path: Path) -> None:
         assert bool(one.unit) == is_number, one.name
 
 
-def test_exactly_the_three_fitted_numbers_of_spax_are_called_calibrated() -> None:
+def test_exactly_the_fitted_numbers_and_the_disks_of_spax_are_called_calibrated() -> None:
     from headroom.systems.transactions.calibrate import CALIBRATED  # noqa: PLC0415
 
     found = [one.name for one in read_machine(MACHINES / "spax.toml") if "calibr" in one.source]
-    assert sorted(found) == sorted(CALIBRATED)
+    assert sorted(found) == sorted([*CALIBRATED, "disks"])
     assert not [one for one in read_machine(MACHINES / "server.toml") if "calibr" in one.source]
 
 
