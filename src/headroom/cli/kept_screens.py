@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,13 +94,23 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
     if not _watches:
         return
     if event in {"open", "os.listdir", "os.scandir"}:
-        path = arguments[0]
-        if isinstance(path, str | bytes | os.PathLike):
-            name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - links stay as they are
-            if not name.startswith(f"{PACKAGE}{os.sep}"):
-                _watches[-1].paths.add(name)
+        try:
+            _note_path(arguments[0], _watches[-1])
+        except (OSError, ValueError):  # An exception would keep the file from being opened.
+            _watches[-1].is_blind = True
     elif event.startswith(_LEAVES_NO_TRACE):
         _watches[-1].is_blind = True
+
+
+def _note_path(path: object, watch: Watch) -> None:
+    if not isinstance(path, str | bytes | os.PathLike):
+        return  # A descriptor: what it belongs to was opened before.
+    name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - links stay as they are
+    if name.startswith(f"{PACKAGE}{os.sep}"):
+        return
+    watch.paths.add(name)
+    if name.endswith(".pyc"):  # Compiled from a file that was looked at and not opened.
+        watch.paths.add(source_from_cache(name))
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
@@ -132,12 +143,15 @@ class KeptScreens:
 
     Parameters
     ----------
+    folder
+        Folder of the study: a file that comes or goes there is noticed too.
     results
         Folder of its results.
     key
         Of the question, the terminal, the program and the environment.
     """
 
+    folder: Path
     results: Path
     key: bytes
 
@@ -163,7 +177,7 @@ class KeptScreens:
         own = {name: text for name, text in os.environ.items() if name not in _PASSING}
         here = [str(Path.cwd()), str(file)]
         content = [program_identity(), here, list(words), terminal, own]
-        return cls(results_folder(file.parent, quick), digest_of(content))
+        return cls(file.parent, results_folder(file.parent, quick), digest_of(content))
 
     def get(self) -> str | None:
         """Return the text, None where it has to be made anew."""
@@ -176,6 +190,7 @@ class KeptScreens:
 
     def put(self, text: str, watch: Watch, journal: Stamp | None) -> None:
         """Keep a text that was made of a journal with this stamp, as it was before."""
+        watch.paths.add(str(self.folder.absolute()))
         files = watch.stamps()
         if (
             files is None

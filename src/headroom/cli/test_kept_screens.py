@@ -1,5 +1,6 @@
 """What `show` printed comes back while nothing has changed, and only then."""
 
+import py_compile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,24 @@ def test_a_file_that_planning_read_is_read_again_when_it_changes(
         (study / name).write_text((study / name).read_text() + "\n")
         assert is_planned(), name
         assert not is_planned(), name
+    (study / "another.txt").write_text("a model may have looked for it")
+    assert is_planned()
+
+
+def test_a_compiled_module_of_another_folder_is_known_by_its_source(
+    study: Path, is_planned: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = study.parent / f"{study.name}_library"
+    library.mkdir()
+    source = library / "elsewhere.py"
+    source.write_text("SERVICE = 1\n")
+    py_compile.compile(str(source))
+    monkeypatch.syspath_prepend(library)
+    (study / "model.py").write_text(MODEL.format(extra="import elsewhere"))
+    invoke("run", "--quiet")
+    assert not is_planned()
+    source.write_text("SERVICE = 2\n")
+    assert is_planned()
 
 
 def test_a_changed_variable_is_noticed(
