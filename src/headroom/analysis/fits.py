@@ -26,6 +26,7 @@ import numpy as np
 from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric
 from headroom.analysis.estimates import samples_of
 from headroom.analysis.intervals import Sample, t_quantile
+from headroom.analysis.kept_fits import KeptFits
 from headroom.analysis.loads import load_of, visits_in
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.stopping import planned_replications
@@ -47,8 +48,8 @@ from headroom.experiment.fit_method import (
 from headroom.experiment.fit_plan import levels_of, not_settled, selected, with_values
 from headroom.experiment.journal import Journal, ReplicationRow
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.program_identity import digest_of
 from headroom.experiment.run import Run
-from headroom.experiment.seeds import digest
 from headroom.experiment.selection import Selection
 from headroom.experiment.system import Column, Value
 
@@ -73,10 +74,15 @@ def with_fits(plan: Plan, journal: Journal) -> Plan:
         Opened for reading or writing.
     """
     experiments = list(plan.experiments)
+    if all(experiment.fit is None for experiment in experiments):
+        return plan
+    kept = KeptFits(plan)
     for place, experiment in enumerate(experiments):
         if experiment.fit is not None:
             whole = replace(plan, experiments=tuple(experiments))
-            experiments[place] = _settled(experiment, whole, Selection(whole, journal))
+            sources = _Sources(whole, Selection(whole, journal), journal, kept)
+            experiments[place] = _settled(experiment, sources)
+    kept.save()
     return replace(plan, experiments=tuple(experiments))
 
 
@@ -102,9 +108,19 @@ class _NotReadyError(Exception):
         self.is_refused = is_refused
 
 
-def _settled(experiment: PlannedExperiment, plan: Plan, selection: Selection) -> PlannedExperiment:
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where fits come from: what was measured, and what was fitted from it before."""
+
+    plan: Plan
+    selection: Selection
+    journal: Journal
+    kept: KeptFits
+
+
+def _settled(experiment: PlannedExperiment, sources: _Sources) -> PlannedExperiment:
     try:
-        sets = [_fitted_set(experiment, where, plan, selection) for where in levels_of(experiment)]
+        sets = [_fitted_set(experiment, where, sources) for where in levels_of(experiment)]
         return with_values(experiment, sets)
     except _NotReadyError as error:
         return not_settled(experiment, error.reason, cure=error.cure, is_refused=error.is_refused)
@@ -124,41 +140,55 @@ def _settled(experiment: PlannedExperiment, plan: Plan, selection: Selection) ->
 def _fitted_set(
     experiment: PlannedExperiment,
     where: Mapping[str, Value],
-    plan: Plan,
-    selection: Selection,
+    sources: _Sources,
 ) -> FittedSet:
     target = _target(experiment, where)
-    key = _key(experiment, where, plan, selection, target)
-    if key not in _KNOWN:
-        _KNOWN[key] = _fitted_now(experiment, where, plan, selection, target)
-    return _KNOWN[key]
+    key = _key(experiment, where, sources, target)
+    found = _KNOWN.get(key) or sources.kept.get(key)
+    if found is None:
+        found = _fitted_now(experiment, where, sources.plan, sources.selection, target)
+    _KNOWN[key] = found
+    sources.kept.put(key, found)
+    return found
 
 
-_KNOWN: dict[str, FittedSet] = {}
+_KNOWN: dict[bytes, FittedSet] = {}
 """What this process has fitted already, by everything that it depends on: a session asks often."""
 
 
 def _key(
     experiment: PlannedExperiment,
     where: Mapping[str, Value],
-    plan: Plan,
-    selection: Selection,
+    sources: _Sources,
     target: Target,
-) -> str:
-    fit = experiment.fit
-    sources = [one for one in plan.experiments if fit and one.spec.name in fit.sources]
+) -> bytes:
+    """Return what stands for all that a fit depends on, but for this program itself."""
+    plan, journal, fit = sources.plan, sources.journal, experiment.fit
+    used = [one for one in plan.experiments if fit and one.spec.name in fit.sources]
     rows = [
-        [row.experiment, row.point_key, row.fingerprint, row.replication, row.state, row.started_at]
-        for source in sources
-        for row in selection.heads(source)
+        [
+            [source.spec.name, point.key, point.fingerprint, dict(point.config)],
+            sources.selection.identity(journal.stored(source.spec.name, point.key), source, point),
+        ]
+        for source in used
+        for point in source.points
     ]
-    points = [[point.key, point.fingerprint] for source in sources for point in source.points]
-    spec = experiment.spec.fit
-    own = [experiment.system.name, msgspec.to_builtins(spec), dict(where), dict(target.config)]
     rules = [
-        msgspec.to_builtins([source.spec.warm_up, source.spec.replications]) for source in sources
+        msgspec.to_builtins([
+            source.spec.warm_up, source.spec.replications, source.spec.analysis,
+            source.spec.windows,
+        ])
+        for source in used
+    ]  # fmt: skip
+    own = [
+        experiment.system.name,
+        experiment.system.fingerprint(target.config),
+        msgspec.to_builtins(experiment.spec.fit),
+        dict(where),
+        dict(target.config),
     ]
-    return digest([str(plan.folder.resolve()), plan.seed, rows, points, own, rules])
+    order = list(sources.selection.order().items())
+    return digest_of([str(plan.folder.resolve()), plan.seed, rows, order, own, rules])
 
 
 def _fitted_now(

@@ -1,5 +1,6 @@
 """Parameters fitted from the results of other experiments, with intervals, and what runs then."""
 
+import contextlib
 import math
 import os
 import signal
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headroom.analysis import fits
+from headroom.analysis import fits, kept_fits
 from headroom.analysis.analyse import analyse
 from headroom.analysis.fits import with_fits
 from headroom.analysis.intervals import mean_interval
@@ -22,6 +23,7 @@ from headroom.experiment import fit_method, registry
 from headroom.experiment.design import make_plan
 from headroom.experiment.fake_fits import fake_methods
 from headroom.experiment.fake_systems import fake_entries
+from headroom.experiment.fit_method import FittedSet
 from headroom.experiment.fit_plan import stages
 from headroom.experiment.journal import Journal
 from headroom.experiment.paths import journal_path
@@ -355,6 +357,49 @@ def test_a_session_fits_the_same_results_once(
         first = with_fits(plan, journal).named("predict")
         monkeypatch.setattr(fits, "_fitted_now", None)  # whoever asks again, fails
         assert with_fits(plan, journal).named("predict").points == first.points
+
+
+def fit_in_another_process(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how often a new process has to fit, for the study as it is now."""
+    asked: list[int] = []
+    whole = fits._fitted_now
+
+    def counted(*given: Any) -> FittedSet:
+        asked.append(1)
+        return whole(*given)
+
+    plan = planned(folder, text)
+    with monkeypatch.context() as patch, opened(plan) as journal:
+        patch.setattr(fits, "_KNOWN", {})
+        patch.setattr(fits, "_fitted_now", counted)
+        settled = with_fits(plan, journal).named("predict")
+    assert settled.is_ready
+    return len(asked)
+
+
+@pytest.mark.usefixtures("_fakes")
+def test_a_fit_is_kept_until_a_row_a_parameter_or_the_program_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cause: each `headroom show` fitted again for seconds what no run had changed."""
+    text = FAKE.format(column="fake-model")
+    plan = planned(tmp_path, text)
+    with opened(plan) as journal:
+        run_study(plan.only(["sweep"]), journal)
+    assert fit_in_another_process(tmp_path, text, monkeypatch) == 1
+    assert fit_in_another_process(tmp_path, text, monkeypatch) == 0
+    path = journal_path(tmp_path, quick=False)
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute(
+            "UPDATE replication SET run = (SELECT run FROM replication WHERE id = 2) WHERE id = 1"
+        )
+    assert fit_in_another_process(tmp_path, text, monkeypatch) == 1
+    assert fit_in_another_process(tmp_path, text, monkeypatch) == 0
+    doubled = text + "[experiment.fit.options]\nfactor = 2.0\n"
+    assert fit_in_another_process(tmp_path, doubled, monkeypatch) == 1
+    assert fit_in_another_process(tmp_path, doubled, monkeypatch) == 0
+    monkeypatch.setattr(kept_fits, "program_identity", lambda: b"another program")
+    assert fit_in_another_process(tmp_path, doubled, monkeypatch) == 1
 
 
 DRIVER = """

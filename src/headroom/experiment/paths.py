@@ -7,6 +7,7 @@ JOURNAL_NAME = "journal.sqlite"
 RESULTS_NAME = "results.json"
 PAGE_NAME = "report.html"
 KEPT_ANSWERS_NAME = "points.cache"
+KEPT_FITS_NAME = "fits.cache"
 KEPT_RESULT_NAME = "result.cache"
 KEPT_SCREENS_NAME = "screens.cache"
 
