@@ -1,4 +1,7 @@
-"""The steps that several commands share: open a study, its journal, its analysed result."""
+"""The steps that several commands share: open a study, its journal, its analysed result.
+
+What analyses and draws is loaded where it is needed: a kept result needs neither.
+"""
 
 import errno
 import html
@@ -12,9 +15,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from headroom.analysis.analyse import analyse
-from headroom.analysis.answers import Memory
-from headroom.analysis.fits import with_fits
 from headroom.analysis.kept_answers import KeptAnswers
 from headroom.analysis.kept_result import KeptResult, result_key
 from headroom.analysis.results import PointResult, StudyResult
@@ -40,7 +40,6 @@ from headroom.experiment.selection import Selection
 from headroom.experiment.study_file import load_study
 from headroom.experiment.system import Column, Remarkable
 from headroom.quantities import format_level
-from headroom.report.page import render_page
 from headroom.report.terminal import render_study
 from headroom.report.words import count_noun
 
@@ -56,6 +55,8 @@ def open_plan(
     path = journal_of(plan)
     if all(one.is_ready for one in plan.experiments) or not path.exists():
         return plan
+    from headroom.analysis.fits import with_fits  # noqa: PLC0415 - few studies are fitted
+
     with Journal.open(path, create=False) as journal:
         return with_fits(plan, journal)
 
@@ -158,6 +159,9 @@ def analysed(
     found = kept.get(key) if key else None
     if found is not None:
         return found
+    from headroom.analysis.analyse import analyse  # noqa: PLC0415 - not for a kept result
+    from headroom.analysis.answers import Memory  # noqa: PLC0415 - as above
+
     answers = KeptAnswers(results_folder(plan.folder, plan.is_quick) / KEPT_ANSWERS_NAME)
     result = analyse(
         plan,
@@ -222,6 +226,8 @@ def write_artefacts(plan: Plan, result: StudyResult) -> Path:
 
 def write_page(result: StudyResult, page: Path) -> None:
     """Write the report so that a reader never sees half a page."""
+    from headroom.report.page import render_page  # noqa: PLC0415 - few commands draw
+
     if page.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
     draft = page.with_name(page.name + ".draft")

@@ -51,13 +51,14 @@ def show(
         return
     # A kept text is there before these are loaded.
     from headroom.analysis.stored_form import stored_form  # noqa: PLC0415
-    from headroom.cli.limit_option import with_limits  # noqa: PLC0415
     from headroom.cli.session import open_plan  # noqa: PLC0415
     from headroom.cli.shown import analysed, text_of  # noqa: PLC0415
 
     with watched() as watch:
         plan = open_plan(study, quick=quick, seed=seed, settings=settings)
     if limit:
+        from headroom.cli.limit_option import with_limits  # noqa: PLC0415 - few ask for limits
+
         plan = with_limits(plan, limit, load=load, current=current)
     found = analysed(plan)
     if as_json:
