@@ -29,6 +29,7 @@ from headroom.analysis.measured_when import measured_when
 from headroom.analysis.pairing import RunOfPoint
 from headroom.analysis.pictures import PICTURES_AT_MOST, SERIES_AT_MOST, evenly
 from headroom.analysis.point_answer import PointAnswer, PointQuestion
+from headroom.analysis.predicted_limits import counting_predictions
 from headroom.analysis.prediction import margin_of, with_prediction
 from headroom.analysis.refine import with_refined
 from headroom.analysis.results import (
@@ -365,6 +366,14 @@ def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
                 for place in places
             }
             found = _crossing(limit, factor.name, where, curve, units.get(limit.metric, ""))
+            found = counting_predictions(
+                found,
+                {
+                    float(point.levels[factor.name]): point.estimates[limit.metric]
+                    for point in (analysed.points[place] for place in places)
+                    if margin_of(point, limit.metric) is not None
+                },
+            )
             added = sum(analysed.points[place].is_added for place in places)
             yield msgspec.structs.replace(found, added=added)
 

@@ -163,7 +163,24 @@ def prediction_sentences(experiment: ExperimentResult) -> list[str]:
         if point.prediction is not None:
             groups.setdefault(point.prediction.text, []).append(point.prediction)
     total = len(experiment.points)
-    return [_prediction_sentence(group, total) for group in groups.values()]
+    sentences = [_prediction_sentence(group, total) for group in groups.values()]
+    left_out = _left_out(experiment) if groups else ""
+    return [*sentences, left_out] if left_out else sentences
+
+
+def _left_out(experiment: ExperimentResult) -> str:
+    """Return which findings count no error of the fit, where there are any."""
+    named = [
+        name
+        for name, is_there in (
+            ("knees", any(one.found for one in experiment.knees)),
+            ("what-ifs", any(point.what_ifs for point in experiment.points)),
+        )
+        if is_there
+    ]
+    if not named:
+        return ""
+    return f"The intervals of {join_words(named)} count the scatter of the simulated runs alone."
 
 
 def _prediction_sentence(group: Sequence[Prediction], total: int) -> str:
