@@ -11,9 +11,17 @@ from headroom.experiment.windows import WORST, window_metric
 from headroom.quantities import format_time_span
 from headroom.report.numbers import format_estimate
 from headroom.report.remarks import analysis_words
-from headroom.report.words import label_point, title_metric
+from headroom.report.words import join_words, label_point, title_metric
 
 _FIRST = "response_s_p95"
+SCATTERED = 0.25
+"""Standard deviation over mean of replications from which on their distribution is skewed so much
+that Student's interval, which is symmetric, covers too little. Measured: `benches/terminating.py`;
+throughputs, which cover 94 % and more there, scatter far less."""
+ENOUGH = 100
+"""Replications from which on nothing is said: the mean of so many is nearly normal."""
+COVERED = 83
+"""Cases of 100 that the worst line of `benches/terminating.py` covers."""
 
 
 def stretch_words(verdicts: Sequence[Bottleneck]) -> str:
@@ -71,4 +79,33 @@ def analysis_sentences(experiment: ExperimentResult) -> list[str]:
     kinds = [point.analysed for point in experiment.points if point.analysed]
     if not any(one.kind == "terminating" for one in kinds):
         return []
-    return list(dict.fromkeys(analysis_words(one) for one in kinds))
+    words = dict.fromkeys(analysis_words(one) for one in kinds)
+    return [*words, *_skewed_sentences(experiment)]
+
+
+def _skewed_sentences(experiment: ExperimentResult) -> list[str]:
+    """Return which intervals of few, widely scattered runs cover less than they should."""
+    found = [
+        (metric, point.estimates[metric].count)
+        for metric in experiment.responses
+        for point in experiment.points
+        if is_terminating(point) and _is_skewed(point, metric)
+    ]
+    if not found:
+        return []
+    first, *others = dict.fromkeys(title_metric(metric) for metric, _ in found)
+    names = join_words([first, *(f"{one[:1].lower()}{one[1:]}" for one in others)])
+    verb = "differ" if others else "differs"
+    fewest = min(count for _, count in found)
+    return [
+        f"{names} {verb} much from one replication to the next: intervals from as few as {fewest} "
+        f"cover the truth in {COVERED} to 95 of 100 cases, so run more replications."
+    ]
+
+
+def _is_skewed(point: PointResult, metric: str) -> bool:
+    """Return whether a metric scatters so much over few runs that Student's interval is short."""
+    one = point.estimates.get(metric)
+    if one is None or one.stdev is None or one.method != "student-t" or one.count >= ENOUGH:
+        return False
+    return one.mean > 0.0 and one.stdev >= SCATTERED * one.mean
