@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from headroom.analysis.predicted_limits import counting_predictions
 from headroom.analysis.results import Estimate, LimitCrossing
-from headroom.report.test_example_results import estimate
 
 LIMIT = 60.0
 BREAKS = LimitCrossing(
@@ -22,11 +21,13 @@ VALUES = {1.0: 20.0, 2.0: 40.0, 3.0: 80.0, 4.0: 160.0}
 def within(factor: float) -> dict[float, Estimate]:
     """Return the estimates of a curve, each known within a factor either way."""
     return {
-        level: replace(
-            estimate("response_s_mean", "s", value), low=value / factor, high=value * factor
+        level: Estimate(
+            metric="response_s_mean", unit="s", better="low", count=5, value=value,
+            low=value / factor, high=value * factor, method="prediction", centre="mean",
+            mean=value, median=value, stdev=0.0, minimum=value, maximum=value,
         )
         for level, value in VALUES.items()
-    }
+    }  # fmt: skip
 
 
 def test_a_break_is_as_early_and_as_late_as_the_ends_of_the_prediction_intervals() -> None:
