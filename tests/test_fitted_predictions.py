@@ -154,6 +154,31 @@ def test_a_prediction_past_the_measured_clients_carries_the_error_of_the_method(
     assert claim.verdict == "undecided"
 
 
+LIMITED = """
+[[experiment.limit]]
+metric = "response_s_mean"
+at_most = 0.0045
+current = 48
+"""
+
+
+def test_a_limit_of_a_prediction_counts_the_error_of_the_method(tmp_path: Path) -> None:
+    """Truth: at low load a demand may be off 2.9 times, so 4.5 ms may break at 32 clients or never.
+
+    Cause: the scatter of two replications alone said 81 clients within 4 %, and kept at 48.
+    """
+    text = study(targets="[32, 64, 96]")
+    before, after = text.split("[experiment.fit]")
+    experiment = outcome(tmp_path, f"{before}{LIMITED.lstrip()}[experiment.fit]{after}")
+    (found,) = experiment.limits
+    assert found.level == pytest.approx(81.0, rel=0.05)
+    assert (found.level_low, found.level_high) == (32.0, 96.0)
+    assert (found.holds_at, found.breaks_at) == (None, None)
+    assert found.note.endswith("the interval ends with the levels")
+    assert found.verdict == "undecided"
+    assert "the prediction interval includes the limit" in found.reason
+
+
 def test_simulated_sources_carry_no_error_of_the_method(tmp_path: Path) -> None:
     text = study()
     start = text.index('[[experiment]]\nname = "low"')
