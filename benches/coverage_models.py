@@ -53,7 +53,8 @@ def models() -> tuple[Known, ...]:
     )
 
 
-def _open(name: str, *, servers: int, load: float, c2: float = 1.0) -> Model:
+def open_queue(name: str, *, servers: int, load: float, c2: float = 1.0) -> Model:
+    """Return one station with Poisson arrivals; any load, also one beyond the capacity."""
     model = Model(name, time_unit="s")
     visit = model.program("visit")
     law = exponential(1.0) if c2 == 1.0 else hyperexponential(1.0, c2)
@@ -87,7 +88,7 @@ def mm1(load: float) -> Known:
     )
     truths["response_s_p99_9"] = response_s * math.log(1000.0)
     name = f"M/M/1, load {load:g}"
-    return Known(name=name, build=lambda: _open(name, servers=1, load=load), truths=truths)
+    return Known(name=name, build=lambda: open_queue(name, servers=1, load=load), truths=truths)
 
 
 def mm4() -> Known:
@@ -96,7 +97,7 @@ def mm4() -> Known:
     response_s = 1.0 + 1.969383
     return Known(
         name=name,
-        build=lambda: _open(name, servers=4, load=0.9),
+        build=lambda: open_queue(name, servers=4, load=0.9),
         truths=_truths(response_s=response_s, rate=3.6, servers=4, p95=None, p99=None),
     )
 
@@ -106,7 +107,7 @@ def mh2() -> Known:
     name = "M/H2/1, load 0.8, c2 4"
     return Known(
         name=name,
-        build=lambda: _open(name, servers=1, load=0.8, c2=4.0),
+        build=lambda: open_queue(name, servers=1, load=0.8, c2=4.0),
         truths=_truths(response_s=11.0, rate=0.8, servers=1, p95=None, p99=None),
     )
 

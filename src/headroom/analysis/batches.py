@@ -13,7 +13,7 @@ in Heidelberger and Lewis, *Quantile Estimation in Dependent Sequences* (1984).
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
@@ -25,6 +25,7 @@ from headroom.analysis.distributions import (
     Bins,
     percentiles,
     share_below,
+    tail_index,
 )
 from headroom.analysis.spread import LEAST_ROOT, Residuals, Spread, spreads
 from headroom.analysis.summaries import (
@@ -56,8 +57,15 @@ _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
 }
 FEWEST_BURSTS = 4.0
 """Independent bursts beyond a percentile below which its interval is not bounded above."""
+ENOUGH_BURSTS = 8.0
+"""Independent bursts beyond a percentile from which its interval may be believed.
+
+Twice as many, because the count comes from the very error that it judges: runs that overrate it by
+chance are those that have seen too little."""
 PLAIN_PERCENT = 95.0
 """Percentile up to which the bursts beyond it are counted there, see `expected_bursts`."""
+TAIL_BURSTS = 20.0
+"""Independent bursts of a tail, where it is long enough: its index is then known to a quarter."""
 LARGEST_SHARE = 0.99
 """Largest share beyond a value that a percentile is read at."""
 _MAY_BE_NONE = frozenset(
@@ -238,9 +246,12 @@ def _of_percentiles(
     ]
     total = np.full(len(values), float(bins.total))
     found = spreads(residuals, total, **sizes)
-    for percent, spread, bursts in zip(PERCENTS, found, expected_bursts(found), strict=True):
+    expected = expected_bursts(found)
+    index = tail_index(bins, _tail_share(expected))
+    for percent, spread, bursts in zip(PERCENTS, found, expected, strict=True):
         scaled = spread and _in_seconds(spread, bins, percent / 100.0, bursts)
         if scaled:
+            scaled = replace(scaled, tail_index=index)
             yield from ((name, scaled) for name in _names(metric, percent, windows[0]))
 
 
@@ -249,7 +260,7 @@ def expected_bursts(shares: Sequence[Spread | None]) -> list[float]:
 
     Of a share e beyond a percentile with the standard error s, the runs show (e / s)^2 bursts.
     That count is itself uncertain where it is small, so a percentile beyond the 95th takes it from
-    the one before, in proportion to the shares beyond both.
+    there, in proportion to the shares beyond both.
 
     Parameters
     ----------
@@ -260,17 +271,28 @@ def expected_bursts(shares: Sequence[Spread | None]) -> list[float]:
     --------
     >>> shares = [Spread(error, 9, 0.0) for error in (0.1, 0.01, 0.004, 0.002)]
     >>> [round(one, 1) for one in expected_bursts(shares)]
-    [25.0, 25.0, 5.0, 0.6]
+    [25.0, 25.0, 5.0, 0.5]
     """
     beyond = [1.0 - percent / 100.0 for percent in PERCENTS]
     seen = [
         (e / one.standard_error) ** 2 if one is not None and one.standard_error > 0.0 else math.inf
         for e, one in zip(beyond, shares, strict=True)
     ]
+    plain = PERCENTS.index(PLAIN_PERCENT)
     return [
-        seen[place] if percent <= PLAIN_PERCENT else seen[place - 1] * e / beyond[place - 1]
-        for place, (percent, e) in enumerate(zip(PERCENTS, beyond, strict=True))
+        seen[place] if place <= plain else seen[plain] * e / beyond[plain]
+        for place, e in enumerate(beyond)
     ]
+
+
+def _tail_share(bursts: Sequence[float]) -> float:
+    """Return the share of the observations that the runs should have `TAIL_BURSTS` bursts of.
+
+    The farther out, the more the shape tells of what the runs have not seen; at most the share
+    beyond `PLAIN_PERCENT`.
+    """
+    plain = bursts[PERCENTS.index(PLAIN_PERCENT)]
+    return (1.0 - PLAIN_PERCENT / 100.0) * min(TAIL_BURSTS / max(plain, TAIL_BURSTS), 1.0)
 
 
 def _names(metric: str, percent: float, window: Window) -> Iterator[str]:

@@ -7,6 +7,7 @@ the bin.
 Invariant: merging and thinning keep every count.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -140,6 +141,41 @@ def percentiles(bins: Bins, percents: Sequence[float] = PERCENTS) -> list[float]
     shares = (targets - (reached[places] - counts)) / counts
     found: list[float] = (low + shares * (bins.high[places] - low)).tolist()
     return found
+
+
+def tail_index(bins: Bins, share: float) -> float:
+    """Return how heavy the upper tail is: the exponent of a power law that it resembles.
+
+    Moments of an order above the index do not exist, if the tail goes on so. By Hill, *A Simple
+    General Approach to Inference About the Tail of a Distribution* (1975): one over the mean of
+    log(x / u) over all x beyond u. An exponential tail has a larger index the farther out it is
+    read: about 4 beyond the 95th percentile, 6 beyond the 99.5th.
+
+    Parameters
+    ----------
+    bins
+        Observations, in whole bins.
+    share
+        Share of them that counts as tail, in (0, 1).
+
+    Returns
+    -------
+    float
+        Above zero; infinite where the tail lies in one bin.
+
+    Examples
+    --------
+    >>> ends = 1.01 ** np.arange(0.0, 2_000.0)
+    >>> power = Bins(ends[:-1], ends[1:], 1e6 * (ends[:-1] ** -2.0 - ends[1:] ** -2.0))
+    >>> round(tail_index(power, 0.05), 1)
+    2.0
+    """
+    (start,) = percentiles(bins, [100.0 * (1.0 - share)])
+    beyond = bins.low >= start
+    if start <= 0.0 or not beyond.any():
+        return math.inf
+    excess = np.log((bins.low + bins.high)[beyond] / (2.0 * start))
+    return float(bins.counts[beyond].sum() / np.sum(bins.counts[beyond] * excess))
 
 
 def share_below(counts: FloatArray, histogram: Histogram, values: Sequence[float]) -> FloatArray:

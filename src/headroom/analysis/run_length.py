@@ -1,30 +1,44 @@
 """Whether the runs of a point are long enough for their intervals to be believed.
 
-An interval rests on what varies in the runs. The mean of a queue varies by its bursts, so its
-estimate is skewed while the runs hold few of them; a percentile varies by the bursts beyond it,
-which can be counted. Both are read from the batches, whatever the model: a central server whose
-responses hardly vary needs few correlation times, a heavy tail needs many.
+An interval rests on what varies in the runs: on their bursts. Of bursts there must be enough
+(`ENOUGH_BURSTS` beyond a percentile; `FEWEST_BURSTS` beyond the 95th for the mean), and
+they must not be so different that the largest of them decides alone.
 
-The aim: where the mean response is skewed by less than `MOST_SKEWNESS`, and a percentile has
-`FEWEST_BURSTS` beyond it, a nominal 95 % interval covers the truth in 92 of 100 cases or more.
-`python -m benches.coverage` measures how often that is so.
+- *Few bursts.* The bursts beyond a percentile are counted from the batches, whatever the
+  model: a central server whose responses hardly vary needs few correlation times, a busy queue
+  many. The share beyond it and the standard error of that share tell their number, as the variance
+  of a dependent series tells how many independent observations it is worth (Bayley and Hammersley,
+  *The "Effective" Number of Independent Observations in an Autocorrelated Time Series*, 1946).
+- *Heavy tail.* Below an index of three the third moment does not exist, as far as the runs show
+  (Hill 1975): then no run shows the skewness that its interval should have.
 
-Invariant: what is advised, `completions_needed`, would pass this very check if bursts came as
-often as they did.
+Both are read from the bulk of the runs. The skewness of the estimate itself would not do: runs that
+show much of it have seen the rare burst and have a wide interval, those that miss the truth have
+not, and show none.
+
+`python -m benches.coverage` measures how often the warning is right.
+
+Invariant: what is advised for few bursts, `completions_needed`, would pass this very check if
+bursts came as often as they did.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from headroom.analysis.batches import FEWEST_BURSTS
+from headroom.analysis.batches import ENOUGH_BURSTS, FEWEST_BURSTS, PLAIN_PERCENT
 from headroom.analysis.rare import RARE_SUFFIX
 from headroom.analysis.results import RunLength
 from headroom.analysis.spread import Spread
 from headroom.analysis.windows import Window
+from headroom.experiment.observed_metrics import percent_name
 
-MOST_SKEWNESS = 0.7
-"""Skewness of the estimate of a mean response time from which its interval is doubtful."""
+HEAVY_TAIL = 3.0
+"""Index of a tail below which its third moment, and with it a skewness, does not exist."""
+LONGER_FOR_TAIL = 10.0
+"""How much longer runs show whether a heavy tail ends: as many times farther out."""
 RESPONSE = "response_s_"
+MEAN, TAIL = f"{RESPONSE}mean", f"{RESPONSE}{percent_name(PLAIN_PERCENT)}"
 _METRICS_NAMED = 3
 
 
@@ -59,7 +73,7 @@ def run_length(
         return None
     shortest = min(windows, key=lambda window: window.length_s)
     lacking = doubtful(spreads)
-    longer = max(lacking.values(), default=1.0)
+    longer = max((one.longer for one in lacking.values()), default=1.0)
     needed_s = longer * shortest.length_s + warm_up_s
     needed = _rounded_up(needed_s * _completions_per_s(shortest))
     return RunLength(
@@ -69,12 +83,28 @@ def run_length(
         completions_needed=needed,
         is_short=bool(lacking),
         metrics=list(lacking),
-        note=_message(list(lacking), needed, len(windows)) if lacking else "",
+        note=_message(lacking, needed, len(windows)) if lacking else "",
     )
 
 
-def doubtful(spreads: Mapping[str, Spread]) -> dict[str, float]:
-    """Return the response times whose intervals are doubtful, and how many times longer would do.
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why the interval of a response time is doubtful.
+
+    Parameters
+    ----------
+    longer
+        How many times longer the runs should be, above 1.
+    is_heavy
+        Whether that is for a heavy tail; else there are too few bursts.
+    """
+
+    longer: float
+    is_heavy: bool = False
+
+
+def doubtful(spreads: Mapping[str, Spread]) -> dict[str, Doubt]:
+    """Return the response times whose intervals are doubtful, and why.
 
     Parameters
     ----------
@@ -83,12 +113,12 @@ def doubtful(spreads: Mapping[str, Spread]) -> dict[str, float]:
 
     Examples
     --------
-    >>> calm, skewed = Spread(1.0, 20, 0.2), Spread(1.0, 20, 1.4)
-    >>> rare = Spread(1.0, 20, 0.5, bursts=1.0)
-    >>> doubtful({"response_s_mean": calm, "response_s_p99": rare})
-    {'response_s_p99': 4.0}
-    >>> doubtful({"response_s_mean": skewed})
-    {'response_s_mean': 4.0}
+    >>> few = Spread(1.0, 20, 0.5, bursts=4.0)
+    >>> doubtful({"response_s_mean": Spread(1.0, 20, 0.2), "response_s_p95": few})
+    {'response_s_p95': Doubt(longer=2.0, is_heavy=False)}
+    >>> heavy = Spread(1.0, 20, 0.5, bursts=90.0, tail_index=2.0)
+    >>> doubtful({"response_s_p95": heavy})
+    {'response_s_p95': Doubt(longer=10.0, is_heavy=True)}
     """
     found = {}
     for name, spread in spreads.items():
@@ -96,11 +126,13 @@ def doubtful(spreads: Mapping[str, Spread]) -> dict[str, float]:
         is_response = quantity.startswith(RESPONSE) and not quantity.endswith(RARE_SUFFIX)
         if not is_response or owner.startswith(("station", "pool", "visit")):
             continue
-        mean = spreads.get(f"{owner}.{RESPONSE}mean" if owner else f"{RESPONSE}mean")
-        by_skewness = 1.0 if mean is None else (abs(mean.skewness) / MOST_SKEWNESS) ** 2
-        by_bursts = FEWEST_BURSTS / max(spread.bursts, 1e-3)
-        if max(by_skewness, by_bursts) > 1.0:
-            found[name] = max(by_skewness, by_bursts)
+        of_mean = spreads.get(f"{owner}.{TAIL}" if owner else TAIL, spread)
+        judged, needed = (of_mean, FEWEST_BURSTS) if quantity == MEAN else (spread, ENOUGH_BURSTS)
+        longer = needed / max(judged.bursts, 1e-3)
+        if longer > 1.0:
+            found[name] = Doubt(longer)
+        elif judged.tail_index < HEAVY_TAIL:
+            found[name] = Doubt(LONGER_FOR_TAIL, is_heavy=True)
     return found
 
 
@@ -123,11 +155,14 @@ def _rounded_up(count: float) -> int:
     return math.ceil(count / unit) * unit
 
 
-def _message(metrics: Sequence[str], needed: int, runs: int) -> str:
-    own = [name for name in metrics if "." not in name] or list(metrics)
+def _message(lacking: Mapping[str, Doubt], needed: int, runs: int) -> str:
+    own = [name for name in lacking if "." not in name] or list(lacking)
     more = f" and {len(own) - _METRICS_NAMED} more" if len(own) > _METRICS_NAMED else ""
+    is_heavy = all(lacking[name].is_heavy for name in own)
+    cause = "a tail too heavy" if is_heavy else "too few bursts"
     return (
-        f"short: too few bursts for {', '.join(own[:_METRICS_NAMED])}{more}, whose intervals cover "
+        f"short: {cause} for {', '.join(own[:_METRICS_NAMED])}{more}, whose intervals cover "
         f"less often than 95 %; run at least {needed:,} completions"
         + (" in each replication" if runs > 1 else "")
+        + (" to see whether it ends" if is_heavy else "")
     )

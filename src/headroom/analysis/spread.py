@@ -73,6 +73,8 @@ class Spread:
         Bound of Hall's transformation, see `LEAST_ROOT`.
     bursts
         Of a percentile: independent bursts beyond it that the runs should have; infinite for means.
+    tail_index
+        Of a percentile: how heavy the tail of its observations is; infinite for means.
     """
 
     standard_error: float
@@ -80,6 +82,7 @@ class Spread:
     skewness: float
     least_root: float = LEAST_ROOT
     bursts: float = math.inf
+    tail_index: float = math.inf
 
     def bounds(self, value: float, quantile: float) -> tuple[float, float]:
         """Return the interval around `value` for a two-sided quantile of Student's t.
