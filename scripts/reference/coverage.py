@@ -18,7 +18,7 @@ An interval that is called 95 % should contain the truth in 95 of 100 cases. Whe
 only be measured: with models whose answer is known on paper, and many independent experiments.
 Here each line stands for as many of them as its column *of* says, each put through the whole
 analysis as it is shipped, warm-up and all, with seeds on which nothing was chosen.
-`make bench PART=coverage` measures all anew, which takes about half an hour of two cores;
+`make bench PART=coverage` measures all anew with 400 each, in about half an hour of two cores;
 `python -m benches.coverage --print` prints the stored table.
 
 How the intervals are made is told in [Statistics](../background/statistics.md), what to do with a
@@ -33,7 +33,7 @@ near 92 % is on one side of the border or the other by chance.
 ACCOUNT = """## What is chance
 
 Coverage is itself an estimate. With 400 experiments its standard error is one point, so of a
-hundred lines with a true 95 % a few show 92 % or 98 %; with 800 it is 0.8 points. All lines of
+hundred lines with a true 95 % a few show 92 % or 98 %; with 150 it is 1.8 points. All lines of
 one setting come from the same runs, and the metrics of a model go together: where chance hits, it
 hits several at once. The column *95 % of it* is the interval of the coverage (Clopper and Pearson
 1934).
