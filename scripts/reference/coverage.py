@@ -47,7 +47,7 @@ for one model and setting, on seeds of its own.
 
 - **Few bursts.** A run without a long burst says too little and seems sure, and nothing in it
   tells. What counts is how many independent bursts the runs hold: 50,000 completions of M/M/1 have
-  eight beyond p99 at a load of 0.8, two at 0.9. Below eight the report says that the runs are
+  eight beyond p99 at a load of 0.8, two at 0.9. Below six the report says that the runs are
   short for a percentile; below four its interval has no bound above, so it is wide.
 - **Heavy tails.** The mean of a queue whose service times have a coefficient of variation of 3
   rests on services that most short runs never see. The shape of their tail shows it all the same.

@@ -57,11 +57,13 @@ _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
 }
 FEWEST_BURSTS = 4.0
 """Independent bursts beyond a percentile below which its interval is not bounded above."""
-ENOUGH_BURSTS = 8.0
+ENOUGH_BURSTS = 6.0
 """Independent bursts beyond a percentile from which its interval may be believed.
 
-Twice as many, because the count comes from the very error that it judges: runs that overrate it by
-chance are those that have seen too little."""
+More, because the count comes from the very error that it judges: runs that overrate it by chance
+are those that have seen too little."""
+RARE_BURSTS = 8.0
+"""Independent bursts beyond a percentile that is left out with fewer: p99.9."""
 PLAIN_PERCENT = 95.0
 """Percentile up to which the bursts beyond it are counted there, see `expected_bursts`."""
 TAIL_BURSTS = 20.0

@@ -1,13 +1,13 @@
 """Percentiles that are too rare for the runs of a simulated point, with the reason.
 
 p50, p95 and p99 are reported with intervals as wide as they must be. p99.9 would be a guess about
-the largest bursts of a run, so it is left out until the runs should have `ENOUGH_BURSTS` of them;
+the largest bursts of a run, so it is left out until the runs should have `RARE_BURSTS` of them;
 runs without a spread of their own need `BEYOND` observations beyond it each, as measured ones do.
 """
 
 from collections.abc import Mapping, Sequence
 
-from headroom.analysis.batches import ENOUGH_BURSTS
+from headroom.analysis.batches import RARE_BURSTS
 from headroom.analysis.distributions import Bins
 from headroom.analysis.spread import Spread
 from headroom.experiment.observed_metrics import BEYOND, observations_needed, percent_name
@@ -61,9 +61,9 @@ def _by_count(count: int) -> str:
 
 
 def _by_bursts(bursts: float) -> str:
-    if bursts >= ENOUGH_BURSTS:
+    if bursts >= RARE_BURSTS:
         return ""
     return (
-        f"p{RARE_PERCENT:g} needs {ENOUGH_BURSTS:g} independent bursts beyond it, and runs of this "
-        f"length show about {bursts:.2g}; run {ENOUGH_BURSTS / max(bursts, 1e-3):.2g} times as long"
+        f"p{RARE_PERCENT:g} needs {RARE_BURSTS:g} independent bursts beyond it, and runs of this "
+        f"length show about {bursts:.2g}; run {RARE_BURSTS / max(bursts, 1e-3):.2g} times as long"
     )

@@ -113,9 +113,9 @@ def doubtful(spreads: Mapping[str, Spread]) -> dict[str, Doubt]:
 
     Examples
     --------
-    >>> few = Spread(1.0, 20, 0.5, bursts=4.0)
+    >>> few = Spread(1.0, 20, 0.5, bursts=4.8)
     >>> doubtful({"response_s_mean": Spread(1.0, 20, 0.2), "response_s_p95": few})
-    {'response_s_p95': Doubt(longer=2.0, is_heavy=False)}
+    {'response_s_p95': Doubt(longer=1.25, is_heavy=False)}
     >>> heavy = Spread(1.0, 20, 0.5, bursts=90.0, tail_index=2.0)
     >>> doubtful({"response_s_p95": heavy})
     {'response_s_p95': Doubt(longer=10.0, is_heavy=True)}

@@ -50,14 +50,14 @@ def test_few_bursts_make_only_the_response_times_doubtful_that_rest_on_them() ->
     """A percentile rests on the bursts beyond it; the mean on those beyond its p95, of fewer."""
     spreads = {
         "class.slow.response_s_mean": Spread(1.0, 7, 0.3),
-        "class.slow.response_s_p95": Spread(1.0, 7, 0.8, bursts=ENOUGH_BURSTS / 1.6),
+        "class.slow.response_s_p95": Spread(1.0, 7, 0.8, bursts=ENOUGH_BURSTS / 1.25),
         "class.slow.response_s_p99": Spread(1.0, 7, 0.8, bursts=ENOUGH_BURSTS / 8.0),
         "class.slow.throughput": Spread(1.0, 7, 2.0),
         "station.cpu.response_s_p95": Spread(1.0, 7, 2.0, bursts=1.0),
         **CALM,
     }
     assert doubtful(spreads) == {
-        "class.slow.response_s_p95": Doubt(1.6),
+        "class.slow.response_s_p95": Doubt(1.25),
         "class.slow.response_s_p99": Doubt(8.0),
     }
     spreads["class.slow.response_s_p95"] = Spread(1.0, 7, 0.8, bursts=FEWEST_BURSTS / 2.0)
