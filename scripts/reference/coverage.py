@@ -10,6 +10,9 @@ from scripts.reference.tables import NOTICE
 REQUIRED = (0.92, 0.98)
 """Coverage of the nominal 95 % interval that is required at 50,000 completions."""
 
+FEWEST_EXPERIMENTS = 50
+"""Experiments of a line below which it counts for nothing: p99.9 that few runs report."""
+
 KINDS = ("means", "p95", "p99", "p99.9")
 
 OPENING = """# Coverage: how often the 95 % interval is right
@@ -33,7 +36,7 @@ near 92 % is on one side of the border or the other by chance.
 ACCOUNT = """## What is chance
 
 Coverage is itself an estimate. With 400 experiments its standard error is one point, so of a
-hundred lines with a true 95 % a few show 92 % or 98 %; with 150 it is 1.8 points. All lines of
+hundred lines with a true 95 % a few show 92 % or 98 %; with 120 it is two points. All lines of
 one setting come from the same runs, and the metrics of a model go together: where chance hits, it
 hits several at once. The column *95 % of it* is the interval of the coverage (Clopper and Pearson
 1934).
@@ -106,7 +109,11 @@ def _in_short(lines: Sequence[Row]) -> str:
     for setting in dict.fromkeys(line.setting for line in lines):
         for kind in KINDS:
             chosen = [
-                line for line in lines if line.setting == setting and _kind(line.metric) == kind
+                line
+                for line in lines
+                if line.setting == setting
+                and _kind(line.metric) == kind
+                and line.experiments >= FEWEST_EXPERIMENTS
             ]
             if chosen:
                 rows.append(f"| {setting} | {kind} | {_cells(chosen)} |")
