@@ -50,20 +50,17 @@ for one model and setting, on seeds of its own.
 
 - **Few bursts.** A run without a long burst says too little and seems sure, and nothing in it
   tells. What counts is how many independent bursts the runs hold: 50,000 completions of M/M/1 have
-  eight beyond p99 at a load of 0.8, two at 0.9. Below six the report says that the runs are
+  enough beyond p99 at a load of 0.8, but not at 0.9. Below six the report says that the runs are
   short for a percentile; below four its interval has no bound above, so it is wide.
 - **Heavy tails.** The mean of a queue whose service times have a coefficient of variation of 3
   rests on services that most short runs never see. The shape of their tail shows it all the same.
 - **Many short replications.** Each must first forget its empty start. Twenty runs of 2,500 spend a
   good part of their length on that; one long run or a few are the better use of the same budget.
-  At load 0.9 two or three experiments in a hundred have no steady state by MSER, so they get no
+  At high loads a few experiments in a hundred have no steady state by MSER, so they get no
   interval at all and count as not covered here: an answer refused, not a wrong one.
 - **Stopping by precision.** A rule that stops when the interval is narrow prefers the moments when
   it is too narrow by chance. Looking only at numbers of replications that grow by half keeps that
   loss small.
-- **Closed models** cover a little more than they say. Jobs under way at the edge of a batch count
-  in the next one, so neighbouring batches balance each other, and the variance that they state is a
-  tenth larger than that of the whole.
 """
 
 COLUMNS = """## All lines
