@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from headroom.cli import session
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.shell import one_spaced, quoted
 from headroom.experiment.system import Confirmation, Destructive, Foresees
 
 
@@ -61,11 +62,11 @@ def confirm(plan: Plan, typed: Sequence[str]) -> None:
     StudyError
         Words were typed that no point needs.
     """
-    given = [" ".join(words.split()) for words in typed]
+    given = [one_spaced(words) for words in typed]
     asked = needed(plan)
     missing = [one for one in asked if one.words not in given]
     if missing:
-        options = " ".join(f'--overwrite "{one.words}"' for one in missing)
+        options = " ".join(f"--overwrite {quoted(one.words)}" for one in missing)
         raise EnvironmentUnfitError(
             "this run destroys what is on " + ", ".join(map(_described, missing)),
             cure=f"if that is what you want, type it: add {options}",

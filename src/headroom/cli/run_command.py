@@ -45,6 +45,7 @@ from headroom.experiment.journal_salvage import salvage
 from headroom.experiment.plan import Plan
 from headroom.experiment.progress import Progress
 from headroom.experiment.runner import Outcome, run_plan
+from headroom.experiment.shell import quoted
 from headroom.experiment.system import Column, Value
 from headroom.quantities import format_level
 from headroom.report.terminal import render_study
@@ -420,7 +421,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     for sentence in [*foresight_lines(plan), *undecidable_lines(plan)]:
         print_lines(result_console(), sentence)
     for words in dict.fromkeys(words for point in points for words in point.confirm):
-        typer.echo(f'needs --overwrite "{words}"')
+        typer.echo(f"needs --overwrite {quoted(words)}")
     typer.echo(count_noun(len(points), "point"))
     for sentence in refinements(plan):
         typer.echo(sentence)

@@ -2,7 +2,8 @@
 
 The first request only sets a flag that the runner reads before it starts new work. The second
 one raises `KeyboardInterrupt`, which ends the wait for running work; the runner then kills its
-workers. SIGTERM stops at once, because whoever sends it rarely waits. Either way every row that
+workers. SIGTERM stops at once, because whoever sends it rarely waits, and SIGHUP, because the
+terminal is gone, unless it is ignored (nohup). Either way every row that
 was stored stays stored.
 """
 
@@ -47,6 +48,8 @@ class Interrupt:
                 signal.SIGINT: signal.signal(signal.SIGINT, self._on_interrupt),
                 signal.SIGTERM: signal.signal(signal.SIGTERM, self._on_terminate),
             }
+            if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+                self._previous[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_terminate)
         return self
 
     def __exit__(

@@ -80,6 +80,18 @@ def _marks(number: str, root: Path) -> Iterator[str]:
     yield from filter(None, found)
 
 
+def device_marks(number: tuple[int, int], root: Path = ROOT) -> list[str]:
+    """Return what the kernel says of a block device and of no other, in this hour.
+
+    Besides what tells disks from each other for ever, that is the number that the kernel gives to
+    each disk that is attached, never twice: a disk that was taken out and put in again is another.
+    """
+    text = f"{number[0]}:{number[1]}"
+    disk = disk_of(text, root)
+    attached = None if disk is None else read_text(disk / "diskseq")
+    return [*filter(None, [attached]), *_marks(text, root)]
+
+
 def alignment_of(path: Path, *, is_device: bool, root: Path = ROOT) -> int:
     """Return the multiple (B) that direct access to a path needs."""
     if is_device:

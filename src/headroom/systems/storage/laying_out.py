@@ -77,8 +77,8 @@ def lay_out(
     compressible_share: float = 0.0,
     say: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
-) -> None:
-    """Write a new file of `size` bytes and make it durable.
+) -> tuple[int, int]:
+    """Write a new file of `size` bytes and make it durable; return its device and inode.
 
     Parameters
     ----------
@@ -115,6 +115,7 @@ def lay_out(
         os.fsync(descriptor)
         _check_wanted(progress)
         forget(descriptor)
+        state = os.fstat(descriptor)
     except OSError as error:
         path.unlink(missing_ok=True)
         raise _not_laid_out(path, size, error) from error
@@ -123,6 +124,7 @@ def lay_out(
         raise
     finally:
         os.close(descriptor)
+    return state.st_dev, state.st_ino
 
 
 def _not_laid_out(path: Path, size: int, error: OSError) -> EnvironmentUnfitError:

@@ -1,9 +1,10 @@
 """What must not happen to data that is not Headroom's own: checks before a target is opened.
 
-Rules. A block device that is in use (mounted, swapped to, held by a volume, or one of whose
-partitions is) is never written to. Writing to any other device, and to a file that was there
-before, needs words that the user types and that name the target and its size. Nothing is ever made
-below /dev but on a memory file system of its own there, so a mistyped name never becomes a file.
+Rules. What is in use is never written to (`uses`): mounted, swapped to, held by a volume,
+partitioned, a member of a volume group, locked by a process. Writing to any other device, and to a
+file that was there before, needs words that the user types and that name the target and its size.
+Nothing is ever made below /dev but on a memory file system of its own there, so a mistyped name
+never becomes a file.
 
 Invariant: a descriptor that may write belongs to a target that passed these checks, and to the
 very device that was checked.
@@ -12,15 +13,18 @@ very device that was checked.
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.machine_facts import ROOT, read_text
+from headroom.experiment.shell import one_spaced, quoted
 from headroom.experiment.storage_facts import mount_of
+from headroom.systems.storage.device_facts import device_marks
 from headroom.systems.storage.places import MEMORY_TYPES
-from headroom.systems.storage.signatures import in_words, signatures_of
+from headroom.systems.storage.signatures import LVM, in_words, signatures_of
+from headroom.systems.storage.uses import device_uses, file_uses
 
 OVERWRITE = "--overwrite"
 """The option of `headroom run` that takes the typed words."""
@@ -53,6 +57,10 @@ class Existing:
     is_read_only
         Whether the device or the file system refuses writes; the kernel may open a device for them
         nevertheless.
+    marks
+        What tells it from another one that lies at the same path tomorrow, or a second later.
+    is_own
+        Whether Headroom made it.
     """
 
     path: Path
@@ -62,6 +70,8 @@ class Existing:
     uses: tuple[str, ...]
     contents: tuple[str, ...]
     is_read_only: bool = False
+    marks: str = ""
+    is_own: bool = False
 
     @property
     def words(self) -> str:
@@ -78,13 +88,11 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
         There is no such device, it is no block device, or it cannot be read.
     """
     real = _real(path, "block device")
-    descriptor = _open(real, os.O_RDONLY | os.O_CLOEXEC)
+    _check_block_device(path, real.stat())  # Opening a pipe may wait for ever.
+    descriptor = _open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         state = os.fstat(descriptor)
-        if not stat.S_ISBLK(state.st_mode):
-            raise EnvironmentUnfitError(
-                f"{path} is no block device", cure="name one that `lsblk --paths` lists"
-            )
+        _check_block_device(path, state)
         size = os.lseek(descriptor, 0, os.SEEK_END)
         if size == 0:
             raise EnvironmentUnfitError(
@@ -105,10 +113,18 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
         size_bytes=size,
         number=number,
         is_device=True,
-        uses=tuple(device_uses(number, root)),
+        uses=(*device_uses(number, root), *([f"it is {LVM}"] if LVM in contents else [])),
         contents=contents,
         is_read_only=read_text(root / "sys/dev/block" / _text(number) / "ro") == "1",
+        marks=" ".join([_text(number), str(size), *device_marks(number, root)]),
     )
+
+
+def _check_block_device(path: Path, state: os.stat_result) -> None:
+    if not stat.S_ISBLK(state.st_mode):
+        raise EnvironmentUnfitError(
+            f"{path} is no block device", cure="name one that `lsblk --paths` lists"
+        )
 
 
 def examine_file(path: Path) -> Existing:
@@ -125,9 +141,43 @@ def examine_file(path: Path) -> Existing:
         size_bytes=state.st_size,
         number=(state.st_dev, state.st_ino),
         is_device=False,
-        uses=(),
+        uses=tuple(file_uses(real)),
         contents=("a file that Headroom did not make",),
         is_read_only=bool(os.statvfs(real).f_flag & os.ST_RDONLY),
+        marks=f"{state.st_dev} {state.st_ino}",
+    )
+
+
+def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
+    """Return what a file is that Headroom made, and that must be that very file still.
+
+    Parameters
+    ----------
+    path
+        Where it was made; no link is followed.
+    number
+        Device and inode that it got.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Something else is there now: a link, another file, or a second name of one.
+    """
+    state = path.lstat()
+    is_same = stat.S_ISREG(state.st_mode) and (state.st_dev, state.st_ino) == number
+    if not is_same or state.st_nlink != 1:
+        raise EnvironmentUnfitError(
+            f"{path} is no longer the file that Headroom made there; nothing is written to it",
+            cure="see who changes the folder, and run again",
+        )
+    return Existing(
+        path=path,
+        size_bytes=state.st_size,
+        number=number,
+        is_device=False,
+        uses=(),
+        contents=(),
+        is_own=True,
     )
 
 
@@ -188,7 +238,7 @@ def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "head
         Writing is refused; the message holds the words to type where that may be cured so.
     """
     check_writable(found)
-    if not any(" ".join(words.split()) == found.words for words in typed):
+    if not any(one_spaced(words) == found.words for words in typed):
         raise unconfirmed(found, command)
 
 
@@ -197,8 +247,31 @@ def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError
     holds = f" It holds {in_words(found.contents)}." if found.contents else ""
     return EnvironmentUnfitError(
         f"the workload writes to {found.path} and destroys what is there.{holds}",
-        cure=f'if that is what you want, add {OVERWRITE} "{found.words}" to `{command}`',
+        cure=f"if that is what you want, add {OVERWRITE} {quoted(found.words)} to `{command}`",
     )
+
+
+def check_confirmed(found: Existing, marks: str | None) -> None:
+    """Refuse a target that is not the one that was confirmed, though it has its name and size.
+
+    Parameters
+    ----------
+    found
+        What is there now.
+    marks
+        Of what was there when the words were taken; None where nothing was.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        It was exchanged.
+    """
+    if marks is not None and marks != found.marks:
+        raise EnvironmentUnfitError(
+            f"{found.path} is not what was confirmed: another device or file of the same size lies "
+            f"there now ({found.marks}; confirmed was {marks})",
+            cure="look what was exchanged, and confirm it anew",
+        )
 
 
 def check_may_create(folder: Path) -> None:
@@ -220,7 +293,8 @@ def check_may_create(folder: Path) -> None:
     mount = mount_of(real)
     is_own = mount is not None and mount.type in MEMORY_TYPES and mount.point != "/dev"
     is_of_kernel = mount is not None and mount.type in _OF_KERNEL
-    if is_of_kernel or (real.is_relative_to("/dev") and not is_own):
+    is_below = any(real.is_relative_to(place) for place in ("/sys", "/proc"))
+    if is_of_kernel or is_below or (real.is_relative_to("/dev") and not is_own):
         raise EnvironmentUnfitError(
             f"{folder} is a place of devices or of the kernel, where Headroom makes no files",
             cure='write kind = "block_device" for a device; check its name with `lsblk --paths`',
@@ -232,50 +306,6 @@ def check_may_create(folder: Path) -> None:
             if os.geteuid() == 0
             else "name another folder, or change its permissions",
         )
-
-
-def device_uses(number: tuple[int, int], root: Path = ROOT) -> Iterator[str]:
-    """Yield by whom a block device is in use: mounts, swap, holders; of its partitions too."""
-    folder = (root / "sys/dev/block" / _text(number)).resolve()
-    for member in (folder, *_partitions(folder)):
-        own = read_text(member / "dev") or _text(number)
-        name = member.name
-        yield from (f"{name} is mounted on {point}" for point in _mount_points(own, root))
-        yield from (f"{name} is used by {holder.name}" for holder in _entries(member / "holders"))
-        if own in _swaps(root):
-            yield f"{name} is swap space in use"
-
-
-def _partitions(folder: Path) -> list[Path]:
-    return [entry for entry in _entries(folder) if (entry / "partition").exists()]
-
-
-def _entries(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def _mount_points(number: str, root: Path) -> list[str]:
-    """Return where a device is mounted, by its number and, for Btrfs, by its name."""
-    name = (root / "sys/dev/block" / number).resolve().name
-    points = []
-    for line in (read_text(root / "proc/self/mountinfo") or "").splitlines():
-        before, _, after = line.partition(" - ")
-        left, right = before.split(), after.split()
-        if left[2] == number or (len(right) > 1 and right[1] == f"/dev/{name}"):
-            points.append(left[4])
-    return points
-
-
-def _swaps(root: Path) -> set[str]:
-    found = set()
-    for line in (read_text(root / "proc/swaps") or "").splitlines()[1:]:
-        try:
-            state = os.stat(line.split()[0])  # noqa: PTH116 - its name may be escaped, not a path
-        except OSError:
-            continue
-        if stat.S_ISBLK(state.st_mode):
-            found.add(_text((os.major(state.st_rdev), os.minor(state.st_rdev))))
-    return found
 
 
 def _text(number: tuple[int, int]) -> str:
@@ -333,6 +363,7 @@ def _check_same(found: Existing, state: os.stat_result) -> None:
         is_same = stat.S_ISBLK(state.st_mode) and number == found.number
     else:
         is_same = stat.S_ISREG(state.st_mode) and (state.st_dev, state.st_ino) == found.number
+        is_same = is_same and not (found.is_own and state.st_nlink != 1)
     if not is_same:
         raise StudyError(
             f"{found.path} became another device or file while it was looked at",

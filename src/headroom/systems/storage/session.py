@@ -49,6 +49,10 @@ class Session:
     _real: dict[Path, Path] = field(default_factory=dict)
     """Real paths, looked up once: a place that does not answer cannot be asked for its own."""
     _laid_out: dict[Wanted, list[Path]] = field(default_factory=dict)
+    _numbers: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    """Device and inode of each file that was laid out."""
+    confirmed: dict[str, str] = field(default_factory=dict)
+    """What lay there when words of the user were asked for, by these words."""
     _left: list[OwnFolder] = field(default_factory=list)
     """Folders in which a call has not returned. Their locks stay closed: nobody takes them for
     leftovers while this process may be in a call there."""
@@ -84,7 +88,7 @@ class Session:
         self._made_count += 1
         paths = [folder / f"{DATA}{self._made_count}-{number}" for number in range(wanted.count)]
         for number, path in enumerate(paths):
-            lay_out(
+            self._numbers[path] = lay_out(
                 path,
                 size=wanted.size,
                 seed=number + 1,
@@ -94,6 +98,10 @@ class Session:
             )
         self._laid_out[wanted] = paths
         return paths
+
+    def number_of(self, path: Path) -> tuple[int, int]:
+        """Return device and inode of a file that was laid out."""
+        return self._numbers[path]
 
     @contextmanager
     def pool(self, parent: Path, *, silence_s: float = SILENCE_S) -> Iterator[Path]:

@@ -7,7 +7,7 @@ Source: the offsets that the formats themselves fix, as `wipefs` of util-linux l
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _K = 1024
@@ -30,6 +30,8 @@ def _at(name: str, magic: bytes, *offsets: int) -> list[Signature]:
 _ZFS = (0x00BAB10C).to_bytes(8, "little")
 _MD = (0xA92B4EFC).to_bytes(4, "little")
 _BCACHE = bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")
+
+LVM = "an LVM physical volume"
 
 SIGNATURES: tuple[Signature, ...] = (
     *_at("an ext file system", b"\x53\xef", 1080),
@@ -54,7 +56,7 @@ SIGNATURES: tuple[Signature, ...] = (
     *_at("a UDF image", b"NSR0", *range(32 * _K + 1, 64 * _K, 2 * _K)),
     *_at("swap space", b"SWAPSPACE2", *(size - 10 for size in (4 * _K, 8 * _K, 16 * _K, 64 * _K))),
     *_at("a hibernated system", b"S1SUSPEND", *(size - 10 for size in (4 * _K, 8 * _K, 64 * _K))),
-    *_at("an LVM physical volume", b"LVM2 001", *(sector * 512 + 24 for sector in range(4))),
+    *_at(LVM, b"LVM2 001", *(sector * 512 + 24 for sector in range(4))),
     *_at("a LUKS volume", b"LUKS\xba\xbe", 0),
     *_at("a LUKS volume", b"SKUL\xba\xbe", 16 * _K, 32 * _K, 64 * _K),
     *_at("a member of a RAID (md)", _MD, 0, 4 * _K, -8 * _K, -12 * _K),
@@ -96,13 +98,13 @@ def _is_there(descriptor: int, signature: Signature, size_bytes: int) -> bool:
     return os.pread(descriptor, len(signature.magic), start) == signature.magic
 
 
-def in_words(names: Iterable[str]) -> str:
-    """Return names as part of a sentence.
+def in_words(names: Sequence[str]) -> str:
+    """Return names as part of a sentence; nothing for none: a new disk holds nothing known.
 
     Examples
     --------
-    >>> in_words(["swap space", "a LUKS volume"])
-    'swap space and a LUKS volume'
+    >>> in_words(["swap space", "a LUKS volume"]), in_words([])
+    ('swap space and a LUKS volume', '')
     """
-    *first, last = names
+    *first, last = names or [""]
     return f"{', '.join(first)} and {last}" if first else last

@@ -123,6 +123,7 @@ class Target:
         if found is None:
             return ()
         safety.check_writable(found)
+        self.session.confirmed.setdefault(found.words, found.marks)
         return (Confirmation(words=found.words, holds=in_words(found.contents)),)
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
@@ -235,10 +236,11 @@ class Target:
         if found is None:
             safety.check_may_create(self.path)
             paths = self.session.files(self.wanted(config), progress=progress)
-            opened = [safety.examine_file(path) for path in paths]
+            opened = [safety.examine_own_file(path, self.session.number_of(path)) for path in paths]
         else:
             if is_written:
                 safety.check_allowed(found, typed)
+                safety.check_confirmed(found, self.session.confirmed.get(found.words))
             opened = [found]
         in_memory = is_memory(opened[0].path) and not opened[0].is_device
         direct = _is_direct(str(config["direct"]), opened[0].path, in_memory=in_memory)

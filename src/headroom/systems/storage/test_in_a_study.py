@@ -178,7 +178,8 @@ def test_words_that_nothing_needs_are_refused(study: Callable[..., Path]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 130), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
+    ("number", "code"),
+    [(signal.SIGTERM, 130), (signal.SIGHUP, 130), (signal.SIGINT, 130), (signal.SIGKILL, -9)],
 )
 def test_an_interrupt_removes_all_and_a_kill_is_cleaned_up_by_the_next_run(
     number: signal.Signals, code: int, study: Callable[..., Path], tmp_path: Path

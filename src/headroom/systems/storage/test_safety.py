@@ -1,22 +1,28 @@
 """What must not happen to the user's data does not: on real devices, files and mounts."""
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from headroom.errors import EnvironmentUnfitError
+from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.systems.storage.laying_out import lay_out
 from headroom.systems.storage.safety import (
     check_allowed,
+    check_confirmed,
     check_may_create,
-    device_uses,
     examine_device,
     examine_file,
+    examine_own_file,
     open_existing,
+    unconfirmed,
 )
 from headroom.systems.storage.signatures import SIGNATURES, signatures_of
+from headroom.systems.storage.uses import device_uses, file_uses
 
 MIB = 1 << 20
 Attach = Callable[..., Path]
@@ -136,6 +142,7 @@ def test_partitions_holders_and_swap_of_a_device_are_found(tmp_path: Path) -> No
         "sdz is mounted on /data",
         "sdz1 is used by dm-0",
         "sdz2 is mounted on /home",
+        "sdz has partitions (sdz1, sdz2)",
     ]
 
 
@@ -169,7 +176,7 @@ def test_a_file_that_was_exchanged_after_the_check_is_not_opened(tmp_path: Path)
     assert not (tmp_path / "elsewhere").exists()
 
 
-@pytest.mark.parametrize("folder", ["/dev", "/dev/pts", "/proc", "/sys"])
+@pytest.mark.parametrize("folder", ["/dev", "/dev/pts", "/proc", "/sys", "/sys/fs/cgroup"])
 def test_nothing_is_ever_made_in_places_of_devices_and_of_the_kernel(folder: str) -> None:
     with pytest.raises(EnvironmentUnfitError, match="makes no files"):
         check_may_create(Path(folder))
@@ -195,3 +202,124 @@ def test_a_read_only_file_system_is_refused_before_anything_is_made(mount: Mount
     folder = mount("tmpfs", "-t", "tmpfs", "-o", "ro,size=1m")
     with pytest.raises(EnvironmentUnfitError, match="read-only, or not yours"):
         check_may_create(folder)
+
+
+def test_what_lies_under_a_mounted_loop_device_is_never_written(
+    image: Path, attach: Attach, mount: Mount
+) -> None:
+    """The image, and a device that is the ground of another."""
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True, capture_output=True)
+    lower = attach(image)
+    upper = attach(lower)
+    folder = mount(str(upper))
+    words = f"{upper.name}, mounted on {folder}"
+    assert examine_device(lower).uses == (f"{lower.name} is the ground of {words}",)
+    found = examine_file(image)
+    assert found.uses == (f"{image.name} is the ground of {lower.name}",)
+    with pytest.raises(EnvironmentUnfitError, match="is in use and is never written to"):
+        check_allowed(found, [found.words])
+
+
+def test_a_file_that_is_swapped_to_is_in_use(tmp_path: Path) -> None:
+    swap = tmp_path / "swap file"
+    swap.write_bytes(bytes(4096))
+    (tmp_path / "proc").mkdir()
+    name = str(swap).replace(" ", "\\040")
+    (tmp_path / "proc/swaps").write_text(f"Filename Type Size Used Priority\n{name} file 4 0 -2\n")
+    assert list(file_uses(swap, tmp_path)) == ["swap file is swap space in use"]
+
+
+def test_a_file_that_another_process_has_locked_is_in_use(tmp_path: Path) -> None:
+    path = tmp_path / "database"
+    path.write_bytes(b"x" * 100)
+    code = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.flock(file, fcntl.LOCK_EX);"
+        "print('locked', flush=True); sys.stdin.read()"
+    )
+    argv = [sys.executable, "-c", code, str(path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        assert other.stdout.readline() == b"locked\n"
+        found = examine_file(path)
+        assert found.uses == (f"database is locked by process {other.pid} (flock)",)
+        with pytest.raises(EnvironmentUnfitError, match="is in use and is never written to"):
+            check_allowed(found, [found.words])
+        other.stdin.close()
+        other.wait()
+    assert examine_file(path).uses == ()
+
+
+def test_a_member_of_a_volume_group_is_never_written_whatever_is_typed(
+    image: Path, attach: Attach
+) -> None:
+    with image.open("r+b") as file:
+        file.seek(512 + 24)
+        file.write(b"LVM2 001")
+    device = examine_device(attach(image))
+    assert device.uses == ("it is an LVM physical volume",)
+    with pytest.raises(EnvironmentUnfitError, match="is in use and is never written to"):
+        check_allowed(device, [device.words])
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    """Nobody writes to it: opening it would wait for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(EnvironmentUnfitError, match="is no block device"):
+        examine_device(pipe)
+    with pytest.raises(EnvironmentUnfitError, match="neither a folder nor an ordinary file"):
+        examine_file(pipe)
+
+
+@pytest.mark.parametrize("name", ["two  spaces", "a\nline", "it's $HOME"])
+def test_every_name_can_be_confirmed_as_the_refusal_prints_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"x" * 100)
+    found = examine_file(path)
+    _, option, words = unconfirmed(found).cure.partition("--overwrite ")
+    assert option
+    typed = shlex.split(words.rpartition(" to `")[0])
+    assert len(typed) == 1
+    check_allowed(found, typed)
+    other = typed[0].replace("  ", " ").replace("\n", " ").replace("$", "")
+    with pytest.raises(EnvironmentUnfitError, match="destroys what is there"):
+        check_allowed(found, [other])
+
+
+def test_a_disk_that_was_exchanged_after_it_was_confirmed_is_not_written(
+    image: Path, attach: Attach, tmp_path: Path
+) -> None:
+    path = attach(image)
+    confirmed = examine_device(path)
+    other = tmp_path / "other"
+    other.write_bytes(bytes(image.stat().st_size))
+    subprocess.run(["losetup", "--detach", str(path)], check=True)
+    subprocess.run(["losetup", str(path), str(other)], check=True)
+    exchanged = examine_device(path)
+    assert exchanged.words == confirmed.words
+    check_confirmed(confirmed, confirmed.marks)
+    with pytest.raises(EnvironmentUnfitError, match="is not what was confirmed"):
+        check_confirmed(exchanged, confirmed.marks)
+
+
+def test_a_file_of_ours_that_became_a_link_is_not_written_through(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"x" * 4096)
+    own = tmp_path / "data-1"
+    number = lay_out(own, size=4096, seed=1)
+    found = examine_own_file(own, number)
+    second = tmp_path / "second"
+    os.link(own, second)
+    with pytest.raises(EnvironmentUnfitError, match="no longer the file that Headroom made"):
+        examine_own_file(own, number)
+    with pytest.raises(HeadroomError, match="became another device or file"):
+        open_existing(found, is_written=True, direct=False)
+    second.unlink()
+    own.unlink()
+    own.symlink_to(precious)
+    with pytest.raises(EnvironmentUnfitError, match="no longer the file that Headroom made"):
+        examine_own_file(own, number)
+    with pytest.raises(EnvironmentUnfitError, match="cannot be opened"):
+        open_existing(found, is_written=True, direct=False)
+    assert precious.read_bytes() == b"x" * 4096
