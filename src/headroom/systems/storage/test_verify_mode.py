@@ -68,6 +68,25 @@ script = { write_s = [2e-3], lost = [300, 400, 401] }
 """
 
 
+SMALL = """
+schema = 1
+name = "small"
+title = "Blocks smaller than a cell"
+seed = 1
+
+[[experiment]]
+name = "writes"
+fixed = { seconds = 0.0, requests = 512, depth = 1, block_bytes = 512, read_share = 0.0 }
+replications = { count = 2 }
+[experiment.system]
+name = "storage"
+verify = { cell_bytes = 4096 }
+[experiment.system.targets.soft]
+kind = "soft"
+bytes = "1 MiB"
+"""
+
+
 def _results(tmp_path: Path) -> dict[str, Any]:
     times = ["1e-4"] * 90 + ["1e-3"] * 8 + ["2e-2"] * 2
     (tmp_path / "study.toml").write_text(STUDY.replace("TIMES", ", ".join(times)))
@@ -208,3 +227,16 @@ def test_a_script_is_checked_when_the_study_is_read() -> None:
     table = TargetTable(kind="nothing", script=SoftScript(lost=[1]))
     with pytest.raises(StudyError, match="has a script"), _system(table):
         pass
+
+
+def test_blocks_that_are_smaller_than_a_cell_verify_nothing_and_that_is_a_fault(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "study.toml").write_text(SMALL)
+    argv = [sys.executable, "-m", "headroom", "run", str(tmp_path)]
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    content = json.loads((tmp_path / "results" / "results.json").read_text())
+    point = content["experiments"][0]["points"][0]
+    assert any("nothing was verified" in fault for fault in point["faults"])
+    assert not point["estimates"]

@@ -64,9 +64,21 @@ def verified_values(findings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def findings_in_words(findings: Mapping[str, Any] | None) -> list[str]:
-    """Return one sentence for each way in which data were wrong, with the first places."""
+    """Return one sentence for each way in which data were wrong, with the first places.
+
+    A run that was to verify and judged no cell says so: its blocks are smaller than a cell, or
+    nothing that it had written was read back.
+
+    Examples
+    --------
+    >>> found = {"cell_count": 3, "unknown_count": 3, "counts": {}, "first": []}
+    >>> findings_in_words(found)
+    ['nothing was verified: no read held a whole cell that this run had written']
+    """
     if findings is None:
         return []
+    if findings["cell_count"] == findings["unknown_count"]:
+        return ["nothing was verified: no read held a whole cell that this run had written"]
     return [
         f"the target gave back wrong data: {count} {'cell' if count == 1 else 'cells'} "
         f"{FAULTS[name]} ({name}): {'; '.join(_places(findings, name))}"
