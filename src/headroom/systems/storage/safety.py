@@ -24,7 +24,7 @@ from headroom.experiment.storage_facts import mount_of
 from headroom.systems.storage.device_facts import device_marks
 from headroom.systems.storage.places import MEMORY_TYPES
 from headroom.systems.storage.signatures import LVM, in_words, signatures_of
-from headroom.systems.storage.uses import device_uses, file_uses
+from headroom.systems.storage.uses import BLOCK_BYTES, allocated_below, device_uses, file_uses
 
 OVERWRITE = "--overwrite"
 """The option of `headroom run` that takes the typed words."""
@@ -61,6 +61,9 @@ class Existing:
         What tells it from another one that lies at the same path tomorrow, or a second later.
     is_own
         Whether Headroom made it.
+    allocated_bytes
+        Bytes (B) that have a place on the device, where that is known: reads of others are answered
+        with zeros, and the device is not asked.
     """
 
     path: Path
@@ -72,6 +75,7 @@ class Existing:
     is_read_only: bool = False
     marks: str = ""
     is_own: bool = False
+    allocated_bytes: int | None = None
 
     @property
     def words(self) -> str:
@@ -117,6 +121,7 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
         contents=contents,
         is_read_only=read_text(root / "sys/dev/block" / _text(number) / "ro") == "1",
         marks=" ".join([_text(number), str(size), *device_marks(number, root)]),
+        allocated_bytes=allocated_below(number, root),
     )
 
 
@@ -145,6 +150,7 @@ def examine_file(path: Path) -> Existing:
         contents=("a file that Headroom did not make",),
         is_read_only=bool(os.statvfs(real).f_flag & os.ST_RDONLY),
         marks=f"{state.st_dev} {state.st_ino}",
+        allocated_bytes=state.st_blocks * BLOCK_BYTES,
     )
 
 

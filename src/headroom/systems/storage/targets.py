@@ -12,7 +12,7 @@ from typing import Any
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.system import Confirmation, Value
-from headroom.quantities import format_quantity
+from headroom.quantities import format_percent, format_quantity
 from headroom.systems.storage import safety
 from headroom.systems.storage.device_facts import alignment_of, facts_of, identity_of
 from headroom.systems.storage.laying_out import allows_direct, forget
@@ -30,6 +30,8 @@ from headroom.systems.storage.signatures import in_words
 from headroom.systems.storage.workload_table import is_open, writes
 
 DEFAULT_BYTES = 1 << 30
+MOSTLY_THERE = 0.99
+"""Share of a target that is written from which reads are those of the device."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +265,7 @@ class Target:
             remarks=(
                 *_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
                 *_content_remarks(config, is_found=found is not None, is_written=is_written),
+                *_hole_remarks(config, found),
             ),
         )
 
@@ -327,6 +330,23 @@ def _content_remarks(
     if not config["compressible_share"] or not is_found or is_written:
         return ()
     return ("compressible_share changes nothing: what is read was there before",)
+
+
+def _hole_remarks(config: Mapping[str, Value], found: safety.Existing | None) -> tuple[str, ...]:
+    """Say that parts of what is read were never written: nothing is fetched for them."""
+    if found is None or found.allocated_bytes is None or not _reads(config):
+        return ()
+    share = found.allocated_bytes / found.size_bytes if found.size_bytes else 1.0
+    if share >= MOSTLY_THERE:
+        return ()
+    return (
+        f"only {format_percent(share)} of {found.path} was ever written: reads of the rest ask no "
+        "device and flatter it; write it first, or take a target that Headroom lays out",
+    )
+
+
+def _reads(config: Mapping[str, Value]) -> bool:
+    return config["workload"] != "micro" or float(config["read_share"]) > 0.0
 
 
 def _files_of_postmark(config: Mapping[str, Value], folder: Path) -> str:

@@ -104,3 +104,24 @@ def test_a_disk_that_is_exchanged_during_a_run_is_not_written(
     assert answer.returncode == 1, answer.stderr
     assert "is not what was confirmed" in " ".join((answer.stdout + answer.stderr).split())
     assert other.read_bytes() == bytes(8 * MIB)
+
+
+@pytest.mark.parametrize("kind", ["block_device", "file"])
+def test_reads_of_what_was_never_written_are_told_on_the_first_screen(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as file:
+        file.write(bytes(2 * MIB))
+        file.truncate(8 * MIB)
+    path = request.getfixturevalue("attach")(sparse) if kind == "block_device" else sparse
+    text = STUDY.format(device=path).replace("read_share = 0.0", "read_share = 1.0")
+    text = text.replace("block_device", kind)
+    (tmp_path / "study.toml").write_text(text)
+    answer = _headroom("run", tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    assert f"Only 25.0 % of {path} was ever written" in " ".join(answer.stdout.split())
+    with sparse.open("r+b") as file:
+        file.write(b"x" * 8 * MIB)
+    again = _headroom("run", tmp_path, "--fresh")
+    assert "was ever written" not in again.stdout

@@ -15,6 +15,8 @@ from pathlib import Path
 from headroom.experiment.machine_facts import ROOT, read_text
 
 _ESCAPED_DELETED = " (deleted)"
+BLOCK_BYTES = 512
+"""Unit in which the kernel counts what a file has."""
 
 
 def device_uses(number: tuple[int, int], root: Path = ROOT) -> Iterator[str]:
@@ -59,6 +61,17 @@ def file_uses(path: Path, root: Path = ROOT) -> Iterator[str]:
     if (state.st_dev, state.st_ino) in _swapped_files(root):
         yield f"{path.name} is swap space in use"
     yield from _locks(state, path.name, root)
+
+
+def allocated_below(number: tuple[int, int], root: Path = ROOT) -> int | None:
+    """Return the bytes that the file below a loop device has, None for any other device."""
+    ground = read_text(root / "sys/dev/block" / _text(number) / "loop/backing_file")
+    try:
+        state = None if ground is None else Path(ground).stat()
+    except OSError:
+        return None
+    is_file = state is not None and stat.S_ISREG(state.st_mode)
+    return state.st_blocks * BLOCK_BYTES if state is not None and is_file else None
 
 
 def _loops_on(path: Path, root: Path) -> Iterator[str]:
