@@ -340,8 +340,8 @@ def _hole_remarks(config: Mapping[str, Value], found: safety.Existing | None) ->
     if share >= MOSTLY_THERE:
         return ()
     return (
-        f"only {format_percent(share)} of {found.path} was ever written: reads of the rest ask no "
-        "device and flatter it; write it first, or take a target that Headroom lays out",
+        f"only {format_percent(share)} of {found.path} has a place on the device: reads of the rest, "
+        "never written or compressed, flatter it; write it first, or let Headroom lay out files",
     )
 
 
