@@ -340,8 +340,9 @@ def _hole_remarks(config: Mapping[str, Value], found: safety.Existing | None) ->
     if share >= MOSTLY_THERE:
         return ()
     return (
-        f"only {format_percent(share)} of {found.path} has a place on the device: reads of the rest, "
-        "never written or compressed, flatter it; write it first, or let Headroom lay out files",
+        f"only {format_percent(share)} of {found.path} has a place on the device: reads of the "
+        "rest, never written or compressed, flatter it; write it first, or let Headroom lay out "
+        "files",
     )
 
 
