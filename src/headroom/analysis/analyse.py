@@ -442,7 +442,8 @@ def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResu
         to = _evidence(claim.to_experiment, claim.to_metric or claim.metric, analysed, plan)
         return check_claim(claim, replace(evidence, to=to))
     found = check_claim(claim, evidence)
-    if not any(point.law for one in analysed for point in one.points):
+    has_law = any(point.law for one in analysed for point in one.points)
+    if not has_law or not any(one.published for one in plan.study.claims):
         return found
     points = [
         point

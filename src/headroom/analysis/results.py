@@ -824,7 +824,7 @@ class ClaimResult(_Result, frozen=True, kw_only=True):
     basis: Basis = ""
     """What it rests on: the model was `fitted` to it; the law beside the simulator passes it too
     (`arithmetic`); the law does not, or says nothing of it (`simulator`); it was not published
-    (`own`). Empty where the study has no law."""
+    (`own`). Empty where the study has no law, or nothing published."""
     law: str = ""
     """What the law says of it: a verdict, or empty where it says nothing."""
 
