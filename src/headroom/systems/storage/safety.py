@@ -120,9 +120,13 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
         uses=(*device_uses(number, root), *([f"it is {LVM}"] if LVM in contents else [])),
         contents=contents,
         is_read_only=read_text(root / "sys/dev/block" / _text(number) / "ro") == "1",
-        marks=" ".join([_text(number), str(size), *device_marks(number, root)]),
+        marks=_marks(number, size, root),
         allocated_bytes=allocated_below(number, root),
     )
+
+
+def _marks(number: tuple[int, int], size_bytes: int, root: Path = ROOT) -> str:
+    return " ".join([_text(number), str(size_bytes), *device_marks(number, root)])
 
 
 def _check_block_device(path: Path, state: os.stat_result) -> None:
@@ -367,6 +371,7 @@ def _check_same(found: Existing, state: os.stat_result) -> None:
     if found.is_device:
         number = (os.major(state.st_rdev), os.minor(state.st_rdev))
         is_same = stat.S_ISBLK(state.st_mode) and number == found.number
+        is_same = is_same and _marks(number, found.size_bytes) == found.marks
     else:
         is_same = stat.S_ISREG(state.st_mode) and (state.st_dev, state.st_ino) == found.number
         is_same = is_same and not (found.is_own and state.st_nlink != 1)

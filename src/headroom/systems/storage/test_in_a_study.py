@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -187,13 +188,21 @@ def test_an_interrupt_removes_all_and_a_kill_is_cleaned_up_by_the_next_run(
     folder = study(seconds=60.0)
     place = tmp_path / "place"
     argv = [sys.executable, "-m", "headroom", "run", str(folder)]
-    child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Tests that run under nohup ignore SIGHUP, and so would the child.
+    child = subprocess.Popen(
+        argv,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509
+    )
     memory = memory_folder()
     before = set(_left([place, memory]))
     while child.poll() is None and not _is_running(set(_left([place, memory])) - before):
         os.sched_yield()
     child.send_signal(number)
     if number == signal.SIGINT:
+        time.sleep(0.5)  # Two at once are one.
         child.send_signal(number)
     child.communicate()
     assert child.returncode in {code, 128 + number}

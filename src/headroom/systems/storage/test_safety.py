@@ -221,12 +221,12 @@ def test_what_lies_under_a_mounted_loop_device_is_never_written(
 
 
 def test_a_file_that_is_swapped_to_is_in_use(tmp_path: Path) -> None:
-    swap = tmp_path / "swap file"
+    swap = tmp_path / "swap filé"
     swap.write_bytes(bytes(4096))
     (tmp_path / "proc").mkdir()
     name = str(swap).replace(" ", "\\040")
     (tmp_path / "proc/swaps").write_text(f"Filename Type Size Used Priority\n{name} file 4 0 -2\n")
-    assert list(file_uses(swap, tmp_path)) == ["swap file is swap space in use"]
+    assert list(file_uses(swap, tmp_path)) == ["swap filé is swap space in use"]
 
 
 def test_a_file_that_another_process_has_locked_is_in_use(tmp_path: Path) -> None:
@@ -301,6 +301,8 @@ def test_a_disk_that_was_exchanged_after_it_was_confirmed_is_not_written(
     check_confirmed(confirmed, confirmed.marks)
     with pytest.raises(EnvironmentUnfitError, match="is not what was confirmed"):
         check_confirmed(exchanged, confirmed.marks)
+    with pytest.raises(HeadroomError, match="became another device or file"):
+        open_existing(confirmed, is_written=True, direct=False)
 
 
 def test_a_file_of_ours_that_became_a_link_is_not_written_through(tmp_path: Path) -> None:

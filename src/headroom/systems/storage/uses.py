@@ -8,13 +8,17 @@ Invariant: reads only. What the kernel does not tell is not in use.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from headroom.experiment.machine_facts import ROOT, read_text
+from headroom.experiment.storage_facts import mount_of
 
-_ESCAPED_DELETED = " (deleted)"
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+"""How the kernel writes spaces in names."""
+_DELETED = " (deleted)"
 BLOCK_BYTES = 512
 """Unit in which the kernel counts what a file has."""
 
@@ -60,14 +64,14 @@ def file_uses(path: Path, root: Path = ROOT) -> Iterator[str]:
     state = path.stat()
     if (state.st_dev, state.st_ino) in _swapped_files(root):
         yield f"{path.name} is swap space in use"
-    yield from _locks(state, path.name, root)
+    yield from _locks(path, state, root)
 
 
 def allocated_below(number: tuple[int, int], root: Path = ROOT) -> int | None:
     """Return the bytes that the file below a loop device has, None for any other device."""
     ground = read_text(root / "sys/dev/block" / _text(number) / "loop/backing_file")
     try:
-        state = None if ground is None else Path(ground).stat()
+        state = None if ground is None else Path(ground.removesuffix(_DELETED)).stat()
     except OSError:
         return None
     is_file = state is not None and stat.S_ISREG(state.st_mode)
@@ -78,7 +82,7 @@ def _loops_on(path: Path, root: Path) -> Iterator[str]:
     """Yield the loop devices whose ground a path is, with where they are mounted."""
     for loop in _entries(root / "sys/block"):
         ground = read_text(loop / "loop/backing_file")
-        if ground is None or not _is_same(Path(ground.removesuffix(_ESCAPED_DELETED)), path):
+        if ground is None or not _is_same(Path(ground.removesuffix(_DELETED)), path):
             continue
         points = _mount_points(read_text(loop / "dev") or "", root)
         yield f"{loop.name}, mounted on {points[0]}" if points else loop.name
@@ -94,15 +98,26 @@ def _is_same(one: Path, other: Path) -> bool:
     return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
 
 
-def _locks(state: os.stat_result, name: str, root: Path) -> Iterator[str]:
-    """Yield the locks and leases that other processes have on a file."""
-    device = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
+def _locks(path: Path, state: os.stat_result, root: Path) -> Iterator[str]:
+    """Yield the locks and leases that other processes have on a file.
+
+    The kernel names them by the device of the file system, which on Btrfs is not that of the file.
+    """
+    mount = mount_of(path, root)
+    numbers = {_text((os.major(state.st_dev), os.minor(state.st_dev)))}
+    numbers |= set() if mount is None else {mount.device}
+    files = {f"{_in_hexadecimal(number)}:{state.st_ino}" for number in numbers if ":" in number}
     for line in (read_text(root / "proc/locks") or "").splitlines():
         words = line.split()
-        if "->" in words or len(words) < 6 or words[5] != device:  # noqa: PLR2004 - as proc(5) has it
+        if "->" in words or len(words) < 6 or words[5] not in files:  # noqa: PLR2004 - as proc(5) has it
             continue
         if words[4] != str(os.getpid()):
-            yield f"{name} is locked by process {words[4]} ({words[1].lower()})"
+            yield f"{path.name} is locked by process {words[4]} ({words[1].lower()})"
+
+
+def _in_hexadecimal(number: str) -> str:
+    major, _, minor = number.partition(":")
+    return f"{int(major):02x}:{int(minor):02x}"
 
 
 def _partitions(folder: Path) -> list[Path]:
@@ -127,7 +142,7 @@ def _mount_points(number: str, root: Path) -> list[str]:
 
 def _swaps(root: Path) -> Iterator[os.stat_result]:
     for line in (read_text(root / "proc/swaps") or "").splitlines()[1:]:
-        name = line.split()[0].encode().decode("unicode_escape")
+        name = _OCTAL.sub(lambda found: bytes([int(found[1], 8)]), os.fsencode(line.split()[0]))
         try:
             yield os.stat(name)  # noqa: PTH116 - as the kernel writes it
         except OSError:
