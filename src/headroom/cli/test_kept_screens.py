@@ -48,6 +48,8 @@ def build(*, rate: Annotated[float, RATE] = 1.0):
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    # Other tests meet defects on purpose, and a process that has met one keeps nothing.
+    monkeypatch.setattr("headroom.defects._met", [])
     (tmp_path / "study.toml").write_text(STUDY)
     (tmp_path / "model.py").write_text(MODEL.format(extra=""))
     (tmp_path / "helper.py").write_text("SERVERS = 1\n")
