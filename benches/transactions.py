@@ -105,7 +105,7 @@ def peer(seed: int) -> Outcome:
 
 def _transactions(config: dict[str, Value], each: int = PER_TERMINAL) -> int:
     machine = SPAX.machine(**config)
-    return each * machine.terminals * machine.warehouses
+    return each * machine.terminal_count
 
 
 def cases() -> list[Case]:

@@ -30,7 +30,7 @@ def test_simpy_and_headroom_give_the_same_throughput(name: str) -> None:
     """Two programs that share nothing but the numbers of the machine; Welch's test at 0.1 %."""
     config = MACHINES[name]
     machine = SPAX.machine(**config)
-    transactions = 5 * machine.terminals * machine.warehouses
+    transactions = 5 * machine.terminal_count
     theirs = [Simulation(machine, seed).run(transactions) for seed in SEEDS]
     model = SPAX(**config, transactions_per_terminal=5)
     ours = [

@@ -96,8 +96,8 @@ class Simulation:
         """Return the throughput (1/s) of so many transactions from the start."""
         self.wanted = transactions
         machine = self.machine
-        for number in range(machine.terminals * machine.warehouses):
-            home = number % machine.warehouses
+        for number in range(machine.terminal_count):
+            home = number % machine.warehouse_count
             self.environment.process(self._terminal(Terminal(home, home)))
         self.environment.run(until=self.is_done)
         return 1e3 * transactions / float(self.environment.now)
@@ -140,6 +140,7 @@ class Simulation:
 
     def _terminal(self, terminal: Terminal) -> Process:
         walks, think_ms = self._walks, self.machine.think_ms
+        yield self.environment.timeout(self.draw.uniform(0, self.machine.start_within_ms))
         while True:
             terminal.place = terminal.home
             terminal.burst = self.machine.processor_ms(self.machine.switch_kiloinstructions)
@@ -154,7 +155,7 @@ class Simulation:
             if self.done_count == self.wanted:
                 self.is_done.succeed()
             if think_ms > 0:
-                yield self.environment.timeout(think_ms)
+                yield self.environment.timeout(self.draw.expovariate(1 / think_ms))
 
     def _card(self) -> workload.Kind:
         if not self._deck:
@@ -168,7 +169,11 @@ class Simulation:
             yield from self._do(at, workload.ITEM)
             stock = partial(self._do, work=workload.STOCK)
             yield from self._perhaps_remote(at, self.machine.remote_line_share, stock)
-        yield from self._commit(at)
+        if self.draw.random() < self.machine.rollback_share:
+            yield from self._do(at, workload.UNDO)
+            self._finish(at)
+        else:
+            yield from self._commit(at)
 
     def _payment(self, at: Terminal) -> Process:
         yield from self._do(at, workload.YEAR_TO_DATE)
@@ -176,11 +181,11 @@ class Simulation:
         yield from self._commit(at)
 
     def _pay(self, at: Terminal) -> Process:
-        yield from self._customer(at)
+        yield from self._customer(at, workload.PAYING_CUSTOMER)
         yield from self._do(at, workload.CUSTOMER_UPDATE)
 
     def _order_status(self, at: Terminal) -> Process:
-        yield from self._customer(at)
+        yield from self._customer(at, workload.CUSTOMER)
         yield from self._do(at, workload.LAST_ORDER)
         self._finish(at)
 
@@ -192,30 +197,30 @@ class Simulation:
             yield from self._sleep(at, self._write(at, self.machine.result_bytes))
 
     def _stock_level(self, at: Terminal) -> Process:
-        page_bytes = self.machine.page_bytes
         yield from self._do(at, workload.DISTRICT_READ)
-        for _ in range(workload.pages_of_recent_lines(page_bytes)):
-            yield from self._do(at, workload.page_of_recent_lines(page_bytes))
-        for _ in range(workload.RECENT_LINES):
-            yield from self._do(at, workload.STOCK_OF_ITEM)
+        yield from self._do(at, workload.RECENT_STOCK)
         self._finish(at)
 
-    def _customer(self, at: Terminal) -> Process:
-        if self.draw.random() >= workload.BY_NAME_SHARE:
-            yield from self._do(at, workload.CUSTOMER_BY_NUMBER)
-            return
-        yield from self._do(at, workload.NAME)
-        surely, rest = divmod(workload.CUSTOMERS_OF_A_NAME, 1)
-        for _ in range(int(surely) + (self.draw.random() < rest)):
-            yield from self._do(at, workload.CUSTOMER_OF_NAME)
+    def _customer(self, at: Terminal, wanted: Work) -> Process:
+        if self.draw.random() < workload.BY_NAME_SHARE:
+            yield from self._do(at, workload.NAME)
+            others, rest = divmod(workload.CUSTOMERS_OF_A_NAME - 1, 1)
+            for _ in range(int(others) + (self.draw.random() < rest)):
+                yield from self._do(at, workload.CUSTOMER)
+        yield from self._do(at, wanted)
 
     # Work at processors.
 
     def _do(self, at: Terminal, work: Work) -> Process:
         machine = self.machine
-        for _ in range(work.accesses):
+        for access in work.accesses:
             if self.draw.random() < machine.io_probability:
-                yield from self._sleep(at, self._read(at))
+                yield from self._sleep(at, self._page(at, is_written=False))
+                if access.changes and self.draw.random() < machine.write_back_share:
+                    at.burst += machine.processor_ms(machine.io_kiloinstructions)
+                    # Who writes is another: it starts from where this one is now.
+                    copy = Terminal(at.home, at.place)
+                    self.environment.process(self._page(copy, is_written=True))
         thousand = work.calls * machine.call_kiloinstructions
         at.burst += machine.processor_ms(thousand + work.scans * machine.scan_kiloinstructions)
 
@@ -243,14 +248,14 @@ class Simulation:
         self.visit_count += 1
 
     def _perhaps_remote(self, at: Terminal, share: float, work: Part) -> Process:
-        others = self.machine.warehouses - 1
+        others = self.machine.warehouse_count - 1
         if others == 0 or self.draw.random() >= share:
             yield from work(at)
             return
         machine = self.machine
         message_ms = machine.processor_ms(machine.message_kiloinstructions)
         woken_ms = message_ms + machine.processor_ms(machine.switch_kiloinstructions)
-        owner = (at.home + 1 + self.draw.randrange(others)) % machine.warehouses
+        owner = (at.home + 1 + self.draw.randrange(others)) % machine.warehouse_count
         at.burst += message_ms
         yield from self._run_burst(at)
         yield from self._message(at.home, owner)
@@ -294,14 +299,17 @@ class Simulation:
         first = cluster * machine.nodes_of_a_cluster + machine.processing_nodes
         return cluster * machine.io_nodes + inside, first + inside
 
-    def _read(self, at: Terminal) -> Process:
+    def _page(self, at: Terminal, *, is_written: bool) -> Process:
         machine, home = self.machine, self._node_of(at.place)
         io_node, node = self._io_node(at)
-        yield from self._send(home, node, machine.request_bytes)
+        ask, answer = machine.request_bytes, machine.page_bytes
+        if is_written:
+            ask, answer = answer, ask
+        yield from self._send(home, node, ask)
         yield from self._use(self.elements.io_processors[io_node], machine.io_processor_ms)
         if machine.cache_miss_rate > 0 and self.draw.random() < machine.cache_miss_rate:
             yield from self._disk(io_node, node, is_sequential=False)
-        yield from self._send(node, home, machine.page_bytes)
+        yield from self._send(node, home, answer)
 
     def _write(self, at: Terminal, size_bytes: int) -> Process:
         machine, home = self.machine, self._node_of(at.place)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from headroom.simulation.classes import shared_populations
 from headroom.simulation.errors import SimulationError
-from headroom.simulation.holding import Hold, Moment, moments
+from headroom.simulation.holding import Moment, moments
 from headroom.simulation.parsed import Parsed, until_reply
 from headroom.simulation.structure import (
     Acquire,
@@ -51,9 +51,7 @@ def check_token_cycles(parsed: Parsed) -> None:
         return
     steps = {name: moments(tree) for name, tree in parsed.trees.items()}
     edges = _edges(parsed, steps)
-    jobs = {
-        pool: _jobs_of(parsed, steps, pool) for pool in sorted({p for pair in edges for p in pair})
-    }
+    jobs = _jobs_of_pools(parsed, steps, {p for pair in edges for p in pair})
     for (held, wanted), examples in edges.items():
         if held == wanted:
             _refuse_upgrade(held, examples, jobs[held], parsed.model.pools[held].tokens)
@@ -102,22 +100,28 @@ class _Jobs:
     demand: float
 
 
-def _jobs_of(parsed: Parsed, steps: Steps, pool: str) -> _Jobs:
-    count = demand = 0.0
-    peaks = _peaks(steps, pool)
+def _jobs_of_pools(parsed: Parsed, steps: Steps, pools: set[str]) -> dict[str, _Jobs]:
+    """Return the jobs that compete for each pool: one look at each program for all of them."""
+    touched = {name: _touched(tree) for name, tree in parsed.trees.items()}
+    peaks = _peaks(steps)
+    found = dict.fromkeys(sorted(pools), _Jobs(0.0, 0.0))
     for population, classes in shared_populations(parsed.model.classes.values()):
         programs = frozenset().union(*(parsed.reached_from(one.program) for one in classes))
-        if not any(_touches(parsed.trees[name], pool) for name in programs):
-            continue
-        if not population or may_multiply(parsed, programs):
-            return _Jobs(math.inf, math.inf)
-        count += population
-        demand += population * max(peaks[one.program] for one in classes)
-    return _Jobs(count, demand)
+        is_endless = not population or may_multiply(parsed, programs)
+        for pool in pools & frozenset().union(*(touched[one] for one in programs)):
+            one = found[pool]
+            most = max(peaks[a_class.program].get(pool, 0) for a_class in classes)
+            found[pool] = (
+                _Jobs(math.inf, math.inf)
+                if is_endless
+                else _Jobs(one.count + population, one.demand + population * most)
+            )
+    return found
 
 
-def _touches(tree: Body, pool: str) -> bool:
-    return any(isinstance(node, Acquire) and node.pool == pool for node in walk(tree))
+def _touched(tree: Body) -> frozenset[str]:
+    """Return the pools that a program acquires tokens of."""
+    return frozenset(node.pool for node in walk(tree) if isinstance(node, Acquire))
 
 
 def may_multiply(parsed: Parsed, programs: frozenset[str]) -> bool:
@@ -127,21 +131,29 @@ def may_multiply(parsed: Parsed, programs: frozenset[str]) -> bool:
     return is_forked or bool(programs & parsed.started())
 
 
-def _peaks(steps: Steps, pool: str) -> dict[str, int]:
-    """Return for each program the most tokens of `pool` that one walk holds at a time."""
-    peaks: dict[str, int] = {}
+def _peaks(steps: Steps) -> dict[str, dict[str, int]]:
+    """Return for each program and pool the most tokens that one walk holds at a time."""
+    peaks: dict[str, dict[str, int]] = {}
     for name, found in steps.items():
-        levels = (_level(moment.node, moment.held, pool, peaks) for moment in found)
-        peaks[name] = max(levels, default=0)
+        most = peaks[name] = dict[str, int]()
+        for moment in found:
+            for pool, level in _levels(moment, peaks).items():
+                most[pool] = max(level, most.get(pool, 0))
     return peaks
 
 
-def _level(node: Node, held: Mapping[str, Hold], pool: str, peaks: Mapping[str, int]) -> int:
-    hold = held.get(pool)
-    level = 0 if hold is None else hold.tokens
-    if isinstance(node, Acquire) and node.pool == pool:
-        return level + node.tokens
-    return level + (peaks[node.program] if isinstance(node, Call) else 0)
+def _levels(moment: Moment, peaks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Return the tokens that are held of each pool while a step is taken, at most."""
+    levels = {pool: hold.tokens for pool, hold in moment.held.items()}
+    node = moment.node
+    more: Mapping[str, int] = {}
+    if isinstance(node, Acquire):
+        more = {node.pool: node.tokens}
+    elif isinstance(node, Call):
+        more = peaks[node.program]
+    for pool, tokens in more.items():
+        levels[pool] = levels.get(pool, 0) + tokens
+    return levels
 
 
 def _refuse_upgrade(pool: str, examples: list[Edge], jobs: _Jobs, tokens: int) -> None:

@@ -126,7 +126,7 @@ def nurand(a: int, low: int, high: int, c: int = 0) -> Distribution:
     is_valid = all(_is_whole(one, 0, _LARGEST_RECORD) for one in bounds)
     is_valid = is_valid and a & (a + 1) == 0 and c <= a and low <= high
     refuse_unless("nurand", is_valid, a=a, low=low, high=high, c=c)
-    records, weights = _nurand_shares(a, low, high, c)
+    records, weights = nurand_shares(a, low, high, c)
     total = weights.sum()
     mean = float(records @ weights / total)
     variance = float((records - mean) ** 2 @ weights / total)
@@ -172,7 +172,7 @@ def _power_sum(count: int, power: float) -> float:
     return near + start * summed * integral + (end - start) / 2 + slopes / 12
 
 
-def _nurand_shares(
+def nurand_shares(
     a: int, low: int, high: int, c: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the record numbers and their weights.

@@ -11,6 +11,7 @@ Buffers are left out: how long they are held depends on what waits behind them.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 
 from headroom.systems.transactions import workload
 from headroom.systems.transactions.machine import INFINITE_DISKS, Machine
@@ -25,10 +26,14 @@ class Counts:
     ----------
     accesses, calls, scans
         See `Work`.
+    fetches
+        Accesses that do not find their page in the buffer of the database.
+    write_backs
+        Changed pages that leave the buffer for these.
     records
         Log records and results that it writes.
-    record_packets
-        Packets of these.
+    record_packets, record_bytes
+        Packets and size of these.
     delegations
         Parts that the owner of another warehouse does.
     """
@@ -36,8 +41,11 @@ class Counts:
     accesses: float = 0.0
     calls: float = 0.0
     scans: float = 0.0
+    fetches: float = 0.0
+    write_backs: float = 0.0
     records: float = 0.0
     record_packets: float = 0.0
+    record_bytes: float = 0.0
     delegations: float = 0.0
 
     def plus(self, other: "Counts", weight: float = 1.0) -> "Counts":
@@ -67,48 +75,60 @@ def counts(machine: Machine) -> dict[Kind, Counts]:
     >>> from headroom.systems.transactions import machine_model
     >>> of_types = counts(machine_model("spax").machine())
     >>> [round(one.accesses, 2) for one in of_types.values()]
-    [23.0, 4.44, 4.44, 40.0, 204.0]
+    [23.0, 4.44, 4.44, 40.0, 1.0]
     """
-    lines, customer = workload.MEAN_LINES, _customer()
-    pages = workload.pages_of_recent_lines(machine.page_bytes)
-    others = float(machine.warehouses > 1)
+    lines = workload.MEAN_LINES
+    others = float(machine.warehouse_count > 1)
     log = _record(machine, machine.log_bytes)
-    order = _sum((workload.HEADER, 1), (workload.ITEM, lines), (workload.STOCK, lines))
-    payment = _sum((workload.YEAR_TO_DATE, 1), (workload.CUSTOMER_UPDATE, 1)).plus(customer)
-    delivery = _sum((workload.DISTRICT_DELIVERY, workload.DISTRICTS))
+    total = partial(_sum, machine)
+    order = total((workload.HEADER, 1), (workload.ITEM, lines), (workload.STOCK, lines))
+    rolled_back = machine.rollback_share
+    undone = order.plus(total((workload.UNDO, 1)), rolled_back).plus(log, 1 - rolled_back)
+    payment = total((workload.YEAR_TO_DATE, 1), (workload.CUSTOMER_UPDATE, 1))
+    paid = payment.plus(_customer(machine, workload.PAYING_CUSTOMER)).plus(log)
+    delivery = total((workload.DISTRICT_DELIVERY, workload.DISTRICTS))
     remote_lines = others * machine.remote_line_share * lines
     remote_payments = others * machine.remote_payment_share
     return {
-        "New-Order": order.plus(log).plus(Counts(delegations=remote_lines)),
-        "Payment": payment.plus(log).plus(Counts(delegations=remote_payments)),
-        "Order-Status": _sum((workload.LAST_ORDER, 1)).plus(customer),
+        "New-Order": undone.plus(Counts(delegations=remote_lines)),
+        "Payment": paid.plus(Counts(delegations=remote_payments)),
+        "Order-Status": total((workload.LAST_ORDER, 1)).plus(_customer(machine, workload.CUSTOMER)),
         "Delivery": delivery.plus(log).plus(_record(machine, machine.result_bytes)),
-        "Stock-Level": _sum(
-            (workload.DISTRICT_READ, 1),
-            (workload.page_of_recent_lines(machine.page_bytes), pages),
-            (workload.STOCK_OF_ITEM, workload.RECENT_LINES),
-        ),
+        "Stock-Level": total((workload.DISTRICT_READ, 1), (workload.RECENT_STOCK, 1)),
     }
 
 
-def _sum(*works: tuple[Work, float]) -> Counts:
+def _sum(machine: Machine, *works: tuple[Work, float]) -> Counts:
     total = Counts()
     for work, times in works:
-        own = Counts(accesses=work.accesses, calls=work.calls, scans=work.scans)
-        total = total.plus(own, times)
+        total = total.plus(_of_work(machine, work), times)
     return total
 
 
-def _customer() -> Counts:
-    by_name = _sum((workload.NAME, 1), (workload.CUSTOMER_OF_NAME, workload.CUSTOMERS_OF_A_NAME))
-    by_number = _sum((workload.CUSTOMER_BY_NUMBER, 1 - workload.BY_NAME_SHARE))
-    return by_number.plus(by_name, workload.BY_NAME_SHARE)
+def _of_work(machine: Machine, work: Work) -> Counts:
+    missed = {one: machine.miss_share(one.table) for one in work.accesses}
+    fetches = [missed[one] for one in work.accesses]
+    changed = sum(missed[one] for one in work.accesses if one.changes)
+    return Counts(
+        accesses=len(work.accesses),
+        calls=work.calls,
+        scans=work.scans,
+        fetches=sum(fetches),
+        write_backs=machine.write_back_share * changed,
+    )
+
+
+def _customer(machine: Machine, wanted: Work) -> Counts:
+    others = workload.BY_NAME_SHARE * (workload.CUSTOMERS_OF_A_NAME - 1)
+    return _sum(
+        machine, (wanted, 1), (workload.CUSTOMER, others), (workload.NAME, workload.BY_NAME_SHARE)
+    )
 
 
 def _record(machine: Machine, size_bytes: int) -> Counts:
     if not machine.has_io:
         return Counts()
-    return Counts(records=1, record_packets=machine.packets(size_bytes))
+    return Counts(records=1, record_packets=machine.packets(size_bytes), record_bytes=size_bytes)
 
 
 def mean_counts(machine: Machine) -> Counts:
@@ -121,12 +141,12 @@ def mean_counts(machine: Machine) -> Counts:
 
 def processor_time_ms(machine: Machine, one: Counts) -> float:
     """Return the processor time (ms) of a transaction: its work, requests, messages, switches."""
-    sleeps = machine.io_probability * one.accesses + one.records
+    sleeps = one.fetches + one.records
     thousand = (
         machine.commit_kiloinstructions
         + one.calls * machine.call_kiloinstructions
         + one.scans * machine.scan_kiloinstructions
-        + sleeps * machine.io_kiloinstructions
+        + (sleeps + one.write_backs) * machine.io_kiloinstructions
         + 4 * one.delegations * machine.message_kiloinstructions
         + (1 + sleeps + 2 * one.delegations) * machine.switch_kiloinstructions
     )
@@ -144,11 +164,12 @@ def demands(machine: Machine) -> dict[str, Demand]:
     'disk'
     """
     one = mean_counts(machine)
-    processors = machine.warehouses
-    found = {"processor": Demand(processor_time_ms(machine, one), processors)}
+    found = {"processor": Demand(processor_time_ms(machine, one), _processors_in_use(machine))}
     for kind, (packets_out, packets_in) in _packets(machine, one).items():
         found |= _way(machine, kind, packets_out, packets_in)
-    if machine.has_io:
+    if machine.is_local:
+        found |= _of_local_disks(machine, one)
+    elif machine.has_io:
         found |= _of_io_nodes(machine, one, found["io PCI"])
     if machine.communication_nodes:
         servers = machine.clusters * machine.communication_nodes * machine.io_processors
@@ -173,24 +194,41 @@ def highest_throughput(machine: Machine) -> tuple[float, str]:
 
 def _packets(machine: Machine, one: Counts) -> Mapping[str, tuple[float, float]]:
     """Return the packets out of and into nodes of each kind, of the average transaction."""
-    short = machine.packets(machine.request_bytes)
-    pages = machine.io_probability * one.accesses
-    asked = pages * short + one.record_packets
-    answered = pages * machine.page_packets + one.records * short
+    short, page = machine.packets(machine.request_bytes), machine.page_packets
+    asked = one.fetches * short + one.write_backs * page + one.record_packets
+    answered = one.fetches * page + (one.write_backs + one.records) * short
+    if machine.is_local:
+        asked = answered = 0.0
     terminal = short if machine.communication_nodes else 0
     between = 2 * one.delegations * short * _share_of_other_nodes(machine)
     found = {"node": (asked + terminal + between, answered + terminal + between)}
-    if machine.has_io:
+    if machine.io_nodes:
         found["io"] = (answered, asked)
     if machine.communication_nodes:
         found["communication"] = (terminal, terminal)
     return found
 
 
+def _processors_in_use(machine: Machine) -> float:
+    """Return the processors that have a warehouse, or share a ready queue with one that has."""
+    if machine.warehouse_count >= machine.all_processors:
+        return machine.all_processors
+    if not machine.has_shared_queue:
+        return machine.warehouse_count
+    return math.ceil(machine.warehouse_count / machine.processors) * machine.processors
+
+
 def _share_of_other_nodes(machine: Machine) -> float:
     """Return how likely the owner of another warehouse is in another node."""
-    others = machine.warehouses - 1
-    return (machine.warehouses - machine.processors) / others if others else 0.0
+    count, everywhere = machine.warehouse_count, machine.all_processors
+    if count == 1:
+        return 0.0
+    each, rest = divmod(count, everywhere)
+    of_nodes = [
+        machine.processors * each + min(machine.processors, max(0, rest - first))
+        for first in range(0, everywhere, machine.processors)
+    ]
+    return sum(one * (count - one) for one in of_nodes) / (count * (count - 1))
 
 
 def _way(machine: Machine, kind: str, sent: float, received: float) -> dict[str, Demand]:
@@ -219,13 +257,12 @@ _COUNTS = {
 def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand]:
     """Return the demands at what works inside I/O nodes."""
     nodes = machine.clusters * machine.io_nodes
-    pages = machine.io_probability * one.accesses
-    read, written = pages * machine.cache_miss_rate, one.records * machine.destage_share
-    moved = read + written
+    pages = one.fetches + one.write_backs
+    moved, written = pages * machine.cache_miss_rate, one.records * machine.destage_share
     is_endless = machine.disks == INFINITE_DISKS
     arms = math.inf if is_endless else nodes * machine.disks * machine.disk_parallelism
-    time_ms = read * machine.disk_read_ms + written * machine.disk_write_ms
-    pci_ms = pci.time_ms + moved * machine.page_packets * machine.pci_ms
+    time_ms = moved * machine.disk_read_ms + written * machine.disk_write_ms
+    pci_ms = pci.time_ms + (moved + written) * machine.page_packets * machine.pci_ms
     found = {
         "io processor": Demand(
             (pages + one.records) * machine.io_processor_ms, nodes * machine.io_processors
@@ -235,5 +272,18 @@ def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand
     }
     if not is_endless:
         buses = nodes * min(machine.scsi_buses, machine.disks)
-        found["SCSI bus"] = Demand(moved * machine.scsi_ms, buses)
+        found["SCSI bus"] = Demand((moved + written) * machine.scsi_ms, buses)
     return found
+
+
+def _of_local_disks(machine: Machine, one: Counts) -> dict[str, Demand]:
+    """Return the demands at the disks of processing nodes, whose log takes any number at once."""
+    nodes = machine.clusters * machine.processing_nodes
+    pages = one.fetches + one.write_backs
+    transfer_ms = 1e-3 * one.record_bytes / machine.disk_mb_s
+    arms = nodes * machine.local_disks * machine.disk_parallelism
+    disk = {"disk": Demand(pages * machine.disk_read_ms, arms)} if pages > 0 else {}
+    return disk | {
+        "log transfer": Demand(transfer_ms, nodes),
+        "log": Demand(1.5 * one.records * machine.log_write_ms, math.inf),
+    }

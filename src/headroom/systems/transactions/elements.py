@@ -8,10 +8,13 @@ keeps the place behind it (back-pressure).
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from headroom.simulation import Model, Pool, Station
 from headroom.systems.transactions.machine import INFINITE_DISKS, Machine
+
+if TYPE_CHECKING:
+    from headroom.simulation.stations import Discipline
 
 NodeKind: TypeAlias = Literal["node", "io", "communication"]
 
@@ -56,6 +59,8 @@ class Elements:
     io_processors: list[Station] = field(default_factory=list)
     disks: list[list[Station]] = field(default_factory=list)
     scsi: list[list[Station]] = field(default_factory=list)
+    logs: list[Station] = field(default_factory=list)
+    log_transfers: list[Station] = field(default_factory=list)
     communication_processors: list[Station] = field(default_factory=list)
     up: list[tuple[Station, ...]] = field(default_factory=list)
     down: list[tuple[Station, ...]] = field(default_factory=list)
@@ -100,10 +105,9 @@ def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> N
         made.communication_processors.append(station)
         return
     if kind == "node":
-        made.processors += [
-            model.station(f"processor {one + 1}", group="processor")
-            for one in range(machine.processors)
-        ]
+        _add_processors(model, machine, made)
+        if machine.is_local:
+            _add_local_disks(model, machine, made)
         return
     made.io_processors.append(
         model.station("processor", servers=machine.io_processors, group="io processor")
@@ -120,6 +124,35 @@ def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> N
     )
     buses = min(machine.scsi_buses, machine.disks)
     made.scsi.append([model.station(f"SCSI {one + 1}", group="SCSI bus") for one in range(buses)])
+
+
+def _add_processors(model: Model, machine: Machine, made: Elements) -> None:
+    """Add the processors of a node, each with its ready queue or all with one."""
+    # Who holds rows goes before others (`Processes.lock`).
+    discipline: Discipline = "priority" if machine.row_locks else "fcfs"
+    if machine.has_shared_queue:
+        count = machine.processors
+        made.processors.append(
+            model.station("processors", servers=count, discipline=discipline, group="processor")
+        )
+        return
+    made.processors += [
+        model.station(f"processor {one + 1}", discipline=discipline, group="processor")
+        for one in range(machine.processors)
+    ]
+
+
+def _add_local_disks(model: Model, machine: Machine, made: Elements) -> None:
+    """Add the disks of a processing node; one write makes the log safe for all who wait for it."""
+    if machine.fetches_pages:
+        made.disks.append(
+            [
+                model.station(f"disk {one + 1}", servers=machine.disk_parallelism, group="disk")
+                for one in range(machine.local_disks)
+            ]
+        )
+    made.log_transfers.append(model.station("log transfer", group="log transfer"))
+    made.logs.append(model.station("log", discipline="infinite", group="log"))
 
 
 def _way(model: Model, machine: Machine, kind: NodeKind) -> Node:

@@ -40,20 +40,30 @@ class InputOutput:
 
     def read(self) -> Program:
         """Return the program that fetches a page."""
-        machine, read = self._machine, self._model.program("read page")
-        read.call(self._go)
-        read.call(self._transport.send(machine.request_bytes))
-        read.call(self._serve)
+        return self._page("read page", self._machine.request_bytes, self._machine.page_bytes)
+
+    def write_back(self) -> Program:
+        """Return the program that writes a changed page; the cache keeps it from a disk or not."""
+        return self._page("write page", self._machine.page_bytes, self._machine.request_bytes)
+
+    def _page(self, name: str, request_bytes: int, answer_bytes: int) -> Program:
+        """Return the program of a page: the messages that carry it, and perhaps a disk."""
+        if name in self._model.programs:
+            return self._model.programs[name]
+        machine, page = self._machine, self._model.program(name)
+        page.call(self._go)
+        page.call(self._transport.send(request_bytes))
+        page.call(self._serve)
         if machine.cache_miss_rate > 0:
-            disk_read = self._disk_access("read disk", is_sequential=False)
-            with read.branch() as cache:
+            disk = self._disk_access("page at a disk", is_sequential=False)
+            with page.branch() as cache:
                 with cache.case(machine.cache_miss_rate):
-                    read.call(disk_read)
+                    page.call(disk)
                 with cache.otherwise():
                     pass
-        read.call(self._return)
-        read.call(self._transport.send(machine.page_bytes))
-        return read
+        page.call(self._return)
+        page.call(self._transport.send(answer_bytes))
+        return page
 
     def write(self, size_bytes: int) -> Program:
         """Return the program that makes a record of `size_bytes` safe in the cache."""
@@ -100,6 +110,8 @@ class InputOutput:
 
     def _disk_access(self, name: str, *, is_sequential: bool) -> Program:
         """Return the program of a page between a disk and the cache."""
+        if name in self._model.programs:
+            return self._model.programs[name]
         machine, program = self._machine, self._model.program(name)
         disks = len(self._elements.disks[0])
         time = disk_time(machine, is_sequential=is_sequential)

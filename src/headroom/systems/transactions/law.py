@@ -20,8 +20,9 @@ _NOTHING = Demand(0.0, 1.0)
 def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[str, float]:
     """Return throughput, mean response time and utilizations that arithmetic gives.
 
-    All terminals are always busy, so a transaction takes the number of terminals over the
-    throughput. A part is used by the throughput times what a transaction asks of it.
+    Where all terminals are always busy, a transaction takes the number of terminals over the
+    throughput, less the time they think. A part is used by the throughput times what a transaction
+    asks of it.
 
     Parameters
     ----------
@@ -35,28 +36,34 @@ def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[s
     >>> from headroom.systems.transactions import machine_model
     >>> machine = machine_model("spax").machine(cache_miss_rate=0.0, disks=0)
     >>> round(law(machine)["throughput"], 1)
-    200.7
+    200.1
     >>> round(law(machine, {"io send buffers": 2.0})["throughput"], 1)
     206.1
     """
     faster = times or {}
-    found = demands(machine)
+    counted = demands(machine)
     asked = {
-        row: _times(found.get(row, _NOTHING), faster.get(row, 1.0)) for row in ("processor", "disk")
+        row: _times(counted.get(row, _NOTHING), faster.get(row, 1.0))
+        for row in ("processor", "disk")
     }
-    asked[BUFFERS] = _of_buffers(machine, found, faster)
-    highest_per_s = min(one.highest_per_s for one in asked.values())
-    population = machine.terminals * machine.warehouses
-    return {
-        "throughput": highest_per_s,
-        "response_s_mean": population / highest_per_s - 1e-3 * machine.think_ms,
-        **{
-            f"{'pool' if row == BUFFERS else 'station'}.{row}.utilization": highest_per_s
-            / one.highest_per_s
-            for row, one in asked.items()
-            if math.isfinite(one.highest_per_s)
-        },
+    asked[BUFFERS] = _of_buffers(machine, counted, faster)
+    limits = [one.highest_per_s for one in asked.values()]
+    per_s = min(*limits, _asked_per_s(machine))
+    found = {"throughput": per_s}
+    if machine.arrivals_per_s <= 0:
+        found["response_s_mean"] = machine.terminal_count / per_s - 1e-3 * machine.think_ms
+    return found | {
+        f"{'pool' if row == BUFFERS else 'station'}.{row}.utilization": per_s / one.highest_per_s
+        for row, one in asked.items()
+        if math.isfinite(one.highest_per_s)
     }
+
+
+def _asked_per_s(machine: Machine) -> float:
+    """Return how many transactions a second are asked for at most."""
+    if machine.arrivals_per_s > 0:
+        return machine.arrivals_per_s
+    return 1e3 * machine.terminal_count / machine.think_ms if machine.think_ms > 0 else math.inf
 
 
 def _times(asked: Demand, faster: float) -> Demand:

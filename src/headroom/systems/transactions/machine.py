@@ -9,16 +9,24 @@ above. Sources: paper P0 sections 3.1 and 3.2; each number's own source is in th
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from headroom.errors import StudyError
+from headroom.systems.transactions.buffer import miss_shares
+from headroom.systems.transactions.workload import Table
 
 INFINITE_DISKS = 0
 """Number of disks that stands for as many as there are requests."""
 GROUPS_AT_MOST = 2
 """Groups of clusters that can be joined directly."""
-PLANE_CHOICES = ("by node", "by chance")
-"""On which plane a load of packets travels: that of its node, or any."""
+CHOICES = {
+    "plane_choice": ("by node", "by chance"),
+    "ready_queue": ("own", "shared"),
+    "think_law": ("constant", "exponential", "standard"),
+}
+"""Words that a number of a machine may be."""
+TRANSACTIONS_FROM_OUTSIDE = 100_000
+"""Transactions of a run whose transactions come from outside, where nothing else is said."""
 
 Flaws: TypeAlias = Iterator[tuple[str, str]]
 """What is wrong, each with its cure."""
@@ -32,7 +40,7 @@ class Machine:
     --------
     >>> from headroom.systems.transactions import machine_model
     >>> spax = machine_model("spax").machine()
-    >>> spax.warehouses, spax.page_packets
+    >>> spax.warehouse_count, spax.page_packets
     (16, 64)
     """
 
@@ -46,14 +54,27 @@ class Machine:
     switch_ports: int
     uplinks: int
 
+    arrivals_per_s: float
+    warehouses: int
+    warehouse_mb: float
     terminals: int
+    terminals_in_all: int
     think_ms: float
+    think_law: str
+    start_within_ms: float
     transactions_per_terminal: int
+    transactions_in_all: int
     remote_line_share: float
     remote_payment_share: float
+    rollback_share: float
+    row_locks: bool
+
+    buffer_mb: float
     io_probability: float
     cache_miss_rate: float
+    write_back_share: float
 
+    ready_queue: str
     processor_mhz: float
     cycles_per_instruction: float
     path_length_factor: float
@@ -76,7 +97,8 @@ class Machine:
     io_send_buffers: int
     io_receive_buffers: int
     packet_trains: bool
-    packet_handling_us: float
+    dma_handling_us: float
+    port_handling_us: float
     bus_mb_s: float
     pci_mb_s: float
     dma_mb_s: float
@@ -97,6 +119,8 @@ class Machine:
     scsi_buses: int
     scsi_mb_s: float
     destage_share: float
+    local_disks: int
+    log_write_ms: float
 
     @property
     def nodes_of_a_cluster(self) -> int:
@@ -104,9 +128,38 @@ class Machine:
         return self.processing_nodes + self.io_nodes + self.communication_nodes
 
     @property
-    def warehouses(self) -> int:
-        """Warehouses, one for each processor (paper P0, section 3.2)."""
+    def all_processors(self) -> int:
+        """Processors of all processing nodes."""
         return self.clusters * self.processing_nodes * self.processors
+
+    @property
+    def warehouse_count(self) -> int:
+        """Warehouses; where nothing is said, one for each processor (paper P0, section 3.2)."""
+        return self.warehouses or self.all_processors
+
+    @property
+    def terminal_count(self) -> int:
+        """Terminals of all warehouses."""
+        return self.terminals_in_all or self.terminals * self.warehouse_count
+
+    @property
+    def transaction_count(self) -> int:
+        """Transactions after which a run ends."""
+        if self.transactions_in_all:
+            return self.transactions_in_all
+        if self.arrivals_per_s > 0:
+            return TRANSACTIONS_FROM_OUTSIDE
+        return self.transactions_per_terminal * self.terminal_count
+
+    @property
+    def warehouses_of_a_node(self) -> float:
+        """Warehouses whose transactions run in one processing node."""
+        return self.warehouse_count / (self.clusters * self.processing_nodes)
+
+    @property
+    def has_shared_queue(self) -> bool:
+        """Whether the processors of a node take processes from one ready queue."""
+        return self.ready_queue == "shared"
 
     @property
     def page_packets(self) -> int:
@@ -147,8 +200,29 @@ class Machine:
 
     @property
     def has_io(self) -> bool:
-        """Whether there is an I/O node to ask: for pages, and to make records safe."""
-        return self.io_nodes > 0
+        """Whether pages can be fetched and records made safe, at I/O nodes or at disks here."""
+        return self.io_nodes > 0 or self.is_local
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the disks are those of the processing nodes themselves."""
+        return self.local_disks > 0
+
+    @property
+    def fetches_pages(self) -> bool:
+        """Whether any access needs a page that is not in the database's buffer."""
+        return any(self.miss_share(table) > 0 for table in get_args(Table))
+
+    def miss_share(self, table: Table) -> float:
+        """Return the share of accesses to a table whose page is not in the database's buffer."""
+        if self.buffer_mb <= 0:
+            return self.io_probability
+        return miss_shares(
+            buffer_pages=1e6 * self.buffer_mb / self.page_bytes,
+            warehouses=self.warehouses_of_a_node,
+            warehouse_mb=self.warehouse_mb,
+            page_bytes=self.page_bytes,
+        )[table]
 
     def processor_ms(self, kiloinstructions: float) -> float:
         """Return how long a processor needs for so many thousand instructions of the database."""
@@ -164,12 +238,12 @@ class Machine:
     @property
     def dma_ms(self) -> float:
         """Time (ms) of a packet at a DMA controller."""
-        return 1e-3 * (self.packet_handling_us + self.packet_bytes / self.dma_mb_s)
+        return 1e-3 * (self.dma_handling_us + self.packet_bytes / self.dma_mb_s)
 
     @property
     def port_ms(self) -> float:
         """Time (ms) of a packet at an input port of a switch: handling, then the link."""
-        return 1e-3 * self.packet_handling_us + self.link_ms
+        return 1e-3 * self.port_handling_us + self.link_ms
 
     @property
     def link_ms(self) -> float:
@@ -222,9 +296,10 @@ class Machine:
             elif not least <= value <= most:
                 limits = f"{least:g} to {most:g}" if most < math.inf else f"{least:g} or more"
                 yield f"{name} is {value:g}", f"set {name} to {limits}"
-        if self.plane_choice not in PLANE_CHOICES:
-            known = " or ".join(map(repr, PLANE_CHOICES))
-            yield f"plane_choice is {self.plane_choice!r}", f"choose {known}"
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                known = " or ".join(map(repr, choices))
+                yield f"{name} is {getattr(self, name)!r}", f"choose {known}"
 
     def _wrong_network(self) -> Flaws:
         """Yield what does not fit the switches."""
@@ -253,24 +328,52 @@ class Machine:
                 f"a buffer of {capacity} B holds no packet of {self.packet_bytes} B",
                 "set packets_per_buffer to 1 or more",
             )
-        if self.io_probability > 0 and not self.has_io:
+        if self.is_local and self.io_nodes > 0:
+            yield (
+                f"{self.local_disks} disks in each processing node leave {self.io_nodes} I/O "
+                "nodes nothing to do",
+                "set io_nodes to 0, or local_disks to 0",
+            )
+        if self.has_io:
+            return
+        if self.buffer_mb > 0:
+            yield (
+                f"a buffer of {self.buffer_mb:g} MB is filled from disks, and there are none",
+                "set io_nodes or local_disks to 1 or more, or buffer_mb and io_probability to 0",
+            )
+        elif self.io_probability > 0:
             yield (
                 f"{100 * self.io_probability:g} % of the accesses need an I/O node, and there is "
                 "none",
-                "set io_nodes to 1 or more, or io_probability to 0",
+                "set io_nodes (or local_disks) to 1 or more, or io_probability to 0",
             )
 
 
 FIELDS = {one.name: one.type for one in fields(Machine)}
 """Name and type of each number of a machine."""
 _RATES = frozenset(
-    name for name in FIELDS if name.endswith(("_mhz", "_mb_s")) or name == "cycles_per_instruction"
+    name
+    for name in FIELDS
+    if name.endswith(("_mhz", "_mb_s")) or name in ("cycles_per_instruction", "warehouse_mb")
 )
 """Numbers that something is divided by."""
-_COUNTED_FROM_0 = frozenset({"io_nodes", "communication_nodes", "disks", "packets_per_buffer"})
+_COUNTED_FROM_0 = frozenset(
+    {
+        "io_nodes",
+        "communication_nodes",
+        "disks",
+        "local_disks",
+        "packets_per_buffer",
+        "warehouses",
+        "terminals_in_all",
+        "transactions_in_all",
+    }
+)
 _MOST: dict[str, float] = {
     "remote_line_share": 1,
     "remote_payment_share": 1,
+    "rollback_share": 1,
+    "write_back_share": 1,
     "io_probability": 1,
     "cache_miss_rate": 1,
     "destage_share": 1,

@@ -7,10 +7,11 @@ from pathlib import Path
 from headroom.errors import StudyError
 from headroom.experiment.suggestions import suggestion
 from headroom.experiment.system import Parameter, Value
-from headroom.simulation import Model, constant
+from headroom.simulation import Model
 from headroom.systems.transactions.demands import highest_throughput
 from headroom.systems.transactions.elements import build_elements
 from headroom.systems.transactions.law import law
+from headroom.systems.transactions.load import add_load
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.machine_file import (
     MACHINES,
@@ -26,7 +27,6 @@ from headroom.systems.transactions.queues import (
     queue_network,
 )
 from headroom.systems.transactions.transactions import build_transactions
-from headroom.systems.transactions.workload import DECK
 
 _KNOWN_ERRORS = {
     "server": "the simulation of this machine foresaw 10 % more than a real database did at one "
@@ -115,16 +115,8 @@ class MachineModel:
         model = Model(f"{self.name} under TPC-C", time_unit="ms")
         elements = build_elements(model, machine)
         programs = build_transactions(model, Processes(model, machine, elements))
-        population = machine.terminals * machine.warehouses
-        model.closed_mix(
-            "terminals",
-            {kind: (programs[kind], cards) for kind, cards in DECK.items()},
-            population=population,
-            think=constant(machine.think_ms) if machine.think_ms > 0 else None,
-            draw="deck",
-            start="ready",
-        )
-        model.stop(completions=population * machine.transactions_per_terminal)
+        add_load(model, machine, programs)
+        model.stop(completions=machine.transaction_count)
         highest_per_s, row = highest_throughput(machine)
         model.counted_by_hand(
             highest_throughput=1e-3 * highest_per_s,

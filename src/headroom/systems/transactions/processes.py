@@ -7,12 +7,14 @@ it queues for its processor again, and the switch to it costs time (paper P0, fi
 
 from collections.abc import Callable
 
-from headroom.simulation import Attribute, Model, Program, draw, floor, uniform
+from headroom.simulation import Attribute, Expression, Model, Program, draw, floor, uniform
 from headroom.systems.transactions.elements import Elements
 from headroom.systems.transactions.input_output import InputOutput, node_of_processor
+from headroom.systems.transactions.local_disks import LocalDisks
+from headroom.systems.transactions.locks import Locks
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.transport import Transport
-from headroom.systems.transactions.workload import Work
+from headroom.systems.transactions.workload import Access, Work
 
 
 class Processes:
@@ -23,29 +25,50 @@ class Processes:
         self._model = model
         self._elements = elements
         self._home: Attribute = model.attribute("home", initial=-1)
+        """The warehouse of a terminal, or of a transaction that came from outside."""
         self._place: Attribute = model.attribute("place")
+        """The processor at which a process runs."""
         self._burst: Attribute = model.attribute("burst")
         self._other: Attribute = model.attribute("owner")
         self._transport = Transport(model, machine, elements)
-        self._io = (
-            InputOutput(model, machine, elements, self._transport, self._place)
-            if machine.has_io
-            else None
-        )
+        self._io = self._input_output() if machine.has_io else None
+        self._locks = Locks(model, machine, self._home) if machine.row_locks else None
+        self._ended: set[str] = set()
+        """Transactions that have run all that they compute before they let their row go."""
         self._run = self._running()
         self._begin = self._beginning()
         self._answer = self._answering() if machine.communication_nodes else None
-        self._access = self._accessing(self._io)
 
     def begin(self, program: Program) -> None:
         """Let a transaction begin: its request comes in, and its process is ready."""
         program.call(self._begin)
 
+    def locked(self, program: Program, work: Callable[[Program], None]) -> None:
+        """Do `work`, the rest of a transaction, while it holds the row of its warehouse.
+
+        Who finds the row free keeps its processor: what it does next comes before all others.
+        """
+        if self._locks is None:
+            work(program)
+            return
+
+        def until_the_end(inside: Program) -> None:
+            work(inside)
+            inside.call(self._run)
+
+        def woken(inside: Program) -> None:
+            self._wake(inside, 0.0)
+
+        program.call(self._run)
+        program.set(self._burst, 0.0)
+        self._locks.hold(program, until_the_end, woken)
+        self._ended.add(program.name)
+
     def do(self, program: Program, work: Work) -> None:
         """Do some work: its accesses, then the instructions of its calls and scans."""
-        if self._access is not None:
-            for _ in range(work.accesses):
-                program.call(self._access)
+        for access in work.accesses:
+            if (fetch := self._accessing(access)) is not None:
+                program.call(fetch)
         machine = self.machine
         thousand = work.calls * machine.call_kiloinstructions
         self._compute(program, thousand + work.scans * machine.scan_kiloinstructions)
@@ -67,7 +90,8 @@ class Processes:
 
     def end(self, program: Program) -> None:
         """Let a transaction end: what is left of its burst runs, and the answer goes out."""
-        program.call(self._run)
+        if program.name not in self._ended:
+            program.call(self._run)
         if self._answer is not None:
             program.call(self._answer)
 
@@ -78,13 +102,25 @@ class Processes:
         self._compute(program, self.machine.message_kiloinstructions)
         program.call(self._run)
         program.call(delegated)
-        program.set(self._place, self._home)
+        program.set(self._place, self._processor_of(self._home))
         self._wake(program, self.machine.message_kiloinstructions)
 
     @property
     def has_others(self) -> bool:
         """Whether there are other warehouses."""
-        return self.machine.warehouses > 1
+        return self.machine.warehouse_count > 1
+
+    def _input_output(self) -> InputOutput | LocalDisks:
+        if self.machine.is_local:
+            return LocalDisks(self._model, self.machine, self._elements, self._place)
+        return InputOutput(self._model, self.machine, self._elements, self._transport, self._place)
+
+    def _processor_of(self, warehouse: Attribute) -> Expression:
+        """Return the processor that runs the transactions of a warehouse."""
+        machine = self.machine
+        if machine.warehouse_count <= machine.all_processors:
+            return warehouse
+        return warehouse % machine.all_processors
 
     def _compute(self, program: Program, kiloinstructions: float) -> None:
         if kiloinstructions > 0:
@@ -94,6 +130,8 @@ class Processes:
         """Run up to here, ask for `what`, sleep, and wake when it is done."""
         self._compute(program, self.machine.io_kiloinstructions)
         program.call(self._run)
+        if self._locks is not None:
+            program.prioritize(0)
         program.call(what)
         self._wake(program, 0.0)
 
@@ -103,29 +141,37 @@ class Processes:
 
     def _running(self) -> Program:
         """Return the program of a burst: queue for the processor, and keep it."""
-        run = self._model.program("run")
-        run.use_one_of(self._elements.processors, self._burst, policy="index", by=self._place)
+        run, shared = self._model.program("run"), self.machine.has_shared_queue
+        by = floor(self._place / self.machine.processors) if shared else self._place
+        run.use_one_of(self._elements.processors, self._burst, policy="index", by=by)
         return run
 
     def _beginning(self) -> Program:
-        """Return the program that begins a transaction at its terminal's warehouse.
+        """Return the program that begins a transaction at its warehouse.
 
-        Terminals go to the warehouses in turn, when they begin for the first time.
+        Terminals go to the warehouses in turn, when they begin for the first time; what comes from
+        outside is for any warehouse.
         """
         begin = self._model.program("begin")
-        with (
-            begin.branch() as first,
-            first.when(self._home < 0),
-            begin.branch("round_robin") as turn,
-        ):
-            for warehouse in range(self.machine.warehouses):
-                with turn.case():
-                    begin.set(self._home, warehouse)
-        begin.set(self._place, self._home)
+        if self.machine.arrivals_per_s > 0:
+            begin.set(self._home, floor(draw(uniform(0, self.machine.warehouse_count))))
+        else:
+            self._first_time(begin)
+        begin.set(self._place, self._processor_of(self._home))
         begin.set(self._burst, self.machine.processor_ms(self.machine.switch_kiloinstructions))
         if self.machine.communication_nodes:
             self._terminal_message(begin, is_answer=False)
         return begin
+
+    def _first_time(self, begin: Program) -> None:
+        """Let a terminal come to its warehouse, some time after the start."""
+        with begin.branch() as first, first.when(self._home < 0):
+            if self.machine.start_within_ms > 0:
+                begin.delay(uniform(0, self.machine.start_within_ms))
+            with begin.branch("round_robin") as turn:
+                for warehouse in range(self.machine.warehouse_count):
+                    with turn.case():
+                        begin.set(self._home, warehouse)
 
     def _answering(self) -> Program:
         """Return the program that sends the answer to the terminal."""
@@ -139,41 +185,65 @@ class Processes:
         A warehouse's terminals are at one of the communication nodes of its cluster.
         """
         machine, at = self.machine, self._transport.addresses
-        cluster = floor(self._home / (machine.processors * machine.processing_nodes))
+        home = self._processor_of(self._home)
+        cluster = floor(home / (machine.processors * machine.processing_nodes))
         count = machine.communication_nodes
         first = machine.nodes_of_a_cluster - count
         node = cluster * machine.nodes_of_a_cluster + first + self._home % count
-        home = node_of_processor(machine, self._home)
+        place = node_of_processor(machine, home)
         stations, by = self._elements.communication_processors, cluster * count + self._home % count
         if not is_answer:
             program.use_one_of(stations, machine.io_processor_ms, policy="index", by=by)
-        program.set(at.source, home if is_answer else node)
-        program.set(at.target, node if is_answer else home)
+        program.set(at.source, place if is_answer else node)
+        program.set(at.target, node if is_answer else place)
         program.call(self._transport.send(machine.request_bytes))
         if is_answer:
             program.use_one_of(stations, machine.io_processor_ms, policy="index", by=by)
 
-    def _accessing(self, io: InputOutput | None) -> Program | None:
-        """Return the program of an access: with some probability its page must be fetched."""
-        if io is None or self.machine.io_probability <= 0:
+    def _accessing(self, access: Access) -> Program | None:
+        """Return the program of an access: with some probability its page must be fetched.
+
+        Accesses that miss the buffer as often, and write back or do not, are one program.
+        """
+        share = self.machine.miss_share(access.table)
+        if self._io is None or share <= 0:
             return None
-        access = self._model.program("access")
-        with access.branch() as buffer:
-            with buffer.case(self.machine.io_probability):
-                self._sleep(access, io.read())
+        name = f"{'change' if access.changes else 'read'} with {share:.6g} misses"
+        if name in self._model.programs:
+            return self._model.programs[name]
+        program = self._model.program(name)
+        with program.branch() as buffer:
+            with buffer.case(share):
+                self._sleep(program, self._io.read())
+                if access.changes and self.machine.write_back_share > 0:
+                    program.call(self._leaving(self._io))
             with buffer.otherwise():
                 pass
-        return access
+        return program
+
+    def _leaving(self, io: InputOutput | LocalDisks) -> Program:
+        """Return the program that lets a changed page leave the buffer for the one that came."""
+        name = "leave buffer"
+        if name in self._model.programs:
+            return self._model.programs[name]
+        leaving = self._model.program(name)
+        with leaving.branch() as changed:
+            with changed.case(self.machine.write_back_share):
+                self._compute(leaving, self.machine.io_kiloinstructions)
+                leaving.start(io.write_back())
+            with changed.otherwise():
+                pass
+        return leaving
 
     def _delegation(self, name: str, work: Callable[[Program], None]) -> Program:
         """Return the program of a process that the owner of another warehouse runs."""
         machine = self.machine
-        others = machine.warehouses - 1
+        others = machine.warehouse_count - 1
         delegated = self._model.program(name)
         step = floor(draw(uniform(0, others))) if others > 1 else 0.0
-        delegated.set(self._other, (self._home + 1 + step) % machine.warehouses)
+        delegated.set(self._other, (self._home + 1 + step) % machine.warehouse_count)
         self._message(delegated, self._home, self._other)
-        delegated.set(self._place, self._other)
+        delegated.set(self._place, self._processor_of(self._other))
         self._wake(delegated, machine.message_kiloinstructions)
         work(delegated)
         self._compute(delegated, machine.message_kiloinstructions)
@@ -184,7 +254,8 @@ class Processes:
     def _message(self, program: Program, source: Attribute, target: Attribute) -> None:
         """Send a message between the nodes of two processors; within a node it costs no way."""
         at, machine = self._transport.addresses, self.machine
-        here, there = (node_of_processor(machine, one) for one in (source, target))
+        processors = (self._processor_of(one) for one in (source, target))
+        here, there = (node_of_processor(machine, one) for one in processors)
         with program.branch() as way, way.when(here != there):
             program.set(at.source, here)
             program.set(at.target, there)

@@ -6,13 +6,15 @@ that each holds its place until the next has room, and that the five transaction
 is exponential, so the network has the product form (Baskett, Chandy, Muntz, Palacios, 1975).
 """
 
+import math
 from dataclasses import dataclass
 
-from headroom.simulation import Model, exponential
+from headroom.simulation import Model, Program, exponential
 from headroom.systems.transactions.demands import demands
 from headroom.systems.transactions.machine import Machine
 
 LEAVES_OUT = "it leaves out that packets hold their places while they wait for the next"
+_WAY = ("io DMA send", "io switch port in")
 KNOWN_ERRORS = {
     "spax": "its throughput was within 5 % of the simulation at all 15 points where "
     "studies/spax_tpcc compares them",
@@ -34,19 +36,15 @@ class Demands:
 def demands_of(machine: Machine) -> Demands:
     """Return what a mean transaction needs of processors, I/O nodes' ways out, and disks."""
     found = demands(machine)
-    if "io DMA send" not in found:
-        return Demands(processor_ms=found["processor"].time_ms, io_way_ms=0.0, disk_ms=0.0)
-    ways_ms = [found[f"io {part}"].time_ms for part in ("DMA send", "switch port in")]
-    packets = found["io DMA send"].time_ms / machine.dma_ms
-    return Demands(
-        processor_ms=found["processor"].time_ms,
-        io_way_ms=sum(ways_ms) + packets * machine.pci_ms,
-        disk_ms=found["disk"].time_ms,
-    )
+    disk_ms = found["disk"].time_ms if "disk" in found else 0.0
+    ways_ms = sum(found[one].time_ms for one in _WAY if one in found)
+    if machine.dma_ms and ways_ms:
+        ways_ms += found[_WAY[0]].time_ms / machine.dma_ms * machine.pci_ms
+    return Demands(processor_ms=found["processor"].time_ms, io_way_ms=ways_ms, disk_ms=disk_ms)
 
 
 def queue_network(machine: Machine, name: str = "machine") -> Model:
-    """Return the network: a class for each processor, whose processes stay there.
+    """Return the network: a class for each ready queue, whose processes stay there.
 
     Parameters
     ----------
@@ -60,28 +58,54 @@ def queue_network(machine: Machine, name: str = "machine") -> Model:
     >>> from headroom.solvers import solve
     >>> from headroom.systems.transactions import machine_model
     >>> round(solve(queue_network(machine_model("spax").machine())).throughput_per_s, 1)
-    106.1
+    104.7
     """
     asked = demands_of(machine)
     model = Model(f"{name} as queues", time_unit="ms")
     nodes = machine.clusters * machine.io_nodes
     ways = [model.station(f"way {one + 1}", group="way out") for one in range(nodes)]
-    disks = [model.station(f"disk {one + 1}", group="disk") for one in range(nodes * machine.disks)]
-    think = exponential(machine.think_ms) if machine.think_ms > 0 else None
-    for number in range(machine.warehouses):
+    disks = [
+        model.station(f"disk {one + 1}", servers=machine.disk_parallelism, group="disk")
+        for one in range(_disks(machine))
+    ]
+    queues, processors = _ready_queues(machine)
+    for number in range(queues):
         program = model.program(f"transaction {number + 1}")
-        processor = model.station(f"processor {number + 1}", group="processor")
-        program.use(processor, exponential(asked.processor_ms))
-        if ways:
+        ready = model.station(f"processor {number + 1}", servers=processors, group="processor")
+        program.use(ready, exponential(asked.processor_ms))
+        if ways and asked.io_way_ms > 0:
             program.use_one_of(ways, exponential(asked.io_way_ms), policy="probability")
-        if disks:
+        if disks and asked.disk_ms > 0:
             program.use_one_of(disks, exponential(asked.disk_ms), policy="probability")
-        model.closed_class(
-            f"warehouse {number + 1}",
-            program,
-            population=machine.terminals,
-            think=think,
-            start="ready",
-        )
-    model.stop(completions=machine.warehouses * machine.terminals * 100)
+        _add_share(model, machine, program, number, queues)
+    model.stop(completions=machine.transaction_count)
     return model
+
+
+def _disks(machine: Machine) -> int:
+    """Return how many disks there are, all nodes together."""
+    per_node = machine.processing_nodes if machine.is_local else machine.io_nodes
+    each = machine.local_disks if machine.is_local else machine.disks
+    return machine.clusters * per_node * each
+
+
+def _ready_queues(machine: Machine) -> tuple[int, int]:
+    """Return the ready queues that have warehouses, and the processors of each."""
+    if machine.has_shared_queue:
+        used = math.ceil(machine.warehouse_count / machine.processors)
+        return min(used, machine.all_processors // machine.processors), machine.processors
+    return min(machine.warehouse_count, machine.all_processors), 1
+
+
+def _add_share(model: Model, machine: Machine, program: Program, number: int, queues: int) -> None:
+    """Add the terminals, or the arrivals, of one ready queue."""
+    name = f"transactions {number + 1}"
+    if machine.arrivals_per_s > 0:
+        model.open_class(
+            name, program, interarrival=exponential(1e3 * queues / machine.arrivals_per_s)
+        )
+        return
+    each, rest = divmod(machine.terminal_count, queues)
+    if population := each + (number < rest):
+        think = exponential(machine.think_ms) if machine.think_ms > 0 else None
+        model.closed_class(name, program, population=population, think=think, start="ready")

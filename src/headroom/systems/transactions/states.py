@@ -17,6 +17,8 @@ from pathlib import Path
 from headroom.experiment.system import Value
 from headroom.quantities import format_given, format_percent, format_plain
 from headroom.simulation import SimulationResult, Table, simulate
+from headroom.systems.transactions.demands import counts
+from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.model import MachineModel, machine_model
 from headroom.systems.transactions.state_diagram import Panel, draw_figure
 from headroom.systems.transactions.tail import KEPT_SHARE, Tail
@@ -67,7 +69,17 @@ class States:
         return state_s / self.response_s if self.response_s else 0.0
 
 
-def states_of(result: SimulationResult, *, kept_share: float = KEPT_SHARE) -> tuple[States, ...]:
+def asking_shares(machine: Machine) -> dict[str, float]:
+    """Return for each type the share of requests at I/O nodes for which it sleeps."""
+    return {
+        kind: (one.fetches + one.records) / max(one.fetches + one.write_backs + one.records, 1e-9)
+        for kind, one in counts(machine).items()
+    }
+
+
+def states_of(
+    result: SimulationResult, asking: Mapping[str, float], *, kept_share: float = KEPT_SHARE
+) -> tuple[States, ...]:
     """Return the states of each type of transaction, measured in the last part of a run.
 
     Parameters
@@ -77,20 +89,25 @@ def states_of(result: SimulationResult, *, kept_share: float = KEPT_SHARE) -> tu
     kept_share
         Share of the run that counts, from its end (0 to 1].
 
+    asking
+        Share of the requests at I/O nodes for which a process of a type sleeps; the others write
+        pages back while nobody waits. `asking_shares` counts it for a machine.
+
     Examples
     --------
     >>> from headroom.simulation import simulate
     >>> from headroom.systems.transactions import machine_model
-    >>> result = simulate(machine_model("spax")(transactions_per_terminal=2), seed=1)
-    >>> order = states_of(result)[0]
+    >>> spax = machine_model("spax")
+    >>> result = simulate(spax(transactions_per_terminal=2), seed=1)
+    >>> order = states_of(result, asking_shares(spax.machine()))[0]
     >>> order.kind, order.sleeping_s > order.running_s > 0, order.requests > 1
     ('New-Order', True, True)
     """
     tail = Tail.of(result, kept_share=kept_share)
-    return tuple(_of_kind(kind, tail) for kind in result.classes.names)
+    return tuple(_of_kind(kind, tail, asking[kind]) for kind in result.classes.names)
 
 
-def _of_kind(kind: str, tail: Tail) -> States:
+def _of_kind(kind: str, tail: Tail, asking: float) -> States:
     result, at_processor = tail.result, f"processor.class.{kind}"
     ended = tail.gain(result.classes, kind, "completion_count")
 
@@ -101,7 +118,7 @@ def _of_kind(kind: str, tail: Tail) -> States:
     running_s = each(result.visits, at_processor, "response_s_sum") - waiting_s
     response_s = each(result.classes, kind, "response_s_sum")
     runs = each(result.visits, at_processor, "completion_count")
-    requests = each(result.visits, f"io processor.class.{kind}", "completion_count")
+    requests = asking * each(result.visits, f"io processor.class.{kind}", "completion_count")
     # A process runs once more than it sleeps; one for the owner's part comes with each delegation.
     return States(
         kind=kind,
@@ -175,7 +192,9 @@ def measured(
     machine: MachineModel, changed: Mapping[str, Value], *, seed: int
 ) -> tuple[States, ...]:
     """Return the states of each type in one run of a machine, in the order of the deck."""
-    found = {one.kind: one for one in states_of(simulate(machine(**changed), seed=seed))}
+    result = simulate(machine(**changed), seed=seed)
+    asking = asking_shares(machine.machine(**changed))
+    found = {one.kind: one for one in states_of(result, asking)}
     return tuple(found[kind] for kind in DECK)
 
 

@@ -36,7 +36,7 @@ def test_without_io_the_processors_alone_set_the_throughput(processors: int) -> 
     one = mean_counts(machine)
     # Calls, commits, scans and one switch of a process, by hand.
     thousand = 23 * one.calls + 2 * one.scans + 30 + 2
-    processor_s = 1e3 * thousand * 3 * 5.44 / 200e6
+    processor_s = 1e3 * thousand * 3 * 5.50 / 200e6
     assert tail(**changed).throughput == pytest.approx(processors / processor_s, rel=0.01)
 
 

@@ -95,7 +95,7 @@ def test_times_follow_from_clocks_and_rates() -> None:
     assert machine.link_ms == pytest.approx(1e-3 * (20 + 64 / 4) / 50)
     assert machine.page_packets == 4096 // 64
     assert machine.packets(65) == 2
-    assert machine.disk_read_ms - machine.disk_write_ms == pytest.approx(8.8 * 0.73)
+    assert machine.disk_read_ms - machine.disk_write_ms == pytest.approx(8.8 * 0.81)
 
 
 def test_a_machine_file_of_ones_own_is_a_model(tmp_path: Path) -> None:

@@ -64,9 +64,12 @@ def test_32_cores_pass_some_ten_thousand_transactions_and_are_the_limit() -> Non
 @pytest.mark.parametrize(
     ("changed", "limit"),
     [
-        ({"io_probability": 1.0, "io_nodes": 1}, "io switch port in"),
-        ({"io_probability": 1.0, "disks": 1, "disk_parallelism": 4}, "disk"),
-        ({"io_probability": 1.0, "io_processors": 1}, "io processor"),
+        (
+            {"buffer_mb": 0.0, "io_probability": 1.0, "io_nodes": 1, "write_back_share": 0.0},
+            "io switch port in",
+        ),
+        ({"buffer_mb": 0.0, "io_probability": 1.0, "disks": 1, "disk_parallelism": 4}, "disk"),
+        ({"buffer_mb": 0.0, "io_probability": 1.0, "io_processors": 1}, "io processor"),
         ({"processor_mhz": 1e5, "io_processors": 2}, "communication processor"),
     ],
 )

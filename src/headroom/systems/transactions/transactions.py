@@ -42,25 +42,42 @@ def _new_order(program: Program, processes: Processes) -> None:
             processes.machine.remote_line_share,
             lambda at: processes.do(at, workload.STOCK),
         )
-    processes.commit(program)
+    _commit_or_roll_back(program, processes)
+
+
+def _commit_or_roll_back(program: Program, processes: Processes) -> None:
+    """Clause 2.4.1.4: the last item of one order in a hundred does not exist."""
+    share = processes.machine.rollback_share
+    if share <= 0:
+        processes.commit(program)
+        return
+    with program.branch() as last_item:
+        with last_item.case(share):
+            processes.do(program, workload.UNDO)
+            processes.finish(program)
+        with last_item.otherwise():
+            processes.commit(program)
 
 
 def _payment(program: Program, processes: Processes) -> None:
     """Clause 2.5: year-to-date sums, then the customer, perhaps of another warehouse."""
-    processes.do(program, workload.YEAR_TO_DATE)
+    share = processes.machine.remote_payment_share
 
-    def pay(at: Program) -> None:
-        _customer(at, processes)
+    def customer(at: Program) -> None:
+        _customer(at, processes, workload.PAYING_CUSTOMER)
         processes.do(at, workload.CUSTOMER_UPDATE)
 
-    share = processes.machine.remote_payment_share
-    _perhaps_remote(program, processes, REMOTE_CUSTOMER, share, pay)
-    processes.commit(program)
+    def pay(at: Program) -> None:
+        processes.do(at, workload.YEAR_TO_DATE)
+        _perhaps_remote(at, processes, REMOTE_CUSTOMER, share, customer)
+        processes.commit(at)
+
+    processes.locked(program, pay)
 
 
 def _order_status(program: Program, processes: Processes) -> None:
     """Clause 2.6: the customer's newest order and its lines."""
-    _customer(program, processes)
+    _customer(program, processes, workload.CUSTOMER)
     processes.do(program, workload.LAST_ORDER)
     processes.finish(program)
 
@@ -75,30 +92,27 @@ def _delivery(program: Program, processes: Processes) -> None:
 
 def _stock_level(program: Program, processes: Processes) -> None:
     """Clause 2.8: the lines of the last orders of a district, and the stock of their items."""
-    page_bytes = processes.machine.page_bytes
     processes.do(program, workload.DISTRICT_READ)
-    with program.loop(workload.pages_of_recent_lines(page_bytes)):
-        processes.do(program, workload.page_of_recent_lines(page_bytes))
-    with program.loop(workload.RECENT_LINES):
-        processes.do(program, workload.STOCK_OF_ITEM)
+    processes.do(program, workload.RECENT_STOCK)
     processes.finish(program)
 
 
-def _customer(program: Program, processes: Processes) -> None:
-    """Find a customer: by last name, all of that name being read, or by number."""
-    surely, rest = divmod(workload.CUSTOMERS_OF_A_NAME, 1)
+def _customer(program: Program, processes: Processes, wanted: workload.Work) -> None:
+    """Find the `wanted` customer: by last name, all of that name being read, or by number."""
+    others, rest = divmod(workload.CUSTOMERS_OF_A_NAME - 1, 1)
     with program.branch() as choice:
         with choice.case(workload.BY_NAME_SHARE):
             processes.do(program, workload.NAME)
-            with program.loop(int(surely)):
-                processes.do(program, workload.CUSTOMER_OF_NAME)
+            with program.loop(int(others)):
+                processes.do(program, workload.CUSTOMER)
             with program.branch() as one_more:
                 with one_more.case(rest):
-                    processes.do(program, workload.CUSTOMER_OF_NAME)
+                    processes.do(program, workload.CUSTOMER)
                 with one_more.otherwise():
                     pass
+            processes.do(program, wanted)
         with choice.otherwise():
-            processes.do(program, workload.CUSTOMER_BY_NUMBER)
+            processes.do(program, wanted)
 
 
 def _perhaps_remote(
