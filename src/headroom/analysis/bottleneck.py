@@ -461,6 +461,7 @@ def _others(others: Sequence[Part]) -> str:
 
 
 def _of_all(waiting: float, load: Load) -> str:
-    if load.population > 0.0 and not load.is_open:
+    """Say how many wait, and of how many; jobs that others have started are not counted there."""
+    if waiting <= load.population and not load.is_open:
         return f"{_jobs(waiting)} of {load.population:g} jobs"
     return f"{_jobs(waiting)} jobs"

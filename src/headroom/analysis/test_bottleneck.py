@@ -60,6 +60,14 @@ def test_a_saturated_station_limits_and_the_sentence_shows_the_evidence() -> Non
     )
 
 
+def test_more_jobs_than_the_population_are_not_said_to_be_of_it() -> None:
+    """Jobs start others that wait in their place: pages written back, arms of a fork."""
+    parts = [resource("station", "disk", 0.99, queue_len=219.0), resource("station", "web", 0.5)]
+    verdict = find_bottleneck(parts, Behind(), CLOSED)
+    assert verdict is not None
+    assert "; 219 jobs wait there" in verdict.evidence
+
+
 def test_a_pool_that_is_used_up_behind_a_saturated_station_is_not_the_cause() -> None:
     verdict = find_bottleneck(
         [

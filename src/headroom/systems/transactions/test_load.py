@@ -62,7 +62,11 @@ def test_the_law_of_the_standard_has_its_mean_and_starts_with_the_keys() -> None
 
 
 def test_terminals_do_not_all_begin_at_once() -> None:
-    each_once = {"transactions_per_terminal": 1, "think_ms": 1e6, "think_law": "constant"}
+    each_once: dict[str, Any] = {
+        "transactions_per_terminal": 1,
+        "think_ms": 1e6,
+        "think_law": "constant",
+    }
     model = SPAX(start_within_ms=60_000.0, terminals=4, **each_once)
     result = run_ready(ready(model), seed=3)
     assert 50 < result.snapshot_times_s[-1] < 70
