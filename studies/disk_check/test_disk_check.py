@@ -17,9 +17,10 @@ class TestClaimRows(ClaimRows):
 
 
 def test_the_models_are_fitted_to_the_sweeps_alone(quick: QuickRun) -> None:
-    sources = {"foreseen": {"depths", "sizes", "sparse"}, "foreseen_files": {"files"}}
-    for name, swept in sources.items():
-        assert set(quick.experiment(name)["fit"]["sources"]) == swept
+    swept = {"depths", "sizes", "sparse"}
+    sources = {"foreseen": swept, "foreseen_most": swept, "foreseen_files": {"files"}}
+    for name, expected in sources.items():
+        assert set(quick.experiment(name)["fit"]["sources"]) == expected
         assert quick.experiment(name)["column"] == "model"
 
 
@@ -41,23 +42,46 @@ def test_the_open_load_is_half_of_the_maximum(quick: QuickRun) -> None:
         if one["levels"]["read_share"] == 1.0 and one["estimates"]
     ]
     (point,) = quick.experiment("open")["points"]
-    if len(reads) == 3 and point["estimates"]:
+    if len(reads) == 4 and point["estimates"]:
         rate = point["estimates"]["throughput"]["value"] + 0.0
         # Poisson arrivals of some thousand requests; a busy machine answers fewer of them.
         assert rate == pytest.approx(0.5 * max(reads), rel=0.3)
 
 
+def test_the_ramp_is_of_shares_of_what_was_carried_at_most(quick: QuickRun) -> None:
+    """Oracle: full load is what was carried, in whole units of 50 requests per second."""
+    (most,) = quick.experiment("most")["points"]
+    if not most["estimates"]:
+        return
+    per_s = most["estimates"]["throughput"]["value"]
+    (chosen,) = quick.experiment("ramp")["fit"]["sets"]
+    (bsus,) = (one["value"] for one in chosen["parameters"])
+    assert 50 * bsus <= per_s < 50 * (bsus + 1)
+    for point in quick.experiment("ramp")["points"]:
+        if point["estimates"]:
+            rate = point["estimates"]["throughput"]["value"]
+            assert rate == pytest.approx(point["levels"]["load_share"] * per_s, rel=0.2)
+    if quick.experiment("foreseen")["fit"]["state"] == "fitted":
+        (taken,) = quick.experiment("foreseen")["fit"]["sets"]
+        assert f"the load is that of the other experiment: bsus = {bsus}" in taken["notes"]
+
+
+def test_what_is_carried_at_most_is_foreseen_with_figures(quick: QuickRun) -> None:
+    """Cause: a warm-up of a second was longer than the run from 40,000 requests per second on."""
+    (point,) = quick.experiment("foreseen_most")["points"]
+    if quick.experiment("foreseen_most")["fit"]["state"] == "fitted":
+        assert point["estimates"]["throughput"]["value"] > 0.0
+
+
 def test_the_claims_about_the_model_are_about_the_same_load(study: dict[str, Any]) -> None:
     content = {one["name"]: one for one in study["experiment"]}
-    ramp, foreseen = content["ramp"], content["foreseen"]
-    assert foreseen["seeds_of"] == "ramp"
-    for measured, predicted in ((ramp, foreseen), (ramp["quick"], foreseen["quick"])):
-        assert measured["factors"] == predicted["factors"]
-        assert measured["fixed"]["bsus"] == predicted["fixed"]["bsus"]
-    size = parse_bytes(ramp["system"]["targets"]["device"]["bytes"])
-    assert foreseen["fixed"]["target_bytes"] == size
-    quick_size = parse_bytes(ramp["quick"]["system"]["targets"]["device"]["bytes"])
-    assert foreseen["quick"]["fixed"]["target_bytes"] == quick_size
+    for measured, foreseen in (("most", "foreseen_most"), ("ramp", "foreseen")):
+        real, model = content[measured], content[foreseen]
+        assert model["seeds_of"] == model["fit"]["load_of"] == measured
+        for one, other in ((real, model), (real["quick"], model["quick"])):
+            assert one.get("factors") == other.get("factors")
+            size = parse_bytes(one["system"]["targets"]["device"]["bytes"])
+            assert other["fixed"]["target_bytes"] == size
 
 
 def test_what_is_foreseen_of_files_is_not_what_was_fitted(study: dict[str, Any]) -> None:

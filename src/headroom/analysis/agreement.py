@@ -5,12 +5,19 @@ around one. Its interval counts the uncertainty of both sides, and over several 
 the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95 %. A prediction with
 fitted parameters counts its whole prediction interval (`headroom.analysis.prediction`).
 
+A claim about the median of the errors asks less: half of the points may be farther off. Its
+interval follows from those of the points: where all hold together, the median lies between the
+median of their lower bounds and that of their upper ones.
+
 A point that has no figures on one side leaves the claim undecided at best; the others are told.
 
-Invariant: a claim holds only where every point that both have agrees with its whole interval.
+Invariant: a claim about all points holds only where every point that both have agrees with its
+whole interval.
 """
 
+import math
 from collections.abc import Sequence
+from statistics import median
 
 from headroom.analysis.claim_evidence import (
     VERDICTS,
@@ -29,9 +36,11 @@ from headroom.analysis.results import PredictedPair, Verdict
 from headroom.analysis.versus import Judgement, judge, place_of
 from headroom.experiment.agreement import matching
 from headroom.experiment.study import AgreementClaim
-from headroom.quantities import format_levels
+from headroom.quantities import format_levels, format_percent
 
 _WORDS = Words(unit="1", is_ratio=True)
+_WORTH_A_WORD = 1.5
+"""Factor from which a prediction that is off by it is said to be so."""
 
 
 def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
@@ -53,21 +62,63 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
             missing.append(error)
     if not pairs:
         raise missing[0]
-    verdicts = [pair.verdict for pair in pairs]
-    if missing:
-        verdicts.append("undecided")
-    verdict: Verdict = next((v for v in ("differs", "undecided") if v in verdicts), "holds")
     worst = max(pairs, key=_distance)
+    typical = _typical(pairs) if claim.points == "median" else None
+    verdict = _verdict(claim, pairs, typical, missing)
+    reason = (
+        _reason(claim, pairs, verdict, each, missing)
+        if typical is None
+        else _reason_of_median(claim, typical, verdict, missing)
+    )
     return Finding(
         verdict=verdict,
-        reason=_reason(claim, pairs, verdict, each, missing),
-        ours=_ours(pairs, worst),
+        reason=reason,
+        ours=_ours(pairs, worst, typical),
         value=worst.ratio,
         low=worst.low,
         high=worst.high,
         unit="1",
         pairs=pairs,
     )
+
+
+def _verdict(
+    claim: AgreementClaim,
+    pairs: Sequence[PredictedPair],
+    typical: Interval | None,
+    missing: Sequence[NoEvidenceError],
+) -> Verdict:
+    if typical is not None:
+        most = claim.tolerance or 0.0
+        if missing or (typical.low or 0.0) <= most < (typical.high or math.inf):
+            return "undecided"
+        return "differs" if (typical.low or 0.0) > most else "holds"
+    verdicts = [pair.verdict for pair in pairs]
+    if missing:
+        verdicts.append("undecided")
+    return next((v for v in ("differs", "undecided") if v in verdicts), "holds")
+
+
+def _typical(pairs: Sequence[PredictedPair]) -> Interval:
+    """Return the median of the errors of the pairs, as shares of what was measured."""
+    return Interval(
+        value=median(map(_distance, pairs)),
+        low=median(map(_least_error, pairs)),
+        high=median(map(_largest_error, pairs)),
+        method="none",
+    )
+
+
+def _least_error(pair: PredictedPair) -> float:
+    low = 0.0 if pair.low is None else pair.low
+    high = math.inf if pair.high is None else pair.high
+    return max(low - 1.0, 1.0 - high, 0.0)
+
+
+def _largest_error(pair: PredictedPair) -> float:
+    if pair.low is None or pair.high is None:
+        return math.inf
+    return max(abs(pair.low - 1.0), abs(pair.high - 1.0))
 
 
 def _met(
@@ -145,14 +196,40 @@ def _region(claim: AgreementClaim) -> Region:
 
 
 def _distance(pair: PredictedPair) -> float:
-    return float("inf") if pair.ratio is None else abs(pair.ratio - 1.0)
+    return math.inf if pair.ratio is None else abs(pair.ratio - 1.0)
 
 
-def _ours(pairs: Sequence[PredictedPair], worst: PredictedPair) -> str:
+def _ours(
+    pairs: Sequence[PredictedPair], worst: PredictedPair, typical: Interval | None = None
+) -> str:
     shown = _words_of(worst)
     if len(pairs) == 1:
         return shown
-    return f"{shown} at worst, {format_levels(worst.levels)}, of {len(pairs)} points"
+    at_worst = f"{shown} at worst, {format_levels(worst.levels)}, of {len(pairs)} points"
+    return at_worst if typical is None else f"median error {_error_words(typical)}; {at_worst}"
+
+
+def _error_words(typical: Interval) -> str:
+    if typical.value == math.inf:
+        return "unknown"
+    most = "more" if typical.high in {None, math.inf} else format_percent(typical.high or 0.0)
+    return f"{format_percent(typical.value)} ({format_percent(typical.low or 0.0)} to {most})"
+
+
+def _reason_of_median(
+    claim: AgreementClaim,
+    typical: Interval,
+    verdict: Verdict,
+    missing: Sequence[NoEvidenceError],
+) -> str:
+    limit = format_percent(claim.tolerance or 0.0)
+    words = {
+        "holds": f"is at most {limit} with its whole interval",
+        "differs": f"is more than {limit} with its whole interval",
+        "undecided": f"is at most {limit} in a part of its interval only",
+    }
+    text = f"the median of the errors, {_error_words(typical)}, {words[verdict]}"
+    return f"{missing[0]}; {text}" if missing else text
 
 
 def _words_of(pair: PredictedPair) -> str:
@@ -181,6 +258,7 @@ def _reason(
     else:
         first = max(decisive, key=_distance)
         text = first.note or _WORDS.reason(verdict, _region(claim))
+        text = f"{_off_by(first)}{text}"
         if count > 1:
             text = f"at {format_levels(first.levels)}: {_words_of(first)}, {text}"
     if missing:
@@ -188,6 +266,15 @@ def _reason(
     if count > 1:
         text += f" (Bonferroni: each of {count} points at {100.0 * each:.6g} %)"
     return text
+
+
+def _off_by(pair: PredictedPair) -> str:
+    """Return by which factor a prediction is off, where that is worth a word."""
+    if not pair.ratio or max(pair.ratio, 1.0 / pair.ratio) < _WORTH_A_WORD:
+        return ""
+    is_above = pair.ratio > 1.0
+    factor = pair.ratio if is_above else 1.0 / pair.ratio
+    return f"{'too high' if is_above else 'too low'} by a factor of {factor:.2g}, "
 
 
 def _points(count: int) -> str:

@@ -13,6 +13,8 @@ from headroom.analysis.results import (
 )
 from headroom.experiment.fit_method import Candidate, FittedParameter, FittedSet, Profile, Residual
 from headroom.experiment.plan import PlannedExperiment
+from headroom.experiment.system import Value
+from headroom.quantities import format_level
 
 
 def fit_result(experiment: PlannedExperiment) -> FitResult | None:
@@ -40,11 +42,17 @@ def _set(one: FittedSet) -> FitSet:
         where=dict(one.where),
         parameters=[_value(parameter) for parameter in one.found.parameters],
         residuals=[_residual(residual) for residual in one.found.residuals],
-        notes=list(one.found.notes),
+        notes=[*one.found.notes, *_taken(one.taken)],
         candidates=[_candidate(candidate) for candidate in one.found.candidates],
         profiles=[_profile(profile, units) for profile in one.found.profiles],
         origin=one.origin,
     )
+
+
+def _taken(values: Mapping[str, Value]) -> list[str]:
+    """Return what is said of a load that comes from another experiment."""
+    words = ", ".join(f"{name} = {format_level(value)}" for name, value in values.items())
+    return [f"the load is that of the other experiment: {words}"] if values else []
 
 
 def _candidate(one: Candidate) -> FitCandidate:

@@ -121,7 +121,7 @@ class _Sources:
 def _settled(experiment: PlannedExperiment, sources: _Sources) -> PlannedExperiment:
     try:
         sets = [_fitted_set(experiment, where, sources) for where in levels_of(experiment)]
-        return with_values(experiment, sets)
+        return with_values(experiment, [_with_load(one, experiment, sources.plan) for one in sets])
     except _NotReadyError as error:
         return not_settled(experiment, error.reason, cure=error.cure, is_refused=error.is_refused)
     except FitError as error:
@@ -135,6 +135,37 @@ def _settled(experiment: PlannedExperiment, sources: _Sources) -> PlannedExperim
         )
     except HeadroomError as error:
         return not_settled(experiment, error.message, cure=error.cure, is_refused=True)
+
+
+def _with_load(one: FittedSet, experiment: PlannedExperiment, plan: Plan) -> FittedSet:
+    """Return a set with the load of another experiment, if it is to be taken over."""
+    fit = experiment.fit
+    if fit is None or not fit.load_of:
+        return one
+    other = next(there for there in plan.experiments if there.spec.name == fit.load_of)
+    if other.fit is None or not other.is_ready:
+        raise _waits_for_another(other)
+    loads = [
+        there.values
+        for there in other.fit.sets
+        if all(one.where.get(name) == level for name, level in there.where.items())
+    ]
+    if len(loads) != 1:
+        raise FitError(
+            f"experiment {fit.load_of} has {len(other.fit.sets)} loads, and which is meant is open",
+            cure="name the factors that they differ by in `by`, or choose one load there",
+        )
+    return replace(one, taken={name: loads[0][name] for name in fit.load_names})
+
+
+def _waits_for_another(other: PlannedExperiment) -> "_NotReadyError":
+    if other.fit is None:
+        raise ValueError(f"experiment {other.spec.name} is not fitted from anything")
+    return _NotReadyError(
+        f"waits for experiment {other.spec.name}, which {other.fit.reason}",
+        cure=other.fit.cure,
+        is_refused=other.fit.is_refused,
+    )
 
 
 def _fitted_set(
@@ -266,13 +297,8 @@ def _analysed_points(
     source: PlannedExperiment, where: Mapping[str, Value], selection: Selection
 ) -> tuple[list[_Analysed], int]:
     """Return the points of a source that have figures, and how many have none."""
-    name = source.spec.name
-    if not source.is_ready and source.fit is not None:
-        raise _NotReadyError(
-            f"waits for experiment {name}, which {source.fit.reason}",
-            cure=source.fit.cure,
-            is_refused=source.fit.is_refused,
-        )
+    if not source.is_ready:
+        raise _waits_for_another(source)
     points = [(point, selection.rows(source, point)) for point in selected(source, where)]
     _check_complete(source, points)
     order = selection.order()

@@ -14,6 +14,7 @@ from math import inf, isfinite
 import msgspec
 
 from headroom.analysis.batches import spreads_of
+from headroom.analysis.disk_health import disk_health_of
 from headroom.analysis.distributions import (
     Bins,
     kept_bins,
@@ -340,6 +341,7 @@ def analyse_point(
             *_known_error(experiment),
         ],
         disturbances=disturbances_of(done),
+        disk_health=disk_health_of(done),
         estimates=estimates,
         resources=resources,
         bottleneck=summary.bottleneck,

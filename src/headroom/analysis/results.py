@@ -400,6 +400,17 @@ class Prediction(_Result, frozen=True, kw_only=True):
     """What to measure for a narrower interval."""
 
 
+class DiskFigure(_Result, frozen=True, kw_only=True):
+    """One figure of the health of a disk, in the unit of its name, over the runs of a point."""
+
+    first: float
+    """Before the first run."""
+    last: float
+    """After the last run."""
+    highest: float
+    """Before or after any run."""
+
+
 class PointResult(_Result, frozen=True, kw_only=True):
     """Everything known about one point."""
 
@@ -417,6 +428,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     """What a reader should know that puts no figure in doubt, likewise."""
     disturbances: list[Disturbance] = []
     """Of measured replications that count; empty where the machine published nothing."""
+    disk_health: dict[str, DiskFigure] = {}
+    """Temperature, wear and errors of the disk that was measured; empty where none tells them."""
     estimates: dict[str, Estimate] = {}
     """Keyed by metric: what the system declares, then what else is known of its resources."""
     resources: list[Resource] = []

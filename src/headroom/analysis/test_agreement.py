@@ -107,3 +107,38 @@ def test_how_runs_scatter_can_be_predicted_too() -> None:
     )
     assert row.value == pytest.approx(1.0 / 1.1, rel=1e-3)
     assert row.statistic == "stdev"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((1.02, 0.95, 4.5), "holds"),
+        ((1.02, 1.8, 4.5), "differs"),
+        ((1.02, 1.15, 4.5), "undecided"),
+        ((1.02, 0.73, 1.01, 1.9), "undecided"),
+    ],
+)
+def test_the_median_of_the_errors_may_be_claimed(ratios: tuple[float, ...], verdict: str) -> None:
+    """Oracle: with an odd number of points it is the error of the one in the middle."""
+    loads = [0.1 * (number + 1) for number in range(len(ratios))]
+    predicted = dict(zip(loads, map(around, ratios), strict=True))
+    measured = {load: around(1.0) for load in loads}
+    row = check(evidence(predicted), evidence(measured), points="median", tolerance=0.15)
+    assert row.verdict == verdict
+    assert row.ours.startswith("median error ")
+    assert "median of the errors" in row.reason
+
+
+def test_a_prediction_that_is_far_off_says_by_which_factor() -> None:
+    row = check(evidence({0.5: around(9.0)}), evidence({0.5: around(2.0)}))
+    assert row.reason.startswith("too high by a factor of 4.5, ")
+    row = check(evidence({0.5: around(2.0)}), evidence({0.5: around(7.6)}))
+    assert row.reason.startswith("too low by a factor of 3.8, ")
+
+
+def test_a_median_over_a_point_without_figures_is_undecided() -> None:
+    predicted = evidence({0.1: around(1.0), 0.5: around(1.0), 0.9: None})
+    measured = evidence({0.1: around(1.0), 0.5: around(1.0), 0.9: around(1.0)})
+    row = check(predicted, measured, points="median")
+    assert row.verdict == "undecided"
+    assert row.reason.startswith("no ")

@@ -26,6 +26,7 @@ COMMANDS = {
     "size": ("size_command", "size"),
     "solve": ("solve_command", "solve"),
     "model": ("model_command", "app"),
+    "check-disk": ("check_disk_command", "check_disk"),
     "init": ("init_command", "init"),
     "schema": ("export_command", "schema"),
     "export": ("export_command", "export"),

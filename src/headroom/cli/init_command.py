@@ -1,5 +1,6 @@
 """`headroom init`: write a commented starter study that runs as it is."""
 
+import re
 import shlex
 from enum import StrEnum
 from importlib.resources import files
@@ -10,6 +11,7 @@ import typer
 
 from headroom.cli.output import ColorMode, result_console
 from headroom.errors import StudyError
+from headroom.fio import read_fio
 
 
 class Starter(StrEnum):
@@ -78,8 +80,21 @@ def init(
             f"({', '.join(machine_names())}).",
         ),
     ] = "",
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="JOB.FIO",
+            help="A job file of fio: write the study that asks the same, one experiment a job.",
+        ),
+    ] = None,
 ) -> None:
     """Write a commented starter study that runs as it is."""
+    if source is not None and (like or system is not Starter.MODEL):
+        raise StudyError(
+            "--from says what the study is, and so do --system and --like",
+            cure="leave them out",
+        )
     if like:
         system = _like(like, system)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -87,17 +102,28 @@ def init(
             f"{folder} exists and is not an empty folder",
             cure="choose another folder; init never overwrites anything",
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    for source in files("headroom.cli").joinpath("starters", system.value).iterdir():
-        if source.is_file():
-            (folder / source.name).write_bytes(source.read_bytes())
-    if like:
-        (folder / "machine.toml").write_text(_LIKE.format(name=like), encoding="utf-8")
-    elif system in _BESIDE:
-        package, path, name = _BESIDE[system]
-        (folder / name).write_bytes(files(package).joinpath(path).read_bytes())
+    if source is not None:
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", source.stem)
+        name = name if name[:1].isalpha() else f"fio-{name}"
+        text = read_fio(source, name=name, here=Path.cwd())
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "study.toml").write_text(text, encoding="utf-8")
+    else:
+        _write_starter(folder, system, like)
     result_console(ColorMode.AUTO).print(
         f"wrote {folder}/study.toml; next: headroom run {shlex.quote(str(folder))}",
         markup=False,
         soft_wrap=True,
     )
+
+
+def _write_starter(folder: Path, system: Starter, like: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in files("headroom.cli").joinpath("starters", system.value).iterdir():
+        if part.is_file():
+            (folder / part.name).write_bytes(part.read_bytes())
+    if like:
+        (folder / "machine.toml").write_text(_LIKE.format(name=like), encoding="utf-8")
+    elif system in _BESIDE:
+        package, path, name = _BESIDE[system]
+        (folder / name).write_bytes(files(package).joinpath(path).read_bytes())

@@ -1,11 +1,15 @@
 """A new study runs as it is written; what it can be like is named."""
 
+import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from headroom.cli.app import app
+from headroom.errors import ExitCode
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +51,50 @@ def test_what_a_machine_cannot_be_like_is_refused(words: tuple[str, ...], why: s
     assert answer.exit_code == 2
     assert why in " ".join(answer.stderr.split())
     assert not Path("mine").exists()
+
+
+_JOB = """
+[global]
+directory={folder}
+size=1m
+direct=1
+[reads]
+rw=randread
+rate_iops=400
+rate_process=poisson
+runtime={seconds}
+time_based
+"""
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_a_job_of_fio_and_its_study_do_the_same(tmp_path: Path) -> None:
+    """Oracle: fio itself, asked for a rate that both must reach."""
+    disk, study = tmp_path / "disk", tmp_path / "study"
+    disk.mkdir()
+    job = tmp_path / "reads.fio"
+    job.write_text(_JOB.format(folder=disk, seconds=2))
+    argv = ["fio", "--output-format=json", str(job)]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    by_fio = json.loads(said[said.index("{") :])["jobs"][0]["read"]["iops"]
+    written = CliRunner().invoke(app, ["init", str(study), "--from", str(job)])
+    assert written.exit_code == ExitCode.DONE, written.output
+    ran = CliRunner().invoke(
+        app, ["run", str(study), "--json", "--set", "experiment.replications.count=2"]
+    )
+    (point,) = json.loads(ran.stdout)["content"]["experiments"][0]["points"]
+    assert point["estimates"]["throughput"]["value"] == pytest.approx(by_fio, rel=0.3)
+
+
+def test_a_refused_job_file_makes_no_folder(tmp_path: Path) -> None:
+    job = tmp_path / "a.fio"
+    job.write_text("[a]\nsize=1m\nthinktime=7\n")
+    answer = CliRunner().invoke(app, ["init", str(tmp_path / "study"), "--from", str(job)])
+    assert answer.exit_code == ExitCode.USAGE
+    assert f"{job}:3: `thinktime=7`" in answer.stderr.replace("\n", "")
+    assert not (tmp_path / "study").exists()
+
+
+def test_from_goes_with_no_other_starter(tmp_path: Path) -> None:
+    argv = ["init", str(tmp_path / "study"), "--from", "a.fio", "--system", "storage"]
+    assert CliRunner().invoke(app, argv).exit_code == ExitCode.USAGE

@@ -341,7 +341,7 @@ def _parameter_uses(
             parameter=parameter,
             value=fitted_use(loaded, variant, parameter),
             origin="fitted",
-            source=fit.source_text,
+            source=fit.source_of(parameter.name),
         )
         if fit is not None and parameter.name in fit.names
         else _parameter_use(loaded, variant, parameter, is_factor=parameter.name in varied)

@@ -391,17 +391,20 @@ class FittedSet:
         What the observations are.
     loads
         Load of each source point, by the fitted model.
+    taken
+        Parameters of the load that another experiment has, with their values.
     """
 
     where: Mapping[str, Value]
     found: Found
     origin: Origin = "simulated"
     loads: tuple[Load, ...] = ()
+    taken: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, Value]:
-        """Parameter to its fitted value."""
-        return {one.name: one.value for one in self.found.parameters}
+        """Parameter to its fitted value, those of a load that is taken over included."""
+        return {**{one.name: one.value for one in self.found.parameters}, **self.taken}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,7 +418,9 @@ class PlannedFit:
     method, options
         The method with its checked options.
     names
-        Parameters that it fits.
+        Parameters that it fits, and those of the load that is taken over.
+    load_of, load_names
+        Experiment whose load is taken over, and the parameters of that; empty without one.
     sets
         What was found; empty while it is not settled.
     reason, cure
@@ -441,15 +446,23 @@ class PlannedFit:
     candidates: tuple[Candidate, ...] = ()
     profiles: tuple[Profile, ...] = ()
     evidence: DemandEvidence = "automatic"
+    load_of: str = ""
+    load_names: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Experiments that must be complete before: sources, and that of the load."""
+        return tuple(dict.fromkeys([*self.sources, *filter(None, [self.load_of])]))
 
     @property
     def is_settled(self) -> bool:
         """True where the parameters have their fitted values."""
         return bool(self.sets)
 
-    @property
-    def source_text(self) -> str:
-        """Where a fitted value comes from, as the tables of parameters print it."""
+    def source_of(self, name: str) -> str:
+        """Where the value of a parameter comes from, as the tables of parameters print it."""
+        if name in self.load_names:
+            return f"fitted: the load of experiment {self.load_of}"
         word = "experiment" if len(self.sources) == 1 else "experiments"
         return f"fitted: {word} {', '.join(self.sources)}, method {self.method.name}"
 

@@ -16,6 +16,7 @@ import msgspec
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.fit_method import (
     Candidate,
+    ChoosesLoad,
     FittedSet,
     PlannedFit,
     Profile,
@@ -56,17 +57,41 @@ def planned_fit(
         names = method.parameter_names(options)
     except HeadroomError as error:
         raise loaded.relocated(variant.key_path("fit", "options"), error) from error
+    taken = _load_names(loaded, variant, spec)
     fit = PlannedFit(
         sources=tuple(_sources(spec)),
         where=dict(spec.where),
         by=tuple(spec.by),
         method=method,
         options=options,
-        names=names,
+        names=(*names, *(name for name in taken if name not in names)),
         evidence=spec.evidence,
+        load_of=spec.load_of,
+        load_names=taken,
     )
     _check_parameters(loaded, variant, fit, declared)
-    return replace(fit, reason=_waits_for(fit.sources))
+    return replace(fit, reason=_waits_for(fit.needed))
+
+
+def _load_names(loaded: LoadedStudy, variant: Variant, spec: Fit) -> tuple[str, ...]:
+    """Return the parameters that the load of another experiment was chosen by."""
+    if not spec.load_of:
+        return ()
+    place = variant.key_path("fit", "load_of")
+    chosen = {
+        one.name: one.fit
+        for one in loaded.study.experiments[: variant.index]
+        if one.fit is not None and isinstance(find_method(one.fit.method), ChoosesLoad)
+    }
+    other = chosen.get(spec.load_of)
+    if other is None:
+        raise loaded.error(
+            place,
+            f"there is no experiment {spec.load_of!r} whose load is fitted",
+            cure=suggestion(spec.load_of, chosen),
+        )
+    method = find_method(other.method)
+    return method.parameter_names(msgspec.convert(other.options, method.options_type))
 
 
 def _sources(spec: Fit) -> list[str]:
@@ -161,9 +186,11 @@ def _check_sources(
     if not fit.sources:
         raise loaded.error(place, "names no experiment", cure='write from = "NAME"')
     known = [spec.name for spec in loaded.study.experiments]
-    for name in fit.sources:
+    for name in fit.needed:
         if name in above:
             continue
+        if name == fit.load_of:
+            place = variant.key_path("fit", "load_of")
         if name not in known:
             raise loaded.error(
                 place, f"there is no experiment {name!r}", cure=suggestion(name, known)

@@ -20,6 +20,8 @@ from headroom.experiment.machine_facts import ROOT, control_groups, read_text, s
 
 PREFIX = "machine_"
 """Begins the name of every counter of this module."""
+HEALTH_BEFORE, HEALTH_AFTER = "health_before_", "health_after_"
+"""Of how a disk is before and after a replication, which its system stores."""
 BUSY_WAIT = 0.05
 """Share of time in which tasks wait for a processor from which on a machine is busy."""
 _BUSY = (0, 1, 2, 5, 6)

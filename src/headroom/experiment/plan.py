@@ -161,7 +161,7 @@ class PlannedExperiment:
     @property
     def sources(self) -> tuple[str, ...]:
         """Experiments whose results this one is fitted from."""
-        return () if self.fit is None else self.fit.sources
+        return () if self.fit is None else self.fit.needed
 
     @property
     def most_replications(self) -> int:

@@ -233,6 +233,13 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             "search starts from, instead of their defaults."
         ),
     ] = {}
+    load_of: Annotated[
+        str,
+        Meta(
+            description="Experiment above whose load a fit has chosen (`share-of-maximum`): this "
+            "one gets the same load, and a prediction that of the measurement."
+        ),
+    ] = ""
     evidence: Annotated[
         DemandEvidence,
         Meta(
@@ -477,7 +484,8 @@ class AgreementClaim(
 
     Every point of `experiment` at `where` is compared with the point of `to_experiment` that has
     the same levels of all factors that both know; levels named in `to` replace them. The claim is
-    that all of them agree; points that only one of the experiments has do not count.
+    that all of them agree; points that only one of the experiments has do not count. With
+    `points = "median"` the claim is that half of them do.
     """
 
     to_experiment: Annotated[str, Meta(description="Experiment whose figures were predicted.")]
@@ -493,6 +501,13 @@ class AgreementClaim(
     ] = None
     within: Annotated[str, _SHARE] = ""
     statistic: Annotated[Statistic, _STATISTIC] = "centre"
+    points: Annotated[
+        Literal["all", "median"],
+        Meta(
+            description="`all`: every point agrees; `median`: the median of the errors of all "
+            "points is within `tolerance`."
+        ),
+    ] = "all"
 
 
 class OrderingClaim(

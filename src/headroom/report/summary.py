@@ -24,6 +24,7 @@ from headroom.report.beside import theory_sentences
 from headroom.report.comparisons import comparison_sentences, design_cautions
 from headroom.report.crossovers import crossover_sentences
 from headroom.report.dimensions import dimensions_of, hold_label
+from headroom.report.disk_health import disk_health_sentences
 from headroom.report.disturbances import disturbance_sentences
 from headroom.report.fits import fit_sentences, prediction_sentences
 from headroom.report.headroom_left import headroom_sentences
@@ -92,6 +93,7 @@ def find(experiment: ExperimentResult) -> list[Finding]:
         ("Best", _bests),
         ("How sure", sureness_sentences),
         ("Measured", measured_sentences),
+        ("Measured", disk_health_sentences),
         ("Theory", theory_sentences),
         ("Note", analysis_sentences),
         ("Note", lambda one: _said_of_points(one, lambda point: point.notes)),

@@ -118,6 +118,20 @@ def disk_of(number: str, root: Path = ROOT) -> Path | None:
     return folder if (folder / "queue").exists() else folder.parent
 
 
+def disk_below(path: Path, *, is_device: bool, root: Path = ROOT) -> Path | None:
+    """Return what the kernel says of the one disk below a path, through mappings of one disk.
+
+    None where there is no disk, or where several share the load.
+    """
+    mount = None if is_device else mount_of(path, root)
+    number = _number_of(path) if is_device else "" if mount is None else mount.device
+    disk = disk_of(number, root)
+    while disk is not None and (disk / "slaves").is_dir() and any((disk / "slaves").iterdir()):
+        below = [read_text(slave / "dev") or "" for slave in (disk / "slaves").iterdir()]
+        disk = disk_of(below[0], root) if len(below) == 1 else None
+    return disk
+
+
 def _device(number: str, root: Path) -> Iterator[str]:
     folder = disk_of(number, root)
     if folder is None:

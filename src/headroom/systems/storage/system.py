@@ -7,18 +7,20 @@ where the file system lets go of it; what was made is removed when the session e
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
 import msgspec
 
-from headroom.errors import HeadroomError, StudyError
+from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.run import Run
 from headroom.experiment.system import Column, Confirmation, Metric, Parameter, Value
 from headroom.systems.storage.block_run import run_blocks
 from headroom.systems.storage.early_checks import check_before_runs
+from headroom.systems.storage.health import HealthWatch, counters_of, in_words, warnings_of
+from headroom.systems.storage.health_sources import Reading
 from headroom.systems.storage.interfaces import INTERFACES, Interfaces
 from headroom.systems.storage.measurement import Measurement
 from headroom.systems.storage.metrics import block_metrics
@@ -63,6 +65,8 @@ class StorageSystem:
     typed: tuple[str, ...] = ()
     _found: dict[str, str] = field(default_factory=dict)
     """What tells each target from others, looked up once."""
+    _watches: dict[str, HealthWatch] = field(default_factory=dict)
+    """Who reads how the disk of each target is."""
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -163,6 +167,7 @@ class StorageSystem:
             facts[f"target {name}"] = within(
                 self.setup.silence_s, target.checked_facts, what=f"target {name!r}"
             )
+            facts[f"health of target {name}"] = in_words(self._health(target))
         return facts
 
     def check_point(self, config: Mapping[str, Value]) -> None:
@@ -182,7 +187,27 @@ class StorageSystem:
             interfaces=self.interfaces,
             setup=self.setup,
         )
-        return _RUNS.get(str(config["workload"]), run_blocks)(asked)
+        before = self._health(asked.target)
+        run = _RUNS.get(str(config["workload"]), run_blocks)(asked)
+        after = self._health(asked.target)
+        return replace(
+            run,
+            counters={**run.counters, **counters_of(before, after)},
+            remarks=(*run.remarks, *warnings_of(before, after)),
+        )
+
+    def _health(self, target: Target) -> Reading:
+        """Return how the disk below a target is now; nothing where that is not answered."""
+
+        def read() -> Reading:
+            if target.name not in self._watches:
+                self._watches[target.name] = HealthWatch(target.disk())
+            return self._watches[target.name].read()
+
+        try:
+            return within(self.setup.silence_s, read, what=f"target {target.name!r}")
+        except (EnvironmentUnfitError, OSError) as error:
+            return Reading(why=str(error))
 
     def _target(self, config: Mapping[str, Value]) -> Target:
         """Return the target of a point; refuse what does not go with it or with the set-up."""

@@ -14,7 +14,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.system import Confirmation, Value
 from headroom.quantities import format_percent, format_quantity
 from headroom.systems.storage import safety
-from headroom.systems.storage.device_facts import alignment_of, facts_of, identity_of
+from headroom.systems.storage.device_facts import alignment_of, disk_below, facts_of, identity_of
 from headroom.systems.storage.laying_out import allows_direct, forget
 from headroom.systems.storage.patience import (
     SILENCE_S,
@@ -153,6 +153,12 @@ class Target:
         if self.table.kind in {"nothing", "soft"}:
             return ""
         return identity_of(self.path, is_device=self.table.kind == "block_device")
+
+    def disk(self) -> Path | None:
+        """Return what the kernel says of the disk below it, None where there is not one."""
+        if self.table.kind in {"nothing", "soft"}:
+            return None
+        return disk_below(self.path, is_device=self.table.kind == "block_device")
 
     def checked_facts(self) -> str:
         """Return the facts of a place that fits.

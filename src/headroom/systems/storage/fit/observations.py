@@ -26,8 +26,10 @@ _LEAST_ERROR = 0.03
 _NORMAL_P975 = 1.96
 _MOST_STALLED = 0.9
 """Largest share of the time in which all stands still."""
-_LIGHT = 3.0
-"""Gaps between requests, in medians of their time, from which a request is alone."""
+_MOST_CALM = 2.0
+"""Throughput without stalls, over what was observed, beyond which they are none."""
+_LIGHT = {"poisson": 3.0, "constant": 1.5}
+"""Gaps between requests, in medians of their time, from which a request is alone, by their law."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ class Closed:
     usual
         Distribution of the times without stalls, None where the runs keep none.
     throughput
-        Requests per second without stalls, by Little's law; as observed without a distribution.
+        Requests per second without stalls; as observed where the runs keep no distribution.
     error
         Relative standard error of it.
     """
@@ -287,9 +289,21 @@ def _closed(point: SourcePoint) -> Iterator[Closed]:
         population=population,
         size=int(config["block_bytes"]),
         usual=usual,
-        throughput=seen.value if usual is None else population / usual.mean,
+        throughput=seen.value * _calm_factor(times, usual),
         error=max(half / seen.value / _NORMAL_P975, _LEAST_ERROR),
     )
+
+
+def _calm_factor(times: Counted | None, usual: Counted | None) -> float:
+    """Return how much more is done without stalls: as many requests, each for a shorter time.
+
+    In memory most of many threads wait for a processor, with a request in their hands: most of the
+    time is that of the few that had to wait, which is no stall but how the work is shared.
+    """
+    if times is None or usual is None:
+        return 1.0
+    factor = times.mean / usual.mean
+    return factor if factor <= _MOST_CALM else 1.0
 
 
 def _lone(point: SourcePoint) -> Iterator[Lone]:
@@ -300,7 +314,8 @@ def _lone(point: SourcePoint) -> Iterator[Lone]:
     usual = usual_of(times)
     quantiles = quantiles_of(usual)
     gap_s = int(config.get("streams", 1)) / float(config["rate"])
-    if gap_s < _LIGHT * quantiles.p50:
+    law = str(config.get("law", "poisson"))
+    if gap_s < _LIGHT[law] * quantiles.p50:
         return
     stalled, excess_s = _stalled(times)
     mean = point.observed.get("response_s_mean")
@@ -310,7 +325,7 @@ def _lone(point: SourcePoint) -> Iterator[Lone]:
         kind=kind,
         size=int(config["block_bytes"]),
         idle_s=gap_s - quantiles.p50,
-        is_regular=config.get("law", "poisson") == "constant",
+        is_regular=law == "constant",
         times=quantiles,
         stalled_count=stalled,
         count=float(times.counts.sum()),
