@@ -12,6 +12,9 @@ from headroom.quantities import format_percent
 from headroom.report.model_picture import Mark, Marks, draw_model, list_model
 from headroom.report.words import label_point
 
+LISTED_LINES = 120
+"""Lines of a model in words that a page shows at most."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFigure:
@@ -35,8 +38,17 @@ def model_figure(experiment: ExperimentResult) -> ModelFigure | None:
         key=key,
         svg=Markup(draw_model(model.data, marks=marks, key=key)),  # noqa: S704 - it escapes texts
         caption=_caption(experiment, point, marks),
-        listing=list_model(model.data),
+        listing=_shortened(list_model(model.data)),
     )
+
+
+def _shortened(listing: str) -> str:
+    """Return the lines of a listing that somebody would read, and where the others are."""
+    lines = listing.splitlines()
+    if len(lines) <= LISTED_LINES:
+        return listing
+    left = f"... {len(lines) - LISTED_LINES:,} more lines; headroom model show prints all"
+    return "\n".join([*lines[:LISTED_LINES], left])
 
 
 def marks_of(point: PointResult) -> Marks:

@@ -9,6 +9,7 @@ Invariant: reads `StudyResult` and nothing else; every text passes Jinja's escap
 """
 
 import base64
+import gzip
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 from markupsafe import Markup
 
-from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.results import ClaimResult, ExperimentResult, PointResult, StudyResult
 from headroom.analysis.stored_form import stored_form
 from headroom.defects import fallback
 from headroom.quantities import format_level
@@ -76,6 +77,12 @@ _METRICS_COMPARED = 6
 """Rows for each point of tables that have one for each point and metric."""
 _CLASS_ROWS = 200
 """Rows of a table by class that a page holds at least."""
+_ANSWERS = 6
+"""Claims that do not hold which the top of a page shows."""
+_SHORT_STUDY, _SHORT_CLAIMS = 4, 20
+"""Experiments, and claims, up to which a page shows all that it has unfolded."""
+_PACKED_FROM = 100_000
+"""Letters of JSON from which on a page carries it packed."""
 _SHORT_TITLE = 18
 """Letters of a title that the navigation shows whole."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
@@ -163,11 +170,20 @@ def render_page(result: StudyResult) -> str:
             licences=[_licence(name) for name in _LIBRARIES],
             predictions=predictions_table(result.claims),
             prediction_figures=predictions,
-            figures_json=embed_json(_figure_data(result, views, predictions), is_drawn=True),
+            answers=_not_holding(result)[:_ANSWERS],
+            answers_left_out=len(_not_holding(result)[_ANSWERS:]),
             is_whole=is_whole(result),
-            results_json=embed_json(
-                stored_form(result if is_whole(result) else _drawn_of(result, views))
-            ),
+            is_long=len(views) > _SHORT_STUDY or len(result.claims) > _SHORT_CLAIMS,
+            data={
+                "figures": embedded(
+                    embed_json(_figure_data(result, views, predictions), is_drawn=True)
+                ),
+                "results": embedded(
+                    embed_json(
+                        stored_form(result if is_whole(result) else _drawn_of(result, views))
+                    )
+                ),
+            },
             has_figures=bool(predictions) or any(view.figures or view.details for view in views),
         )
     )
@@ -371,6 +387,34 @@ def embed_json(value: object, *, is_drawn: bool = False) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704 - no sign that HTML knows is left
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Data of a page as its file carries it: JSON, or base64 of JSON that gzip packed."""
+
+    text: Markup
+    is_packed: bool
+
+
+def embedded(json: Markup) -> Embedded:
+    """Return JSON as a page carries it: packed where it is long, which browsers undo.
+
+    Examples
+    --------
+    >>> embedded(Markup('{"a":1}'))
+    Embedded(text=Markup('{"a":1}'), is_packed=False)
+    """
+    if len(json) < _PACKED_FROM:
+        return Embedded(json, is_packed=False)
+    packed = gzip.compress(json.encode(), mtime=0)
+    return Embedded(Markup(base64.b64encode(packed).decode()), is_packed=True)  # noqa: S704
+
+
+def _not_holding(result: StudyResult) -> list[ClaimResult]:
+    """Return the claims that differ, then those that are undecided."""
+    order = ("differs", "undecided")
+    return [one for verdict in order for one in result.claims if one.verdict == verdict]
 
 
 @cache

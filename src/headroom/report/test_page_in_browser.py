@@ -83,6 +83,21 @@ def test_a_large_page_is_drawn_in_silence(browser: Browser, tmp_path: Path) -> N
     assert len(visit.figures) == page.count('class="chart"')
 
 
+def test_what_is_folded_on_a_long_page_is_drawn_to_its_width_when_it_is_opened(
+    browser: Browser, tmp_path: Path
+) -> None:
+    one = measured_experiment()
+    many = [msgspec.structs.replace(one, name=f"load{number}") for number in range(5)]
+    page = tmp_path / "report.html"
+    page.write_text(render_page(study(*many)))
+    opened = browser.visit(page, action="document.querySelector('details.closer').open = true")
+    of_first = [one for name, one in opened.figures.items() if name.startswith("load0-")]
+    assert of_first
+    assert all(one["width"] > 0 for one in of_first)
+    assert opened.state["failed"] == "0"
+    assert not opened.console
+
+
 def test_a_phone_shows_the_whole_page(browser: Browser, tmp_path: Path) -> None:
     """Nothing but tables scrolls sideways, and those inside their own frame."""
     visit = _visit(browser, tmp_path, render_page(SHAPES["everything"]), width=PHONE_PX)

@@ -1,7 +1,7 @@
 "use strict";
 /* Draws the figures from the data in this file. Its state is readable on the root element:
    data-state (static, drawing, done), data-drawn, data-empty, data-failed, data-problems. */
-(() => {
+(async () => {
   const root = document.documentElement;
   const problems = [];
   const note = (text) => {
@@ -14,9 +14,17 @@
     note(`blocked ${event.violatedDirective} ${event.blockedURI}`);
   });
 
-  const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const report = read("figures");
-  const results = read("results");
+  /* Data that is long is packed: base64 of gzip. */
+  async function textOf(id) {
+    const { textContent: text, dataset } = document.getElementById(id);
+    if (!dataset.packed) return text;
+    const packed = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream(dataset.packed));
+    return new Response(unpacked).text();
+  }
+  root.dataset.state = "reading";
+  const report = JSON.parse(await textOf("figures"));
+  const results = JSON.parse(await textOf("results"));
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   all(".needs-script").forEach((element) => { element.hidden = false; });
 
@@ -308,6 +316,8 @@
     }
     const spec = fit(keepHeld(fill(figure.spec, words ?? {}), isHeld), rows, holder.clientWidth);
     spec.datasets = { ...datasets, rows };
+    // A layer without rows has no extent, which Vega warns of.
+    if (spec.layer) spec.layer = spec.layer.filter((layer) => spec.datasets[layer.data?.name]?.length !== 0);
     const dark = isDark();
     const shown = await vegaEmbed(holder, spec, {
       mode: "vega-lite",
@@ -408,6 +418,13 @@
     });
   }
 
+  /* What is folded has no width; it is drawn again when it is opened for the first time. */
+  for (const closer of all("details.closer")) {
+    closer.addEventListener("toggle", () => {
+      drawAll(detailsOf(closer.querySelector(".choose").dataset.experiment));
+    }, { once: true });
+  }
+
   /* Tables. */
   function compare(a, b) {
     if (a === "" || b === "") return a === b ? 0 : a === "" ? 1 : -1;
@@ -459,8 +476,8 @@
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
   }
-  document.getElementById("download")?.addEventListener("click", () => {
-    const blob = new Blob([document.getElementById("results").textContent], { type: "application/json" });
+  document.getElementById("download")?.addEventListener("click", async () => {
+    const blob = new Blob([await textOf("results")], { type: "application/json" });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
     link.download = `${report.name}-results.json`;
