@@ -43,7 +43,7 @@ def verdict_claims(experiments: Sequence[Table], names: Sequence[str]) -> Iterat
         bound = "at_least" if metric.endswith(_RATES) else "at_most"
         for levels, name in product(_points(experiment), others):
             said = f" at {format_levels(levels)}" if levels else ""
-            kind = {1.0: "-reads", 0.0: "-writes"}.get(levels.get("read_share"), "")
+            kind = {1.0: "-reads", 0.0: "-writes"}.get(levels.get("read_share", 0.5), "")
             yield {
                 "name": f"{experiment['name']}{kind}-{name}",
                 "text": f"{name} is at least as fast as {base}: {experiment['name']}{said}",
