@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from headroom.quantities import format_levels
+from headroom.report.words import title_metric
 
 Table: TypeAlias = dict[str, Any]
 _RATES = ("throughput", "bytes_per_s", "transactions_per_s")
@@ -46,7 +47,8 @@ def verdict_claims(experiments: Sequence[Table], names: Sequence[str]) -> Iterat
             kind = {1.0: "-reads", 0.0: "-writes"}.get(levels.get("read_share", 0.5), "")
             yield {
                 "name": f"{experiment['name']}{kind}-{name}",
-                "text": f"{name} is at least as fast as {base}: {experiment['name']}{said}",
+                "text": f"{name} is at least as fast as {base}: {experiment['name']}{said} "
+                f"({title_metric(metric)})",
                 "kind": "ratio",
                 "experiment": experiment["name"],
                 "metric": metric,
