@@ -25,6 +25,7 @@ from headroom.analysis.distributions import (
 from headroom.analysis.disturbances import disturbances_of
 from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.intervals import Sample
+from headroom.analysis.latency_map import latency_map
 from headroom.analysis.level_comparison import ComparedPoint
 from headroom.analysis.limits import bottleneck_of, limit_without_steady_state, with_overload
 from headroom.analysis.nature import STEADY_STATE, nature_of, whole_runs
@@ -354,6 +355,11 @@ def analyse_point(
             _distributions(metrics, summary, experiment.system.column) if is_pictured else []
         ),
         series=pictured_series([row.run for row in done if row.run]) if has_series else None,
+        latency=(
+            latency_map([row.run for row in done if row.run])
+            if has_series and experiment.system.column is Column.MEASURE
+            else None
+        ),
         little=_little(summary.laws),
         absent=_absent(summary, needed, samples),
         seeds=[row.seed for row in rows],

@@ -332,6 +332,22 @@ class TimeSeries(_Result, frozen=True, kw_only=True):
     """Stations, pools and classes that have series, but no line here: the least busy ones."""
 
 
+class LatencyMap(_Result, frozen=True, kw_only=True):
+    """The response times of measured replications over time, one replication after the other.
+
+    Length number i, counted from 0, is from ``shortest_s * ratio ** i`` to ``ratio`` times that.
+    """
+
+    step_s: float
+    """Length (s) of a stretch of time; a mean where replications differ a little."""
+    per_run: int
+    """Stretches of each replication."""
+    shortest_s: float
+    ratio: float
+    stretches: list[list[int]]
+    """Of each stretch, in turn: number of a length, share of its responses in 1e-5."""
+
+
 class LittleCheck(_Result, frozen=True, kw_only=True):
     """Little's law on the runs of a point: the largest gap |N - X R| / N, and its place.
 
@@ -449,6 +465,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     distributions: list[Distribution] = []
     series: TimeSeries | None = None
     """Of the first replication, where the study asks for it; None for most of very many points."""
+    latency: LatencyMap | None = None
+    """Of measured replications that count responses by time; None for most of very many points."""
     little: LittleCheck | None = None
     absent: dict[str, str] = {}
     """Metrics that were asked for and that the runs are too short for, with the reason."""

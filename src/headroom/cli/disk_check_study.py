@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from headroom.analysis.intervals import CONFIDENCE
 from headroom.analysis.signed_ranks import fewest_pairs
+from headroom.cli.disk_verdicts import verdict_claims
 from headroom.report.words import join_words
 
 Table: TypeAlias = dict[str, Any]
@@ -101,7 +102,8 @@ def study_of(template: Mapping[str, Any], disks: Sequence[Disk], *, is_read_only
     for experiment in experiments:
         _name_targets(experiment, disks, names)
     study["experiment"] = experiments
-    study["claim"] = list(_claims(study["claim"], experiments, names))
+    claims = list(_claims(study["claim"], experiments, names))
+    study["claim"] = [*verdict_claims(experiments, names), *claims] if len(names) > 1 else claims
     return study | _words(study, disks)
 
 

@@ -96,6 +96,10 @@ def test_two_disks_are_compared_on_one_page_and_a_second_call_reuses(
         assert {row["level"] for row in rows} == {"other"}
         assert all(row["verdict"] for row in rows)
     assert all(one["levels"]["target"] in {"disk", "other"} for one in results["steady"]["points"])
+    claims = {one["name"]: one for one in json.loads(first.stdout)["content"]["claims"]}
+    assert {"reference-other", "depths-reads-other", "depths-writes-other"} <= claims.keys()
+    assert claims["reference-other"]["verdict"] in {"holds", "differs", "undecided"}
+    assert "other is at least as fast as disk" in page.read_text("utf-8")
     again = check_disk(disk, other, "--quick", "--only", "reference", "--only", "durable")
     assert "reused" in again.output
     assert [*disk.iterdir(), *other.iterdir()] == []

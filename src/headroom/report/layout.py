@@ -3,19 +3,25 @@
 Invariant: every template escapes what it is given; a name that it does not know is an error.
 """
 
+import re
 from functools import cache
 from importlib.resources import files
 
 import jinja2
 
 _HERE = files("headroom.report")
+_COMMENT = re.compile(r"/\*(?:(?!\*/).)*\*/")
 
 
 @cache
 def template_text(name: str) -> str:
-    """Return a script or a style of the templates, without indentation: every page carries it."""
+    """Return a script or a style of the templates as every page carries it.
+
+    Without indentation, and without the comments that fill a line.
+    """
     text = (_HERE / "templates" / name).read_text(encoding="utf-8").strip()
-    return "\n".join(line.lstrip() for line in text.splitlines())
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if not _COMMENT.fullmatch(line))
 
 
 @cache

@@ -13,6 +13,7 @@ import pytest
 
 from headroom.analysis.results import StudyResult
 from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium, open_browser
+from headroom.report.charts.test_latency_map import latency_experiment
 from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.page import render_page
 from headroom.report.test_example_results import SHAPES, large_study, measured_experiment, study
@@ -329,3 +330,29 @@ def test_pictures_that_a_metric_does_not_have_leave_no_empty_panels(
     visit = _visit(browser, tmp_path, page, action=action)
     assert there in visit.state["shown"].split(",")
     assert hidden not in visit.state["shown"].split(",")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("is_last", [True, False])
+def test_response_times_over_time_are_drawn_where_a_point_has_them(
+    browser: Browser,
+    tmp_path: Path,
+    scheme: Scheme,
+    is_last: bool,  # noqa: FBT001 - a case
+) -> None:
+    """The map has one cell for each share, and one line between two replications."""
+    experiment = latency_experiment()
+    latency = experiment.points[-1].latency
+    assert latency is not None
+    cells = sum(len(stretch) // 2 for stretch in latency.stretches)
+    place = "select.options.length - 1" if is_last else "0"
+    action = f"""
+    const select = document.querySelector(".choose-point");
+    select.selectedIndex = {place};
+    select.dispatchEvent(new Event("change", {{ bubbles: true }}));
+    """
+    visit = _visit(browser, tmp_path, render_page(study(experiment)), scheme=scheme, action=action)
+    found = visit.figures[f"{experiment.name}-latency-map"]
+    assert found["state"] == ("drawn" if is_last else "empty")
+    assert not is_last or found["marks"] == cells + 1
+    assert not visit.console

@@ -24,6 +24,7 @@ from headroom.analysis.results import (
 from headroom.quantities import Scale, choose_scale, format_plain, format_quantity
 from headroom.report.charts.course import course_choices, course_figures
 from headroom.report.charts.figure import Figure, Row, Spec, estimate_row
+from headroom.report.charts.latency_map import latency_map_figure, latency_words
 from headroom.report.charts.over_time import (
     cut_layers,
     over_time_figure,
@@ -61,8 +62,7 @@ def detail_figures(experiment: ExperimentResult) -> list[Figure]:
         figures += [_spread_figure(experiment), _order_figure(experiment)]
     if any(point.warm_up and point.warm_up.values for point in points):
         figures.append(_warm_up_figure(experiment))
-    over_time = over_time_figure(experiment)
-    return [*figures, over_time] if over_time else figures
+    return [*figures, *filter(None, [latency_map_figure(experiment), over_time_figure(experiment)])]
 
 
 def closer_points(experiment: ExperimentResult, *, at_most: int) -> list[PointResult]:
@@ -94,10 +94,13 @@ def detail_points(
             "remarks": page_remarks(point),
             "warm_up": _warm_up_words(point.warm_up),
             "series": series_words(point.series),
+            "latency": latency_words(point.latency),
             "course": course_choices(point, experiment.windows),
         }
         for point in points
-        if point.resources or point.distributions or point.warm_up or point.series
+        if (
+            point.resources or point.distributions or point.warm_up or point.series or point.latency
+        )
     ]
 
 

@@ -36,7 +36,7 @@ class Figure:
         selected point, by `detail`.
     detail
         Which rows of the selected point to draw: ``utilization``, ``queue``, ``states``,
-        ``histogram``, ``cumulative``, ``warm_up``, ``series``, ``course_response``,
+        ``histogram``, ``cumulative``, ``warm_up``, ``series``, ``latency``, ``course_response``,
         ``course_utilization`` or ``samples``; empty for figures with their own `rows`.
     direction
         ``lower is better`` or the like, behind the title.

@@ -35,23 +35,23 @@ def over_time_figure(experiment: ExperimentResult) -> Figure | None:
 
 
 def with_series(points: list[PointResult], *, at_most: int, first: str) -> list[PointResult]:
-    """Return `points`, of which at most `at_most` keep their series, that of `first` among them.
+    """Return `points`, of which at most `at_most` keep how they went over time, `first` among them.
 
     Parameters
     ----------
     points
         Points that a page shows closely.
     at_most
-        How many may keep their series.
+        How many may keep their series and maps.
     first
         Key of the point that is shown first.
     """
-    told = [point.key for point in points if point.series]
+    told = [point.key for point in points if point.series or point.latency]
     if len(told) <= at_most:
         return points
     kept = {told[place] for place in evenly(len(told), at_most - 1)} | {first}
     return [
-        point if point.key in kept else msgspec.structs.replace(point, series=None)
+        point if point.key in kept else msgspec.structs.replace(point, series=None, latency=None)
         for point in points
     ]
 

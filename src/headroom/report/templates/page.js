@@ -172,6 +172,21 @@
     return { rows, cut, words: { "@time": words.time_title, "@series": line.title, "@top": top } };
   }
 
+  /* A cell for each length of response time in each stretch of each replication. */
+  function latencyMap({ latency: map }, words) {
+    const length = (place) => map.shortest_s * map.ratio ** place * words.factor;
+    const time = (place) => place * map.step_s * words.time_factor;
+    const rows = map.stretches.flatMap((stretch, at) => stretch.map((place, i) => (i % 2 ? null : {
+      from: time(at),
+      to: time(at + 1),
+      low: length(place),
+      high: length(place + 1),
+      share: stretch[i + 1] / 1e3,
+      run: Math.floor(at / map.per_run) + 1,
+    })).filter(Boolean));
+    return { rows, edges: words.edges, words: words.titles };
+  }
+
   function stations(choice, field) {
     const rows = choice.stations.filter((row) => row[field]).map((row) => ({
       label: row.label, kind: row.kind, limits: row.limits, wait: row.wait, ...row[field],
@@ -199,6 +214,9 @@
     if (figure.detail.startsWith("course_")) return choice.course[figure.detail] ?? { rows: [] };
     if (figure.detail === "series") {
       return choice.series && point.series ? overTime(point, choice, over) : { rows: [] };
+    }
+    if (figure.detail === "latency") {
+      return point.latency ? latencyMap(point, choice.latency) : { rows: [] };
     }
     const place = choice.metrics.findIndex((item) => item.metric === metric);
     if (place < 0) return { rows: [] };
@@ -301,7 +319,7 @@
     if (text) holder.textContent = text;
   }
 
-  const OF_METRIC = ["histogram", "cumulative", "samples"];
+  const OF_METRIC = ["histogram", "cumulative", "samples", "latency"];
   const views = new Map();
   async function draw(figure) {
     const holder = document.querySelector(`[data-figure="${CSS.escape(figure.key)}"]`);

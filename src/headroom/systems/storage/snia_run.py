@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from headroom.errors import StudyError
 from headroom.experiment.run import Histogram, Run, SegmentTotals, Series
@@ -32,6 +33,8 @@ from headroom.systems.storage.steady_rounds import WINDOW, last_window
 from headroom.systems.storage.targets import Opened
 from headroom.systems.storage.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
 
+_PICTURED = "response_s"
+"""Quantity that is kept of all rounds, for a picture of how they went."""
 FILL_BYTES = 128 * 1024
 FILL_PARTS = 20
 FILL_PART_BYTES = 1 << 30
@@ -182,7 +185,7 @@ class _Outcome:
         return Run(
             values=values,
             series=(Series(metric="round_throughput", values=np.asarray(figures)),),
-            histograms=tuple(_histograms([found for _, found in self.kept])),
+            histograms=(*_histograms([found for _, found in self.kept]), *self._over_rounds()),
             faults=tuple(faults),
             remarks=tuple(dict.fromkeys(said)),
             notes=(*notes, *(what_limits(values, is_open=False) if self.kept else ())),
@@ -204,6 +207,18 @@ class _Outcome:
             own = [one for other, one in self.kept if other == cell]
             values |= {f"class.{cell.name}.{name}": value for name, value in _flow(own).items()}
         return values
+
+    def _over_rounds(self) -> list[Histogram]:
+        """Return the response times of the judged cell in all rounds, one segment for each."""
+        found = [one[self.judged] for one in self.rounds if self.judged in one]
+        parts = [
+            [part for part in one["histograms"][_PICTURED].values() if part["bin_low"].size]
+            for one in found
+        ]
+        if not any(parts):
+            return []
+        ends_s = np.cumsum([one["end_s"] for one in found])
+        return [_by_round(f"rounds.{_PICTURED}", parts, ends_s)]
 
     def _of(self, cell: Cell, found: Found) -> dict[str, float]:
         cost = self.cost_of(found)
@@ -262,6 +277,22 @@ def _merged(metric: str, parts: Sequence[Found]) -> list[Histogram]:
             totals=_totals([one["totals"] for one in parts]),
         )
     ]
+
+
+def _by_round(
+    metric: str, parts: Sequence[Sequence[Found]], ends_s: npt.NDArray[np.float64]
+) -> Histogram:
+    """Return a histogram with one segment for each round."""
+    every = [one for of_round in parts for one in of_round]
+    low, first = np.unique(np.concatenate([one["bin_low"] for one in every]), return_index=True)
+    high = np.concatenate([one["bin_high"] for one in every])[first]
+    counts = np.zeros((len(parts), low.size), dtype=np.int64)
+    for row, of_round in zip(counts, parts, strict=True):
+        for one in of_round:
+            np.add.at(row, np.searchsorted(low, one["bin_low"]), one["counts"].sum(axis=0))
+    return Histogram(
+        metric=metric, bin_low=low, bin_high=high, counts=counts, segment_end_times_s=ends_s
+    )
 
 
 def _totals(parts: Sequence[Mapping[str, Any]]) -> SegmentTotals:

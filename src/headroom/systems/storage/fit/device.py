@@ -3,7 +3,8 @@
 A request takes processor time of the host, waits for one of the device's units and is served
 there, and passes what all units share: a limit on requests and on bytes per second. What it finds
 asleep it has to wake up, which takes the longer the longer nothing has happened, lately and in the
-mean: one request alone does not warm a machine. Now and then all stands still for a while.
+mean: one request alone does not warm a machine. Now and then all stands still for a while: by the
+clock, and the more often the more processor time the load takes where others want it too.
 
 Requests come from the source that drives a measurement: with the same seed, workload and size of
 the target the model sees the same lengths, kinds and due times.
@@ -95,19 +96,19 @@ class _Builder:
         # An arm stands where it was told to go: a number that all jobs share.
         self._clock = model.mechanism("last activity", kind="arm", parameters={})
         self._idle = model.mechanism("idle time", kind="arm", parameters={})
+        self._table = workload_table(values, target_bytes=int(values["target_bytes"]))
         self._add_stalls()
         self._request = self._requesting()
 
     def model(self) -> Model:
-        values, model = self._values, self._model
-        table = workload_table(values, target_bytes=int(values["target_bytes"]))
+        values, model, table = self._values, self._model, self._table
         source = model.mechanism(
             REQUESTS,
             kind="storage.requests",
             parameters={"workload": table, "target_bytes": int(values["target_bytes"])},
         )
         if table["kind"] == "spc1_like":
-            rate = REQUESTS_PER_BSU * table["bsus"] * table["load_share"]
+            rate = self._rate_per_s()
             rates = {name: rate * share for name, share in SPC1_STREAMS.items()}
             self._add_open(source, rates)
         elif "rate_per_s" in table:
@@ -124,14 +125,38 @@ class _Builder:
     def _us(self, name: str) -> float:
         return float(self._values[name]) * US_PER_S
 
+    def _rate_per_s(self) -> float:
+        """Return how many requests are due in a second, 0 for a closed load."""
+        table = self._table
+        if table["kind"] == "spc1_like":
+            return float(REQUESTS_PER_BSU * table["bsus"] * table["load_share"])
+        return float(table.get("rate_per_s", 0.0)) * len(self._streams())
+
+    def _use(self) -> float:
+        """Return the share of one processor that the load takes."""
+        rate = self._rate_per_s()
+        if rate > 0.0:
+            return open_use(self._values, rate)
+        return closed_use(self._values, int(self._table["depth"]) * len(self._streams()))
+
     def _add_stalls(self) -> None:
-        """Let all stand still: who waits for the host waits for its repair."""
-        per_s = float(self._values["stalls_per_s"])
-        if per_s > 0.0:
+        """Let all stand still: who waits for the host waits for its repair.
+
+        The two kinds of stalls, by the clock and by the use of the processor, become one with the
+        share of the time and the mean for an arrival of both.
+        """
+        busy = min(self._use() / float(self._values["busy_use"]), 1.0)
+        kinds = (
+            (float(self._values["stalls_per_s"]), self._us("stall_s")),
+            (busy * float(self._values["busy_stalls_per_s"]), self._us("busy_stall_s")),
+        )
+        lost = sum(per_s * mean_us for per_s, mean_us in kinds)
+        if lost > 0.0:
+            mean_us = sum(per_s * mean_us**2 for per_s, mean_us in kinds) / lost
             self._model.breakdowns(
                 self._host,
-                time_to_failure=exponential(US_PER_S / per_s),
-                repair=exponential(self._us("stall_s")),
+                time_to_failure=exponential(US_PER_S * mean_us / lost),
+                repair=exponential(mean_us),
             )
 
     def _add_open(self, source: Mechanism, rates_per_s: Mapping[str, float]) -> None:
@@ -234,6 +259,36 @@ class _Builder:
         law = lognormal(1.0, cv**2) if cv > 0.0 else constant(1.0)
         idle = minimum(self._at["idle"], most_us)
         carry.delay(curve.call("at", idle, mean=wake_us) * law)
+
+
+def open_use(values: Mapping[str, Any], rate_per_s: float) -> float:
+    """Return the share of one processor that requests with due times take, 1 at most.
+
+    Whoever finds the host asleep wakes it, for himself and for those that come meanwhile: a cycle
+    is the time until somebody comes, that of waking, and that of working.
+
+    Examples
+    --------
+    >>> open_use({"host_s": 5e-6, "wake_cpu_s": 0.0}, 20_000.0)
+    0.1
+    >>> round(open_use({"host_s": 5e-6, "wake_cpu_s": 45e-6}, 20_000.0), 3)
+    0.526
+    """
+    busy = min(rate_per_s * float(values["host_s"]), 1.0)
+    wake_s = float(values["wake_cpu_s"])
+    return busy + (1.0 - busy) * wake_s / (1.0 / rate_per_s + wake_s)
+
+
+def closed_use(values: Mapping[str, Any], population: int) -> float:
+    """Return the share of one processor that so many requests at once take, 1 at most.
+
+    Examples
+    --------
+    >>> closed_use({"host_s": 5e-6, "read_s_p50": 50e-6, "write_s_p50": 100e-6}, 2)
+    0.2
+    """
+    alone_s = min(float(values["read_s_p50"]), float(values["write_s_p50"]))
+    return min(population * float(values["host_s"]) / alone_s, 1.0)
 
 
 def wake_points(wake_us: float, exponent: float, most_us: float) -> list[list[float]]:

@@ -34,15 +34,14 @@ from headroom.systems.storage.fit.network import Floats
 from headroom.systems.storage.fit.observations import (
     Closed,
     Lone,
-    Stalls,
     alone_of,
     closed_points,
     flush_s_of,
     host_s_of,
     lone_points,
-    stalls_of,
 )
 from headroom.systems.storage.fit.parameters import DEVICE
+from headroom.systems.storage.fit.stalls import Stalls, processor_use, stalls_of
 from headroom.systems.storage.fit.waking import Waking, lone_median_s, waking_of, weight_of
 
 Kind: TypeAlias = Literal["read", "write"]
@@ -50,6 +49,8 @@ _ROUNDS = 2
 """Rounds of the mapping: a third one moves nothing to speak of."""
 _COMPLETIONS = 2000
 _CLOSED_LOOP = ("depth", "block_bytes", "read_share")
+_STALLING = {"stalls_per_s", "busy_stalls_per_s"}
+"""Parameters without which nothing ever stands still."""
 _BUSY = 0.05
 """Share of the time that all stands still from which a reader is told."""
 
@@ -88,6 +89,10 @@ class _Seen:
             "idle_most_s": self.idle_most_s,
             "stalls_per_s": self.stalls.per_s,
             "stall_s": self.stalls.mean_s,
+            "busy_stalls_per_s": self.stalls.busy_per_s,
+            "busy_stall_s": self.stalls.busy_s,
+            "busy_use": self.stalls.busy_use,
+            "wake_cpu_s": self.stalls.wake_cpu_s,
         }
         for kind, times in self.alone.items():
             waking = self.waking[kind]
@@ -195,17 +200,18 @@ def _seen(points: Sequence[SourcePoint], kinds: Sequence[str]) -> _Seen:
     }
     most_s = max((one.idle_s for one in lone if one.is_regular), default=1e-3)
     weight, is_known = weight_of(lone, alone, waking, most_s)
+    host_s = host_s_of(closed)
     return _Seen(
         closed=closed,
         lone=lone,
         base_bytes=base,
-        host_s=host_s_of(closed),
+        host_s=host_s,
         alone=alone,
         waking=waking,
         idle_weight=weight,
         is_weight_known=is_known,
         idle_most_s=most_s,
-        stalls=stalls_of(lone, closed),
+        stalls=stalls_of(lone, closed, host_s),
     )
 
 
@@ -221,11 +227,8 @@ def _known(target: Target, kinds: Mapping[str, Quantiles]) -> Limits:
 
 def _ratios(loops: Loops, values: Mapping[str, Value], limits: Limits) -> Floats:
     """Return the throughput of the simulated device over that of the network, at all points."""
-    calm = {
-        name: value
-        for name, value in values.items()
-        if name in {one.name for one in DEVICE} and name != "stalls_per_s"
-    }
+    declared = {one.name for one in DEVICE} - _STALLING
+    calm = {name: value for name, value in values.items() if name in declared}
     simulated = [_simulated(tuple(sorted(calm.items())), _load_of(one)) for one in loops.closed]
     # The network of the very values that were simulated, whatever the points say by themselves.
     same = replace(
@@ -275,9 +278,9 @@ def _parameters(
 
 
 def _residuals(seen: _Seen, values: Mapping[str, Value]) -> Iterator[Residual]:
-    fixed = tuple(sorted((name, value) for name, value in values.items() if name != "stalls_per_s"))
-    loss = 1.0 - seen.stalls.share
+    fixed = tuple(sorted((name, value) for name, value in values.items() if name not in _STALLING))
     for one in seen.closed:
+        loss = 1.0 - seen.stalls.share_at(processor_use(one))
         yield _residual(one.point, "throughput", "1/s", loss * _simulated(fixed, _load_of(one)))
     for lone in seen.lone:
         median_s = lone_median_s(
@@ -326,6 +329,12 @@ def _notes(seen: _Seen, limits: Limits) -> Iterator[str]:
         yield (
             f"all stood still for {seen.stalls.share:.0%} of the time: the machine did other "
             "things, and predictions hold while it does them"
+        )
+    if seen.stalls.busy_per_s > 0.0:
+        lost = seen.stalls.share_at(1.0) - seen.stalls.share
+        yield (
+            f"who computes all the time stands still for {lost:.0%} of it besides: other programs "
+            "want the processors"
         )
     for kind in seen.alone:
         deep = {one.size for one in seen.closed if one.kind == kind and one.population > 1}

@@ -24,8 +24,6 @@ _MANY = 8
 _LEAST_ERROR = 0.03
 """Relative error of a throughput below which no point is believed, whatever its interval says."""
 _NORMAL_P975 = 1.96
-_MOST_STALLED = 0.9
-"""Largest share of the time in which all stands still."""
 _MOST_CALM = 2.0
 """Throughput without stalls, over what was observed, beyond which they are none."""
 _LIGHT = {"poisson": 3.0, "constant": 1.5}
@@ -91,21 +89,6 @@ class Lone:
     typical_excess_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stalls:
-    """How often all stands still (1/s), and for how long (s)."""
-
-    per_s: float
-    mean_s: float
-    is_of_open_points: bool
-
-    @property
-    def share(self) -> float:
-        """Share of the time in which all stands still."""
-        busy = self.per_s * self.mean_s
-        return busy / (1.0 + busy)
-
-
 def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[Closed]:
     """Return the closed points that identify a device; mixed ones, for example, are left out.
 
@@ -157,30 +140,6 @@ def alone_of(closed: Sequence[Closed], kind: str, size: int) -> Quantiles:
         cure="fit from runs of the system `storage`, or of a model with one class of requests, at "
         f"depth 1 and block_bytes = {size}",
     )
-
-
-def stalls_of(lone: Sequence[Lone], closed: Sequence[Closed]) -> Stalls:
-    """Return the stalls that open points met; those of the loops at depth 1 without any."""
-    if lone:
-        stalled = sum(one.stalled_count for one in lone)
-        mean_s = sum(one.excess_s for one in lone) / stalled if stalled else 0.0
-        # How many requests meet one is the same at each point, and as robust as what is printed:
-        # neither one replication nor one point at which all stood still for long counts for others.
-        lost_s = float(np.median([one.typical_excess_s for one in lone]))
-        share = min(lost_s / mean_s, _MOST_STALLED) if mean_s > 0.0 else 0.0
-        # Stalls without memory leave an arrival their mean time yet, and take a share of the time.
-        per_s = share / (1.0 - share) / mean_s if mean_s > 0.0 else 0.0
-        return Stalls(per_s=per_s, mean_s=max(mean_s, 1e-9), is_of_open_points=True)
-    count = excess_s = time_s = 0.0
-    for one in closed:
-        bins = _times_of(one.point, one.kind, ("service_s", "response_s"))
-        if one.population == 1 and bins is not None:
-            stalled, beyond_s = _stalled(bins)
-            count, excess_s = count + stalled, excess_s + beyond_s
-            time_s += bins.mean * float(bins.counts.sum()) - beyond_s
-    per_s = count / time_s if time_s > 0.0 else 0.0
-    mean_s = excess_s / count if count else 0.0
-    return Stalls(per_s=per_s, mean_s=max(mean_s, 1e-9), is_of_open_points=False)
 
 
 def host_s_of(closed: Sequence[Closed]) -> float:
@@ -251,7 +210,8 @@ def _kind_of(point: SourcePoint) -> str:
     return "read" if share else "write"
 
 
-def _times_of(point: SourcePoint, kind: str, quantities: Sequence[str]) -> Counted | None:
+def times_of(point: SourcePoint, kind: str, quantities: Sequence[str]) -> Counted | None:
+    """Return the times of a kind of requests: the first of the quantities that the runs keep."""
     for quantity in quantities:
         for name in (f"class.{kind}.{quantity}", quantity):
             if name in point.distributions:
@@ -280,7 +240,7 @@ def _closed(point: SourcePoint) -> Iterator[Closed]:
     if not kind or config.get("load", "closed") != "closed" or seen is None or seen.value <= 0.0:
         return
     population = int(config.get("depth", 1)) * int(config.get("streams", 1))
-    times = _times_of(point, kind, ("service_s", "response_s"))
+    times = times_of(point, kind, ("service_s", "response_s"))
     usual = None if times is None else usual_of(times)
     half = 0.0 if seen.low is None or seen.high is None else (seen.high - seen.low) / 2.0
     yield Closed(
@@ -308,7 +268,7 @@ def _calm_factor(times: Counted | None, usual: Counted | None) -> float:
 
 def _lone(point: SourcePoint) -> Iterator[Lone]:
     config, kind = point.config, _kind_of(point)
-    times = _times_of(point, kind, ("response_s",))
+    times = times_of(point, kind, ("response_s",))
     if not kind or config.get("load") != "open" or times is None:
         return
     usual = usual_of(times)

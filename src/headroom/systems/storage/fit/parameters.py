@@ -59,6 +59,13 @@ DEVICE = (
     Parameter(name="stalls_per_s", type="float", unit="1/s", default=0.0, low=0.0, high=1e6,
               source=_DEFAULT, description="How often all stands still"),
     _seconds("stall_s", 1e-3, "Mean time for which all stands still", low=1e-9),
+    Parameter(name="busy_stalls_per_s", type="float", unit="1/s", default=0.0, low=0.0, high=1e6,
+              source=_DEFAULT, description="How often it does so besides where the load computes "
+              "all the time"),
+    Parameter(name="busy_use", type="float", unit="1", default=1.0, low=1e-3, high=1.0,
+              source=_DEFAULT, description="Share of one processor from which the load does that"),
+    _seconds("busy_stall_s", 1e-3, "Mean time for which it does so then", low=1e-9),
+    _seconds("wake_cpu_s", 0.0, "Further processor time of a request that finds all asleep"),
     _seconds("flush_s", 1e-3, "Time of a flush"),
 )  # fmt: skip
 """What `storage.device` fits."""
