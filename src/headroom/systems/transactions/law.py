@@ -38,7 +38,7 @@ def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[s
     >>> round(law(machine)["throughput"], 1)
     200.1
     >>> round(law(machine, {"io send buffers": 2.0})["throughput"], 1)
-    206.1
+    204.8
     """
     faster = times or {}
     counted = demands(machine)
