@@ -80,21 +80,26 @@ def closed_throughputs(
     # With n requests at a station its factor is demand^n / (product of min(j, servers), j <= n).
     steps = several_s / scale_s / np.minimum(np.arange(1, most + 1), servers)[:, None]
     total = np.concatenate([np.ones((1, counts.size)), np.cumprod(steps, axis=0)])
-    shares = np.zeros((len(single_s), counts.size))
-    if batch_s is not None:
-        shares[-1] = batch_s / scale_s
-    for demand, batch in zip(single_s / scale_s, shares, strict=True):
-        if batch.any():
-            total = _convolved(total, demand, batch)
-            continue
-        for count in range(1, most + 1):
-            total[count] += demand * total[count - 1]
-    found: Floats = total[counts - 1, points] / total[counts, points] / scale_s
-    return found
+    if batch_s is None or not batch_s.any():
+        for demand in single_s / scale_s:
+            _add_single(total, demand)
+        found: Floats = total[counts - 1, points] / total[counts, points] / scale_s
+        return found
+    *before, last = single_s / scale_s
+    for demand in before:
+        _add_single(total, demand)
+    numbers = np.arange(1, most + 1)[:, None]
+    steps = last + batch_s / scale_s / numbers
+    own = np.concatenate([np.ones((1, counts.size)), np.cumprod(steps, axis=0)])
+    fewer, all_of_them = (
+        np.array([own[: n + 1, at] @ total[n::-1, at] for at, n in enumerate(counts - less)])
+        for less in (1, 0)
+    )
+    throughputs: Floats = fewer / all_of_them / scale_s
+    return throughputs
 
 
-def _convolved(total: Floats, demand: Floats, batch: Floats) -> Floats:
-    """Return the factors of a network with one more station, whose batches take time."""
-    numbers = np.arange(1, len(total))[:, None]
-    own = np.concatenate([np.ones((1, demand.size)), np.cumprod(demand + batch / numbers, axis=0)])
-    return np.stack([(own[: n + 1] * total[n::-1]).sum(axis=0) for n in range(len(total))])
+def _add_single(total: Floats, demand: Floats) -> None:
+    """Let a network have one more station with one server (Buzen's recurrence)."""
+    for count in range(1, len(total)):
+        total[count] += demand * total[count - 1]
