@@ -1,7 +1,8 @@
 """The model `fitted_device`: a host, parallel units, and what they share, with fitted numbers.
 
 A request takes processor time of the host, waits for one of the device's units and is served
-there, and passes what all units share: a limit on requests and on bytes per second. What it finds
+there, and passes what all units share: a limit on requests and on bytes per second, where part of
+the time is taken once for all who are there. What it finds
 asleep it has to wake up, which takes the longer the longer nothing has happened, lately and in the
 mean: one request alone does not warm a machine. Now and then all stands still for a while: by the
 clock, and the more often the more processor time the load takes where others want it too.
@@ -231,11 +232,17 @@ class _Builder:
         shared_us = self._us(f"{kind}_shared_s")
         shared_per_byte = self._us(f"{kind}_shared_s_per_byte")
         elsewhere_us = self._us("host_s") + shared_us + base * shared_per_byte
+        alone_us = US_PER_S * self._alone(kind).mean
+        batch_us = min(self._us(f"{kind}_batch_s"), max(alone_us - elsewhere_us, 0.0))
+        elsewhere_us += batch_us
         further = (length - base) * self._us(f"{kind}_s_per_byte")
         at_unit = draw(self._alone(kind).law(US_PER_S)) + further - elsewhere_us
         carry.use(self._units, maximum(at_unit, 0.0))
-        if shared_us + shared_per_byte > 0.0:
-            carry.use(self._shared, shared_us + length * shared_per_byte)
+        if shared_us + batch_us + shared_per_byte > 0.0:
+            at_shared = shared_us + length * shared_per_byte
+            if batch_us > 0.0:
+                at_shared += batch_us / maximum(self._model.jobs(self._shared), 1.0)
+            carry.use(self._shared, at_shared)
 
     def _alone(self, kind: str) -> Quantiles:
         return Quantiles(*(float(self._values[f"{kind}_s_p{one}"]) for one in (10, 50, 90)))

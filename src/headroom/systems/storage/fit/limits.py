@@ -25,8 +25,9 @@ from headroom.systems.storage.fit.laws import Quantiles
 from headroom.systems.storage.fit.network import Floats, closed_throughputs
 from headroom.systems.storage.fit.observations import Closed
 
-SHAPE = ("s_per_byte", "shared_s", "shared_s_per_byte")
-"""What is searched for each kind: a byte at a unit, a request and its byte at what all share."""
+SHAPE = ("s_per_byte", "shared_s", "shared_s_per_byte", "batch_s")
+"""What is searched for each kind: a byte at a unit; a request, its byte, and a batch of requests at
+what all share."""
 UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Numbers of units that are tried first; then those between the neighbours of the best."""
 _BETWEEN = {2: (3,), 4: (3, 5, 6), 8: (6, 10, 12), 16: (12, 20, 24), 32: (24, 48), 64: (48, 96)}
@@ -35,12 +36,17 @@ SURE = 3.84
 _ROBUST = 3.0
 """Standard errors beyond which a point counts linearly, not squared."""
 _EVALUATIONS = 30
-_LOWEST = np.log((1e-14, 1e-9, 1e-14))
-_HIGHEST = np.log((1e-3, 1.0, 1e-3))
+_LOWEST = np.log((1e-14, 1e-9, 1e-14, 1e-9))
+_HIGHEST = np.log((1e-3, 1.0, 1e-3, 1.0))
 _BOUND_STEPS = 12
 
 
-Shape: TypeAlias = tuple[float, float, float]
+Shape: TypeAlias = tuple[float, float, float, float]
+
+
+_ALL = (True, True, True, True)
+_NO_BATCHES = (True, True, True, False)
+_NOTHING: Shape = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +104,19 @@ class Loops:
 
     def network(self, units: int, shapes: Mapping[str, Sequence[float]]) -> Floats:
         """Return the throughput (1/s) of the network at all points."""
-        per_byte, shared_s, shared_per_byte = np.array([shapes[one.kind] for one in self.closed]).T
+        found = np.array([shapes[one.kind] for one in self.closed]).T
+        per_byte, shared_s, shared_per_byte, batch_s = found
         sizes = np.array([float(one.size) for one in self.closed])
         alone_s = np.array([self.alone[one.kind].mean for one in self.closed])
         elsewhere_s = self.host_s + shared_s + self.base_bytes * shared_per_byte
+        # What a batch takes is a part of the time that a request takes alone.
+        batch_s = np.minimum(batch_s, np.maximum(alone_s - elsewhere_s, 0.0))
+        elsewhere_s += batch_s
         at_unit_s = alone_s + (sizes - self.base_bytes) * per_byte - elsewhere_s
         single_s = np.stack([np.full(sizes.size, self.host_s), shared_s + sizes * shared_per_byte])
         populations = [one.population for one in self.closed]
-        return closed_throughputs(single_s, np.maximum(at_unit_s, 1e-9), units, populations)
+        at_unit_s = np.maximum(at_unit_s, 1e-9)
+        return closed_throughputs(single_s, at_unit_s, units, populations, batch_s)
 
     def errors(self, units: int, shape: Sequence[float]) -> Floats:
         """Return the errors of the logarithms of the throughput, in standard errors; one kind."""
@@ -142,21 +153,30 @@ def limits_of(loops: Loops, known: Limits | None = None) -> Limits:
     """
     if known is not None:
         return _with_units(loops, known.units, known, _determined(known))
+    plain = _best(loops, dict.fromkeys(loops.kinds, _NO_BATCHES))
+    found = _best(loops, dict.fromkeys(loops.kinds, _ALL))
+    # One more number always fits better: it has to do so by more than chance, for each kind.
+    has_batches = found.misfit + SURE * len(loops.kinds) < plain.misfit
+    chosen = found if has_batches else plain
+    pruned, more = _pruned(loops, chosen, _ALL if has_batches else _NO_BATCHES)
+    return replace(pruned, bounds={**chosen.bounds, **more})
+
+
+def _best(loops: Loops, free: Mapping[str, tuple[bool, ...]]) -> Limits:
+    """Return the best of all numbers of units; a bound where more of them do as well."""
     most = loops.most_outstanding
     tried: dict[int, Limits] = {}
     last = None
     for units in (*(u for u in UNITS if u < most), most):
-        last = tried[units] = _with_units(loops, units, last)
+        last = tried[units] = _with_units(loops, units, last, free)
     best = min(tried.values(), key=lambda one: (one.misfit, one.units))
     for units in (u for u in _BETWEEN.get(best.units, ()) if u < most):
-        tried[units] = _with_units(loops, units, best)
+        tried[units] = _with_units(loops, units, best, free)
     found = min(tried.values(), key=lambda one: (one.misfit, one.units))
-    bounds: dict[str, tuple[float, float]] = {}
-    if tried[most].misfit <= found.misfit + SURE:
-        allowed = [u for u, one in tried.items() if one.misfit <= found.misfit + SURE]
-        found, bounds = tried[most], {"units": (float(min(allowed)), math.inf)}
-    pruned, more = _pruned(loops, found)
-    return replace(pruned, bounds={**bounds, **more})
+    if tried[most].misfit > found.misfit + SURE:
+        return found
+    allowed = [u for u, one in tried.items() if one.misfit <= found.misfit + SURE]
+    return replace(tried[most], bounds={"units": (float(min(allowed)), math.inf)})
 
 
 def _determined(known: Limits) -> dict[str, tuple[bool, ...]]:
@@ -167,26 +187,28 @@ def _with_units(
     loops: Loops,
     units: int,
     start: Limits | None,
-    free: Mapping[str, tuple[bool, ...]] | None = None,
+    free: Mapping[str, tuple[bool, ...]],
 ) -> Limits:
     """Return what fits best with a number of units; the search starts at what is likely near."""
     shapes, misfit = {}, 0.0
     for kind in loops.kinds:
         own = loops.of(kind)
         near = None if start is None else start.shapes[kind]
-        shapes[kind] = _searched(own, units, (free or {}).get(kind, (True, True, True)), near)
+        shapes[kind] = _searched(own, units, free[kind], near)
         misfit += own.misfit(units, shapes[kind])
     return Limits(units=units, shapes=shapes, bounds={}, misfit=misfit)
 
 
-def _pruned(loops: Loops, found: Limits) -> tuple[Limits, dict[str, tuple[float, float]]]:
+def _pruned(
+    loops: Loops, found: Limits, wanted: Sequence[bool]
+) -> tuple[Limits, dict[str, tuple[float, float]]]:
     """Leave out one by one what is not missed, and say how large it could have been."""
     shapes, bounds, total = dict(found.shapes), {}, 0.0
     for kind in loops.kinds:
         own = loops.of(kind)
-        free = [True, True, True]
+        free = [*wanted]
         misfit = own.misfit(found.units, shapes[kind])
-        dropped = []
+        dropped = [place for place, is_wanted in enumerate(wanted) if not is_wanted]
         while any(free):
             trials = []
             for place in (place for place in range(len(SHAPE)) if free[place]):
@@ -223,16 +245,17 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
     """Return the values that answer best, those that are not free being 0."""
     places = [place for place, is_free in enumerate(free) if is_free]
     if not places:
-        return (0.0, 0.0, 0.0)
+        return _NOTHING
     guess = np.log(_first_guess(loops))
     if near is not None:
-        guess = np.array(
-            [math.log(one) if one > 0.0 else at for one, at in zip(near, guess, strict=True)]
-        )
-    lowest, highest = _LOWEST[places], _HIGHEST[places]
+        known = [math.log(one) if one > 0.0 else at for one, at in zip(near, guess, strict=True)]
+        # A batch that takes all of the time alone could be any longer: no search leaves that.
+        guess = np.array([*known[:-1], guess[-1]])
+    longest = math.log(max(loops.alone[kind].mean for kind in loops.kinds))
+    lowest, highest = _LOWEST[places], np.minimum(_HIGHEST[places], longest)
 
     def shape(logarithms: Floats) -> list[float]:
-        values = [0.0, 0.0, 0.0]
+        values = [*_NOTHING]
         for place, value in zip(places, np.exp(logarithms), strict=True):
             values[place] = float(value)
         return values
@@ -248,8 +271,8 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
         xtol=1e-5,
         max_nfev=_EVALUATIONS,
     )
-    first, second, third = shape(found.x)
-    return first, second, third
+    per_byte, shared_s, shared_per_byte, batch_s = shape(found.x)
+    return per_byte, shared_s, shared_per_byte, batch_s
 
 
 def _first_guess(loops: Loops) -> Shape:
@@ -259,4 +282,4 @@ def _first_guess(loops: Loops) -> Shape:
     per_byte = max(last_s - first_s, 1e-9) / max(large - small, 1)
     most_per_s = max(one.throughput for one in loops.closed)
     most_bytes_per_s = max(one.throughput * one.size for one in loops.closed)
-    return per_byte, 0.5 / most_per_s, 0.5 / most_bytes_per_s
+    return per_byte, 0.5 / most_per_s, 0.5 / most_bytes_per_s, 0.3 * first_s

@@ -220,8 +220,10 @@ def _known(target: Target, kinds: Mapping[str, Quantiles]) -> Limits:
     config = target.config
     shapes = {}
     for kind in kinds:
-        first, second, third = (float(config[f"{kind}_{name}"]) for name in SHAPE)
-        shapes[kind] = (first, second, third)
+        per_byte, shared_s, shared_per_byte, batch_s = (
+            float(config[f"{kind}_{name}"]) for name in SHAPE
+        )
+        shapes[kind] = (per_byte, shared_s, shared_per_byte, batch_s)
     return Limits(units=int(config["units"]), shapes=shapes, bounds={}, misfit=0.0)
 
 

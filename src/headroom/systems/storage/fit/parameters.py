@@ -37,6 +37,7 @@ def _of_kind(kind: str) -> tuple[Parameter, ...]:
         _seconds(f"{kind}_s_p90", 120e-6, f"{alone} 90"),
         _per_byte(f"{kind}_s_per_byte", 2e-10, f"Time of each further byte of a {kind} at a unit"),
         _seconds(f"{kind}_shared_s", 5e-6, f"Part of a {kind}'s time that all units share"),
+        _seconds(f"{kind}_batch_s", 0.0, f"Part of a {kind}'s time there once for all that wait"),
         _per_byte(f"{kind}_shared_s_per_byte", 1e-10, f"Time of each byte of a {kind} there"),
         _seconds(f"{kind}_wake_s", 0.0, f"Mean further time of a {kind} after an idle millisecond"),
         _number(f"{kind}_wake_exponent", 0.5, 3.0, "How that grows: power of the idle time"),
