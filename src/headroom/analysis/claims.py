@@ -12,6 +12,7 @@ Sources: Bonferroni's inequality as in Law, *Simulation Modeling and Analysis* (
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -40,7 +41,7 @@ from headroom.analysis.dispersion import statistic_interval
 from headroom.analysis.extremes import extreme_interval
 from headroom.analysis.intervals import CONFIDENCE, Interval, Sample, contrast
 from headroom.analysis.knee import KneeFit, knee_over
-from headroom.analysis.results import ClaimResult, Verdict
+from headroom.analysis.results import ClaimResult, PrintedPoint, Verdict
 from headroom.analysis.versus import (
     Judgement,
     Place,
@@ -68,6 +69,7 @@ from headroom.experiment.study import (
 from headroom.experiment.system import Value
 from headroom.quantities import format_level, format_limit
 
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _CurveClaim: TypeAlias = OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim | CrossoverClaim
 
 
@@ -93,8 +95,24 @@ def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
         verdict=finding.verdict,
         reason=finding.reason,
         statistic=getattr(claim, "statistic", "centre"),
+        printed=_printed(claim, evidence),
         **_about_pairs(claim, evidence, finding),
     )
+
+
+def _printed(claim: Claim, evidence: Evidence) -> PrintedPoint | None:
+    """Return the point for which a number was published, which `published` then begins with."""
+    if not isinstance(claim, ValueClaim) or claim.statistic != "centre":
+        return None
+    number = _NUMBER.match(claim.published)
+    points = [
+        point
+        for point in evidence.points
+        if all(point.levels.get(name) == level for name, level in claim.where.items())
+    ]
+    if number is None or float(number[0]) != claim.value or len(points) != 1:
+        return None
+    return PrintedPoint(dict(points[0].levels), float(claim.value))
 
 
 def _finding(claim: Claim, evidence: Evidence) -> Finding:

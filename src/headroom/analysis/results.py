@@ -822,6 +822,13 @@ class PredictedPair(_Result, frozen=True, kw_only=True):
     note: str = ""
 
 
+class PrintedPoint(_Result, frozen=True):
+    """A number that was published for one point: the levels, and the value in base units."""
+
+    levels: dict[str, Value]
+    value: float
+
+
 class ClaimResult(_Result, frozen=True, kw_only=True):
     """One row of the claims table."""
 
@@ -858,6 +865,8 @@ class ClaimResult(_Result, frozen=True, kw_only=True):
     (`own`). Empty where the study has no law, or nothing published."""
     law: str = ""
     """What the law says of it: a verdict, or empty where it says nothing."""
+    printed: PrintedPoint | None = None
+    """The point of a figure that was published as a number, None where none was."""
 
 
 class StudyResult(_Result, frozen=True, kw_only=True):

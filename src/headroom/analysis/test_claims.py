@@ -393,3 +393,32 @@ def test_a_step_between_two_measured_levels_is_judged_by_their_ratio(
     }
     evidence = replace(curve(samples), column=Column.MEASURE)
     assert check(kind, evidence, factor="users", **fields).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("published", "value", "is_printed"),
+    [
+        ("204.1 TPS", 204.1, True),
+        ("204.1", 204.1, True),
+        ("about 200 TPS", 200.0, False),
+        ("no bottleneck", 0.25, False),
+        ("4 are enough", 1.1, False),
+        ("", 204.1, False),
+    ],
+)
+def test_a_number_is_printed_where_the_publication_begins_with_it(
+    published: str, value: float, *, is_printed: bool
+) -> None:
+    evidence = curve({10: spread(200.0, 1.0), 20: spread(150.0, 1.0)})
+    found = check(
+        "value", evidence, published=published, value=value, where={"users": 10}, tolerance=0.05
+    )
+    assert (found.printed is not None) == is_printed
+    if found.printed is not None:
+        assert (found.printed.levels, found.printed.value) == ({"users": 10}, value)
+
+
+def test_a_number_for_several_points_belongs_to_none() -> None:
+    evidence = curve({10: spread(200.0, 1.0), 20: spread(150.0, 1.0)})
+    found = check("value", evidence, published="200 TPS", value=200.0, where={}, tolerance=0.05)
+    assert found.printed is None

@@ -147,7 +147,10 @@ def render_page(result: StudyResult) -> str:
     True
     """
     extents = extents_of(result)
-    views = [view_of(e, extent) for e, extent in zip(result.experiments, extents, strict=True)]
+    views = [
+        view_of(e, extent, result.claims)
+        for e, extent in zip(result.experiments, extents, strict=True)
+    ]
     predictions = prediction_figures(result.claims)
     libraries = [_library(name) for name in _LIBRARIES]
     script = template_text("page.js")
@@ -194,7 +197,9 @@ def _style(views: Iterable[ExperimentView]) -> Markup:
     return Markup(template_text("page.css") + rules)  # noqa: S704 - files of this package
 
 
-def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
+def view_of(
+    experiment: ExperimentResult, extent: Extent, claims: Sequence[ClaimResult] = ()
+) -> ExperimentView:
     """Return what the template shows of one experiment."""
     closer = with_series(
         closer_points(experiment, at_most=extent.details),
@@ -207,7 +212,9 @@ def view_of(experiment: ExperimentResult, extent: Extent) -> ExperimentView:
     figures = [
         *drawn.figures("forest", lambda: forest_figures(experiment, marks=extent.marks)),
         *drawn.figures("trade-off", lambda: tradeoff_figures(experiment, marks=extent.marks)),
-        *drawn.figures("sweep", lambda: sweep_figures(experiment, marks=extent.marks)),
+        *drawn.figures(
+            "sweep", lambda: sweep_figures(experiment, marks=extent.marks, claims=claims)
+        ),
         *drawn.figures("map", lambda: heat_maps(experiment, marks=extent.marks)),
     ]
     details = drawn.figures("detail", lambda: detail_figures(experiment))

@@ -58,6 +58,8 @@ def lines(
     layers = [_band(x, y, channels), _line(x, y, channels), _dots(x, y, channels)]
     if any("theory" in row for row in rows):
         layers.insert(2, _theory(x, y, channels))
+    if any("printed" in row for row in rows):
+        layers.append(_printed(x, y))
     guides = _knee_layers(knees, x, label_at=_free_place(rows, knees))
     guides += limit_layers(limits, y, along="y")
     return layered(
@@ -98,6 +100,28 @@ def _theory(x: Spec, y: Spec, channels: Spec) -> Spec:
         "transform": [{"filter": "isValid(datum.theory)"}],
         "mark": {"type": "line", "style": "theory", "clip": True},
         "encoding": {"x": x, "y": {**y, "field": "theory"}, **only(channels, "detail", "opacity")},
+    }
+
+
+def _printed(x: Spec, y: Spec) -> Spec:
+    """Return crosses where somebody published a number."""
+    tooltip = [
+        {"field": "printed", "type": "quantitative", "title": "published", "format": ".4~g"},
+        {"field": "printed_in", "type": "nominal", "title": "in"},
+        {"field": "shown", "type": "nominal", "title": "ours"},
+    ]
+    return {
+        "transform": [{"filter": "isValid(datum.printed)"}],
+        "mark": {
+            "type": "point",
+            "shape": "cross",
+            "angle": 45,
+            "size": 110,
+            "filled": True,
+            "style": "guide",
+            "clip": True,
+        },
+        "encoding": {"x": x, "y": {**y, "field": "printed"}, "tooltip": tooltip},
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headroom.analysis.results import Estimate, ExperimentResult, Knee, PointResult
+from headroom.analysis.results import ClaimResult, Estimate, ExperimentResult, Knee, PointResult
 from headroom.quantities import Scale, choose_scale, format_levels
 from headroom.report.beside import theory_words
 from headroom.report.charts.channels import value_scale
@@ -35,20 +35,28 @@ _KNEES_AT_MOST = 200
 _LABELS_IN_HALF_A_ROW = 20
 
 
-def sweep_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
+def sweep_figures(
+    experiment: ExperimentResult, *, marks: int, claims: Sequence[ClaimResult] = ()
+) -> list[Figure]:
     """Return the figures of all responses over all factors that have more than one level.
 
     Parameters
     ----------
     marks
         Marks per figure at most.
+    claims
+        Claims of the study: numbers that were published for a point are drawn beside ours.
     """
+    claims = [claim for claim in claims if claim.experiment == experiment.name]
     dimensions = dimensions_of(experiment)
     numeric = [dimension for dimension in dimensions if dimension.is_numeric]
     figures = []
     for metric in experiment.responses:
         axes = _worth_an_axis(numeric, dimensions) or dimensions[:1]
-        figures += [_figure(experiment, metric, axis, dimensions, marks) for axis in axes]
+        printed = [claim for claim in claims if claim.metric == metric and claim.printed]
+        figures += [
+            _figure(experiment, metric, axis, dimensions, marks, printed=printed) for axis in axes
+        ]
     return [figure for figure in figures if figure.rows]
 
 
@@ -73,6 +81,8 @@ def _figure(
     axis: Dimension,
     dimensions: Sequence[Dimension],
     marks: int,
+    *,
+    printed: Sequence[ClaimResult],
 ) -> Figure:
     beside, held = split_rest([other for other in dimensions if other is not axis])
     series = beside or _lead_of(axis)
@@ -89,7 +99,11 @@ def _figure(
             hold_label(pair[0], held),
         ),
     )
-    rows = [_row(p, estimate, scale, axis=axis, series=series, held=held) for p, estimate in drawn]
+    rows = [
+        _row(p, estimate, scale, axis=axis, series=series, held=held)
+        | _printed_of(p, printed, scale)
+        for p, estimate in drawn
+    ]
     knees = _knee_rows(experiment, metric, axis, series, held)[:_KNEES_AT_MOST]
     saturated = saturated_rows(experiment.points, metric, axis=axis, series=series, held=held)
     missing = len(experiment.points) - len(found) - len(saturated)
@@ -107,6 +121,7 @@ def _figure(
     ]
     if axis.is_numeric:
         words.insert(1, theory_words(experiment, metric))
+        words.insert(1, _printed_words(printed, rows))
     better = estimates[0].better if estimates else "none"
     title = axis_title(metric, scale)
     spec = (
@@ -189,6 +204,21 @@ def _row(
         **estimate_row(estimate, scale),
         **_theory_of(point, estimate.metric, scale),
     }
+
+
+def _printed_of(point: PointResult, printed: Sequence[ClaimResult], scale: Scale) -> Row:
+    """Return what was published for a point, beside the row of our figure."""
+    for claim in printed:
+        if claim.printed is not None and claim.printed.levels == point.levels:
+            return {"printed": claim.printed.value * scale.factor, "printed_in": claim.source}
+    return {}
+
+
+def _printed_words(printed: Sequence[ClaimResult], rows: Sequence[Row]) -> str:
+    if not any("printed" in row for row in rows):
+        return ""
+    sources = list(dict.fromkeys(claim.source for claim in printed))
+    return f"Crosses: what was published ({join_words(sources)})."
 
 
 def _theory_of(point: PointResult, metric: str, scale: Scale) -> Row:
