@@ -7,7 +7,8 @@ fitted parameters counts its whole prediction interval (`headroom.analysis.predi
 
 A claim about the median of the errors asks less: half of the points may be farther off. Its
 interval follows from those of the points: where all hold together, the median lies between the
-median of their lower bounds and that of their upper ones.
+median of their lower bounds and that of their upper ones. A point that only one side says is
+saturated is an error without bound, one among the others.
 
 A point that has no figures on one side leaves the claim undecided at best; the others are told.
 
@@ -49,13 +50,13 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     met = _met(claim, evidence, other)
     each = 1.0 - (1.0 - CONFIDENCE) / len(met)
     torn = [one for one in met if _is_unbounded(one[0]) != _is_unbounded(one[1])]
-    if torn:
-        side = "predicted" if _is_unbounded(torn[0][0]) else "measured"
-        where = format_levels(torn[0][0].levels)
-        reason = f"at {where}: {side} without bound, as the point is saturated, and only there"
-        return Finding(verdict="differs", reason=reason)
+    is_typical = claim.points == "median"
+    if torn and (not is_typical or len(torn) == len(met)):
+        return Finding(verdict="differs", reason=_torn_words(torn))
     pairs, missing = [], []
     for one, there in met:
+        if _is_unbounded(one) != _is_unbounded(there):
+            continue
         try:
             pairs.append(_pair(claim, one, there, evidence, confidence=each))
         except NoEvidenceError as error:
@@ -63,13 +64,15 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     if not pairs:
         raise missing[0]
     worst = max(pairs, key=_distance)
-    typical = _typical(pairs) if claim.points == "median" else None
+    typical = _typical(pairs, len(torn)) if is_typical else None
     verdict = _verdict(claim, pairs, typical, missing)
     reason = (
         _reason(claim, pairs, verdict, each, missing)
         if typical is None
         else _reason_of_median(claim, typical, verdict, missing)
     )
+    if torn:
+        reason = f"{_torn_words(torn)}, an error without bound; {reason}"
     return Finding(
         verdict=verdict,
         reason=reason,
@@ -99,12 +102,19 @@ def _verdict(
     return next((v for v in ("differs", "undecided") if v in verdicts), "holds")
 
 
-def _typical(pairs: Sequence[PredictedPair]) -> Interval:
-    """Return the median of the errors of the pairs, as shares of what was measured."""
+def _torn_words(torn: Sequence[tuple[MeasuredPoint, MeasuredPoint]]) -> str:
+    side = "predicted" if _is_unbounded(torn[0][0]) else "measured"
+    where = "; ".join(format_levels(one.levels) for one, _ in torn)
+    return f"at {where}: {side} without bound, as the point is saturated, and only there"
+
+
+def _typical(pairs: Sequence[PredictedPair], torn: int) -> Interval:
+    """Return the median of the errors, as shares of what was measured; `torn` have no bound."""
+    endless = [math.inf] * torn
     return Interval(
-        value=median(map(_distance, pairs)),
-        low=median(map(_least_error, pairs)),
-        high=median(map(_largest_error, pairs)),
+        value=median([*map(_distance, pairs), *endless]),
+        low=median([*map(_least_error, pairs), *endless]),
+        high=median([*map(_largest_error, pairs), *endless]),
         method="none",
     )
 
@@ -210,6 +220,8 @@ def _ours(
 
 
 def _error_words(typical: Interval) -> str:
+    if typical.low == math.inf:
+        return "without bound"
     if typical.value == math.inf:
         return "unknown"
     most = "more" if typical.high in {None, math.inf} else format_percent(typical.high or 0.0)

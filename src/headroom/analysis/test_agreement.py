@@ -142,3 +142,31 @@ def test_a_median_over_a_point_without_figures_is_undecided() -> None:
     row = check(predicted, measured, points="median")
     assert row.verdict == "undecided"
     assert row.reason.startswith("no ")
+
+
+ENDLESS = Sample(values=np.full(12, np.inf), centre="mean")
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [((1.0, 1.05), "holds"), ((1.0, 1.4), "differs"), ((1.5, 2.0), "differs")],
+)
+def test_a_point_that_only_the_prediction_calls_saturated_is_one_error_of_a_median(
+    ratios: tuple[float, float], verdict: str
+) -> None:
+    loads = (0.3, 0.6)
+    predicted: dict[float, Sample | None] = {
+        load: around(ratio) for load, ratio in zip(loads, ratios, strict=True)
+    }
+    measured = {load: around(1.0) for load in (*loads, 0.95)}
+    row = check(evidence(predicted | {0.95: ENDLESS}), evidence(measured), points="median")
+    assert row.verdict == verdict
+    assert len(row.pairs) == 2
+    assert "at load = 0.95: predicted without bound" in row.reason
+    assert "an error without bound" in row.reason
+
+
+def test_a_median_of_points_that_are_all_saturated_on_one_side_differs() -> None:
+    row = check(evidence({0.9: ENDLESS}), evidence({0.9: around(1.0)}), points="median")
+    assert row.verdict == "differs"
+    assert not row.pairs
