@@ -53,6 +53,8 @@ class Session:
     """Device and inode of each file that was laid out."""
     confirmed: dict[str, str] = field(default_factory=dict)
     """What lay there when words of the user were asked for, by these words."""
+    blank: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Places that held nothing and places that were read, of targets that were there."""
     _left: list[OwnFolder] = field(default_factory=list)
     """Folders in which a call has not returned. Their locks stay closed: nobody takes them for
     leftovers while this process may be in a call there."""

@@ -40,6 +40,9 @@ from headroom.systems.storage.workload_parameters import (
     workload_parameters,
 )
 
+_SERVICE = "from the submission of a request to its end: what fio calls lat; its clat begins later"
+"""What a service time is here, for whoever compares it with that of another tool."""
+
 
 @dataclass(slots=True)
 class StorageSystem:
@@ -162,7 +165,7 @@ class StorageSystem:
 
     def prepare(self) -> Mapping[str, float | str]:
         """Measure what the tool itself costs, and say what the targets are."""
-        facts: dict[str, float | str] = dict(self.interfaces.measure())
+        facts: dict[str, float | str] = {"service_s": _SERVICE, **self.interfaces.measure()}
         for name, target in self.targets.items():
             facts[f"target {name}"] = within(
                 self.setup.silence_s, target.checked_facts, what=f"target {name!r}"

@@ -14,6 +14,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.system import Confirmation, Value
 from headroom.quantities import format_percent, format_quantity
 from headroom.systems.storage import safety
+from headroom.systems.storage.blank import blank_places, blank_words
 from headroom.systems.storage.device_facts import alignment_of, disk_below, facts_of, identity_of
 from headroom.systems.storage.laying_out import allows_direct, forget
 from headroom.systems.storage.patience import (
@@ -271,9 +272,20 @@ class Target:
             remarks=(
                 *_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
                 *_content_remarks(config, is_found=found is not None, is_written=is_written),
-                *_hole_remarks(config, found),
+                *(_hole_remarks(config, found) or self._blank_remarks(config, found, files)),
             ),
         )
+
+    def _blank_remarks(
+        self, config: Mapping[str, Value], found: safety.Existing | None, files: Sequence[Any]
+    ) -> tuple[str, ...]:
+        """Say that much of what is read holds nothing; it is looked at once a session."""
+        if found is None or not _reads(config):
+            return ()
+        if found.words not in self.session.blank:
+            size = min(found.size_bytes, files[0]["bytes"])
+            self.session.blank[found.words] = blank_places(files[0]["fd"], size)
+        return tuple(filter(None, [blank_words(str(found.path), *self.session.blank[found.words])]))
 
     def wanted(self, config: Mapping[str, Value]) -> Wanted:
         """Return the files that are made for a run of `config`.

@@ -125,3 +125,18 @@ def test_reads_of_what_was_never_written_are_told_on_the_first_screen(
         file.write(b"x" * 8 * MIB)
     again = _headroom("run", tmp_path, "--fresh")
     assert "has a place on the device" not in again.stdout
+    assert "nothing but zeros" not in again.stdout
+
+
+@pytest.mark.parametrize("kind", ["block_device", "file"])
+def test_reads_of_a_drive_that_holds_nothing_are_told_on_the_first_screen(
+    kind: str, image: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Its blocks have places, as those of a new drive have for all that the kernel knows."""
+    path = request.getfixturevalue("attach")(image) if kind == "block_device" else image
+    text = STUDY.format(device=path).replace("read_share = 0.0", "read_share = 1.0")
+    (tmp_path / "study.toml").write_text(text.replace("block_device", kind))
+    answer = _headroom("run", tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    assert "64 of 64 places of" in answer.stdout
+    assert "hold nothing but zeros" in " ".join(answer.stdout.split())

@@ -101,6 +101,7 @@ def test_a_study_of_two_real_targets_runs_to_its_claims_and_leaves_nothing(
     facts = content["experiments"][0]["facts"]
     assert "tool_threads_per_read_s" in facts
     assert "tmpfs" in facts["target one"]
+    assert "what fio calls lat" in facts["service_s"]
 
 
 def test_a_dry_run_says_what_is_made_and_written_and_makes_nothing(
