@@ -3,7 +3,8 @@
 Four questions:
 
 - what a request costs the engine itself: a ring that does nothing, at depth 128, all histograms
-  kept, against the bound that was asked for and beside threads at depth 1;
+  kept, beside bare rings of that depth, without and with a look at the clock when each request begins
+  and ends (`benches/peers/bare_io.py`), and threads at depth 1;
 - what an I/O costs on a disk (O_DIRECT) and on tmpfs beside tuned fio (`benches/peers/fio.py`), and
   whether as many are done: cost and rate are those of the same runs; and what it costs a bare loop
   without times or statistics (`benches/peers/bare_io.py`), below which no tool can get;
@@ -44,13 +45,13 @@ RATE = "requests per second"
 TRANSACTIONS = "transactions per processor second"
 DRAWN = "requests drawn per processor second"
 NOTHING = "nothing, io_uring, depth 128"
-ASKED = "asked: at most"
+BARE_RING, TIMED_RING = "bare ring", "bare ring with times"
 THREADS = "threads, depth 1"
 POSTMARK = "postmark (Debian)"
 FIO_COST, FIO_RATE = 1.3, 0.97
 """What is asked for beside fio: cheaper by this, and this share of its rate, at least."""
-NOTHING_BOUND_S = 0.08
-"""What is asked for of the ring that does nothing (s per million requests)."""
+TIMED_SHARE = 1.0
+"""What is asked for of the ring that does nothing: to cost no more than a bare one with times."""
 
 SECONDS = 2.0
 """How long a load lasts. What fio takes to start is subtracted, so longer changes little."""
@@ -104,7 +105,9 @@ def cases() -> list[Case]:
 
 
 def nothing() -> Case:
-    """Return the case of the engine alone, against the bound and beside threads."""
+    """Return the case of the engine alone, beside bare rings and threads."""
+    rings = {BARE_RING: partial(_bare_ring, "nop"), TIMED_RING: partial(_bare_ring, "timed")}
+    missing = bare_io.missing()
     return Case(
         name=NOTHING,
         metric=COST,
@@ -113,10 +116,23 @@ def nothing() -> Case:
         better="low",
         headroom=lambda: _alone("io_uring", 128, RING_REQUESTS),
         peers={
-            ASKED: lambda: NOTHING_BOUND_S,
+            **({} if missing else rings),
             THREADS: lambda: _alone("threads", 1, THREAD_REQUESTS),
         },
+        cannot=dict.fromkeys(rings, missing) if missing else {},
     )
+
+
+def _bare_ring(kind: str) -> float:
+    load = fio.Load(
+        path=Path(os.devnull),
+        size_bytes=FILE_BYTES,
+        interface="io_uring",
+        kind=kind,
+        depth=128,
+        is_direct=False,
+    )
+    return bare_io.run(load, SECONDS).per_million_s
 
 
 def _alone(interface: str, depth: int, requests: int) -> float:
@@ -332,8 +348,7 @@ def _nothing_table(rows: list[Row]) -> list[tuple[str, ...]]:
         ("CPU-s per million requests, no target", "Headroom", "beside", "", "ratio", "")
     ]
     for row in _found(rows, COST, NOTHING):
-        is_bound = row.peer == ASKED
-        verdict = _verdict(row, 1.0) if is_bound else ""
+        verdict = _verdict(row, TIMED_SHARE) if row.peer == TIMED_RING else ""
         lines.append((f"  {row.case}", _own(row), row.peer, _peer(row), _ratio(row), verdict))
     return lines
 

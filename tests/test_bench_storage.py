@@ -115,7 +115,7 @@ def test_verdicts_follow_from_the_ranges() -> None:
             measure="returned",
             better="low",
             headroom=lambda: 0.07,
-            peers={part.ASKED: lambda: 0.08, part.THREADS: lambda: 0.2},
+            peers={part.TIMED_RING: lambda: 0.08, part.THREADS: lambda: 0.2},
             repeats=2,
         )
     )

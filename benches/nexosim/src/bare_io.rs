@@ -3,9 +3,11 @@
 //! A loop as somebody would write it by hand for this one load: offsets from a table that was drawn
 //! before, registered files and buffers, batches, no times, no statistics but the number of
 //! requests. What it costs is the kernel's work and hardly more, so no tool can be cheaper.
-//! Arguments: path, bytes of it, `io_uring` or `psync`, `randread` or `randwrite`, requests
-//! outstanding, `direct` or `cached`, seconds. Prints requests, seconds, processor seconds in the
-//! program, and in the kernel.
+//! Requests that do nothing (`nop`) are the floor of a ring itself; `timed` looks at the clock when
+//! each begins and ends, which a tool that reports response times cannot do without.
+//! Arguments: path, bytes of it, `io_uring` or `psync`, `randread`, `randwrite`, `nop` or `timed`,
+//! requests outstanding, `direct` or `cached`, seconds. Prints requests, seconds, processor seconds
+//! in the program, and in the kernel.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::env;
@@ -31,16 +33,22 @@ fn main() {
     let [path, bytes, interface, kind, depth, cache, seconds] = &arguments[..] else {
         panic!("path, bytes, interface, kind, depth, cache, seconds");
     };
-    let is_read = kind == "randread";
+    let kind = match kind.as_str() {
+        "randread" => Kind::Read,
+        "randwrite" => Kind::Write,
+        "nop" => Kind::Nothing { is_timed: false },
+        "timed" => Kind::Nothing { is_timed: true },
+        other => panic!("{other} is no kind of request"),
+    };
     let file = OpenOptions::new()
         .read(true)
-        .write(!is_read)
+        .write(kind == Kind::Write)
         .custom_flags(if cache == "direct" { libc::O_DIRECT } else { 0 })
         .open(path)
         .expect("the file opens");
     let load = Load {
         file,
-        is_read,
+        kind,
         depth: depth.parse().expect("a depth"),
         offsets: offsets(bytes.parse().expect("a size")),
         length: Duration::from_secs_f64(seconds.parse().expect("a time")),
@@ -57,9 +65,16 @@ fn main() {
     );
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Read,
+    Write,
+    Nothing { is_timed: bool },
+}
+
 struct Load {
     file: File,
-    is_read: bool,
+    kind: Kind,
     depth: u32,
     offsets: Vec<u64>,
     length: Duration,
@@ -74,7 +89,7 @@ impl Load {
         let mut count = 0;
         loop {
             for offset in self.offsets.iter().skip(count as usize % OFFSET_COUNT).take(32) {
-                let moved = if self.is_read {
+                let moved = if self.kind == Kind::Read {
                     self.file.read_at(buffer, *offset)
                 } else {
                     self.file.write_at(buffer, *offset)
@@ -108,9 +123,16 @@ impl Load {
         let end = Instant::now() + self.length;
         let mut next = self.offsets.iter().cycle();
         let mut free: Vec<u32> = (0..self.depth).collect();
+        let is_timed = self.kind == Kind::Nothing { is_timed: true };
+        let expected = if matches!(self.kind, Kind::Nothing { .. }) { 0 } else { BLOCK_BYTES as i32 };
+        let mut begun = vec![Instant::now(); self.depth as usize];
+        let mut spent = Duration::ZERO;
         let (mut count, mut turns, mut is_over) = (0, 0, false);
         loop {
             for place in free.drain(..) {
+                if is_timed {
+                    begun[place as usize] = Instant::now();
+                }
                 let offset = *next.next().expect("an endless circle");
                 let entry = self.entry(place, buffer, offset);
                 // SAFETY: file and buffer live until the program ends; a place has one request.
@@ -122,7 +144,10 @@ impl Load {
                 Err(error) => panic!("the ring: {error}"),
             }
             for done in ring.completion() {
-                assert_eq!(done.result(), BLOCK_BYTES as i32, "the request succeeds");
+                assert_eq!(done.result(), expected, "the request succeeds");
+                if is_timed {
+                    spent += begun[done.user_data() as usize].elapsed();
+                }
                 free.push(done.user_data() as u32);
                 count += 1;
             }
@@ -131,6 +156,7 @@ impl Load {
                 is_over = Instant::now() >= end;
             }
             if is_over {
+                std::hint::black_box(spent);
                 // What is under way is waited for by the kernel when the ring is closed.
                 return count;
             }
@@ -140,10 +166,10 @@ impl Load {
     fn entry(&self, place: u32, buffer: &mut [u8], offset: u64) -> squeue::Entry {
         let part = buffer[place as usize * BLOCK_BYTES..].as_mut_ptr();
         let length = BLOCK_BYTES as u32;
-        if self.is_read {
-            opcode::ReadFixed::new(Fixed(0), part, length, 0).offset(offset).build()
-        } else {
-            opcode::WriteFixed::new(Fixed(0), part, length, 0).offset(offset).build()
+        match self.kind {
+            Kind::Read => opcode::ReadFixed::new(Fixed(0), part, length, 0).offset(offset).build(),
+            Kind::Write => opcode::WriteFixed::new(Fixed(0), part, length, 0).offset(offset).build(),
+            Kind::Nothing { .. } => opcode::Nop::new().build(),
         }
         .user_data(u64::from(place))
     }
