@@ -3,8 +3,8 @@
 Four questions:
 
 - what a request costs the engine itself: a ring that does nothing, at depth 128, all histograms
-  kept, beside bare rings of that depth, without and with a look at the clock when each request begins
-  and ends (`benches/peers/bare_io.py`), and threads at depth 1;
+  kept, beside bare rings of that depth, without and with a look at the clock when each request
+  begins and ends (`benches/peers/bare_io.py`), and threads at depth 1;
 - what an I/O costs on a disk (O_DIRECT) and on tmpfs beside tuned fio (`benches/peers/fio.py`), and
   whether as many are done: cost and rate are those of the same runs; and what it costs a bare loop
   without times or statistics (`benches/peers/bare_io.py`), below which no tool can get;
