@@ -279,8 +279,14 @@ class Target:
     def _blank_remarks(
         self, config: Mapping[str, Value], found: safety.Existing | None, files: Sequence[Any]
     ) -> tuple[str, ...]:
-        """Say that much of what is read holds nothing; it is looked at once a session."""
+        """Say that much of what is read holds nothing; it is looked at once a session.
+
+        Not of a file that a server keeps: a read asks that server, which may never answer, and
+        its cache and not a drive decides what a read costs.
+        """
         if found is None or not _reads(config):
+            return ()
+        if not found.is_device and self.disk() is None:
             return ()
         if found.words not in self.session.blank:
             size = min(found.size_bytes, files[0]["bytes"])

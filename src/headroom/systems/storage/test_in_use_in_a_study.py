@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -89,15 +88,14 @@ def test_a_member_of_a_volume_group_is_not_written(
 
 
 def test_a_disk_with_partitions_is_not_written(image: Path, attach: Attach, tmp_path: Path) -> None:
-    with image.open("r+b") as file:
-        file.seek(446)
-        file.write(struct.pack("<B3sB3sII", 0, bytes(3), 0x83, bytes(3), 2048, 2048) + bytes(48))
-        file.write(b"\x55\xaa")
-    device = attach(image, "--partscan")
-    if not list(Path(f"/sys/block/{device.name}").glob(f"{device.name}p*")):
-        pytest.skip("this kernel finds no partitions on loop devices: load loop with max_part=8")
+    """The kernel is told of the partition: not every kernel reads a table from a loop device."""
     before = image.read_bytes()
-    said = refusal(tmp_path, device, "block_device", f"{device} {8 * MIB}")
+    device = attach(image)
+    subprocess.run(["addpart", str(device), "1", "2048", "2048"], check=True)
+    try:
+        said = refusal(tmp_path, device, "block_device", f"{device} {8 * MIB}")
+    finally:
+        subprocess.run(["delpart", str(device), "1"], check=True)
     assert "is in use and is never written to" in said
     assert f"{device.name}p1" in said
     assert image.read_bytes() == before
