@@ -29,14 +29,20 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from benches.changing_demand import KNOWN, OTHER, Case, Maker, Queue, cores, throughput
-from headroom.analysis.intervals import Sample
-from headroom.analysis.least_squares import LeastSquares, Options
-from headroom.analysis.loads import load_of
-from headroom.analysis.model_answers import ModelAnswers
-from headroom.analysis.prediction import Margins, Sides
-from headroom.experiment.changes import Change
-from headroom.experiment.fit_method import FitError, FittedSet, Observed, SourcePoint, Target
-from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
+from headroom.analysis.fits.least_squares import LeastSquares, Options
+from headroom.analysis.fits.loads import load_of
+from headroom.analysis.fits.model_answers import ModelAnswers
+from headroom.analysis.fits.prediction import Margins, Sides
+from headroom.analysis.statistics.intervals import Sample
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.fit_method import (
+    FitError,
+    FittedSet,
+    Observed,
+    SourcePoint,
+    Target,
+)
+from headroom.experiment.protocol.system import Column, Forecast, Metric, Parameter, Value
 from headroom.systems.model.library import interactive
 from headroom.systems.model.parameters import parameters_of
 

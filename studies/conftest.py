@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from headroom.systems.storage.leftovers import PREFIX
-from headroom.systems.storage.places import memory_folder
+from headroom.systems.storage.targets.leftovers import PREFIX
+from headroom.systems.storage.targets.places import memory_folder
 
 pytest.register_assert_rewrite("studies.quick_form")
 

@@ -22,7 +22,7 @@ from headroom.simulation import (
     simulate,
     uniform,
 )
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.solvers import SolverError, solve
 
 Write = Callable[[Model, Program, Mechanism], object]

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from headroom.analysis.analyse import analyse
-from headroom.analysis.busy_stretch import busy_stretches
 from headroom.analysis.export import interval_rows
-from headroom.analysis.over_time import course_of
 from headroom.analysis.point import PointSummary, summarise
-from headroom.analysis.time_windows import part_of, values_of_parts
+from headroom.analysis.run.over_time import course_of
+from headroom.analysis.run.time_windows import part_of, values_of_parts
+from headroom.analysis.verdicts.busy_stretch import busy_stretches
 from headroom.errors import StudyError
-from headroom.experiment.design import make_plan
-from headroom.experiment.journal import Journal, ReplicationRow
-from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.run import Run
-from headroom.experiment.study import Replications
-from headroom.experiment.study_file import load_study
-from headroom.experiment.system import Forecasts
-from headroom.experiment.window_checks import time_windows
+from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Forecasts
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.experiment.study.study import Replications
+from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.window_checks import time_windows
 from headroom.report.summary import find
 from headroom.simulation import Model, SimulationError, changing_rate, exponential, simulate
 from headroom.sizing.evaluate import Subject, plan_of

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::_core::{floats, integers, series_dict, table_dict};
 use crate::storage_engine::spans_dict;
 
-/// Run `PostMark`; see `headroom.systems.storage.postmark.carry_out`.
+/// Run `PostMark`; see `headroom.systems.storage.postmark.postmark.carry_out`.
 ///
 /// A signal such as Ctrl-C ends the run early: the dictionary then holds what was measured until
 /// then, and under `interrupt` the exception that its handler raised, for the caller to raise.
@@ -54,7 +54,7 @@ fn raise(error: &RunError) -> PyErr {
     }
 }
 
-/// Return the first operations; see `headroom.systems.storage.postmark.operations`.
+/// Return the first operations; see `headroom.systems.storage.postmark.postmark.operations`.
 #[pyfunction]
 #[pyo3(signature = (*, job, count, thread = 0))]
 pub fn storage_postmark_operations<'py>(

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::storage_engine::StorageError;
 
-/// Serve a soft device in a folder; see `headroom.systems.storage.soft_mount`.
+/// Serve a soft device in a folder; see `headroom.systems.storage.soft.soft_mount`.
 ///
 /// Returns when a signal comes, whose handler's exception is raised, or when it was unmounted.
 #[allow(

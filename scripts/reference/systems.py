@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from headroom.experiment.registry import find_system, system_names
-from headroom.experiment.system import Parameter
+from headroom.experiment.protocol.registry import find_system, system_names
+from headroom.experiment.protocol.system import Parameter
 from headroom.systems.model.metrics import (
     failure_metrics,
     group_metrics,

@@ -110,12 +110,12 @@ def mechanism_functions(
 def storage_postmark(
     *, job: bytes, progress: Callable[[float], object] | None = None
 ) -> dict[str, Any]:
-    """Run PostMark; see `headroom.systems.storage.postmark.carry_out`."""
+    """Run PostMark; see `headroom.systems.storage.postmark.postmark.carry_out`."""
 
 def storage_postmark_operations(
     *, job: bytes, count: int, thread: int = 0
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """Return the first operations; see `headroom.systems.storage.postmark.operations`."""
+    """Return the first operations; see `headroom.systems.storage.postmark.postmark.operations`."""
 
 def storage_check(*, job: bytes) -> dict[str, Any]:
     """Compare a target with what it had promised before a crash."""
@@ -123,4 +123,4 @@ def storage_check(*, job: bytes) -> dict[str, Any]:
 def storage_soft_mount(
     *, at: str, script: bytes, size_bytes: int, is_ready: Callable[[], object]
 ) -> None:
-    """Serve a soft device; see `headroom.systems.storage.soft_mount`. On Linux only."""
+    """Serve a soft device; see `headroom.systems.storage.soft.soft_mount`. On Linux only."""

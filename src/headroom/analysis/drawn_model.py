@@ -11,8 +11,8 @@ import msgspec
 
 from headroom.analysis.pictures import first_point
 from headroom.analysis.results import DrawnModel, PointResult
-from headroom.experiment.plan import PlannedExperiment
-from headroom.experiment.system import HasModel
+from headroom.experiment.protocol.system import HasModel
+from headroom.experiment.study.plan import PlannedExperiment
 
 BYTES_AT_MOST = 500_000
 """A larger model is not stored with the results; `headroom model picture` still draws it."""

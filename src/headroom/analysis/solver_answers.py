@@ -8,11 +8,11 @@ from collections.abc import Collection
 
 import msgspec
 
-from headroom.analysis.nature import is_terminating
 from headroom.analysis.results import PointResult, SolverAnswer
+from headroom.analysis.verdicts.nature import is_terminating
 from headroom.defects import fallback
-from headroom.experiment.plan import PlannedExperiment, Point
-from headroom.experiment.system import Forecast, Forecasts
+from headroom.experiment.protocol.system import Forecast, Forecasts
+from headroom.experiment.study.plan import PlannedExperiment, Point
 
 SOLVED_AT_MOST = 200
 """Points of an experiment for which formulas are asked, evenly chosen: milliseconds each, but a

@@ -20,11 +20,11 @@ from headroom.cli.output import ColorMode
 from headroom.cli.overwrite import needed
 from headroom.cli.run_command import run
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.design import make_plan
-from headroom.experiment.paths import STUDY_NAME
-from headroom.experiment.shell import quoted
-from headroom.experiment.study_file import load_study
-from headroom.experiment.toml_text import toml_text
+from headroom.experiment.machine.shell import quoted
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.paths import STUDY_NAME
+from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.toml_text import toml_text
 
 _MARK = "# Written by `headroom check-disk`"
 _HEADER = """\

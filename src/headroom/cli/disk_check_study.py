@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from headroom.analysis.intervals import CONFIDENCE
-from headroom.analysis.signed_ranks import fewest_pairs
+from headroom.analysis.statistics.intervals import CONFIDENCE
+from headroom.analysis.statistics.signed_ranks import fewest_pairs
 from headroom.cli.disk_verdicts import verdict_claims
 from headroom.report.words import join_words
 

@@ -17,8 +17,8 @@ from headroom.cli.series_command import series
 from headroom.cli.session import note
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
-from headroom.experiment import registry
-from headroom.experiment.system import (
+from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.system import (
     HasModel,
     Parameter,
     Remarkable,

@@ -13,12 +13,19 @@ from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.cli.subjects import model_setup
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment import registry
-from headroom.experiment.changes import Change, parse_change
-from headroom.experiment.paths import STUDY_NAME
-from headroom.experiment.plan import Point
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Forecast, Forecasts, HasStandIn, Parameter, System, Value
+from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.changes import Change, parse_change
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import (
+    Forecast,
+    Forecasts,
+    HasStandIn,
+    Parameter,
+    System,
+    Value,
+)
+from headroom.experiment.study.paths import STUDY_NAME
+from headroom.experiment.study.plan import Point
 from headroom.quantities import format_level
 from headroom.report.solved import SolvedPoint, render_solved
 from headroom.sizing.space import Axis, parse_axis

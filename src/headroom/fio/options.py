@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headroom.errors import StudyError
-from headroom.experiment.suggestions import suggestion
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.fio.job_file import Job, Option
 from headroom.fio.known import INSTEAD, NO_CHANGE, ONLY_IF
 from headroom.fio.numbers import seconds_of, size_of, truth_of

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import fill
 
 from headroom.errors import StudyError
-from headroom.experiment.toml_text import LINE_LENGTH, toml_text
+from headroom.experiment.study.toml_text import LINE_LENGTH, toml_text
 from headroom.fio.experiment import Table, experiment_of, names_of
 from headroom.fio.job_file import Job, jobs_of
 from headroom.fio.numbers import truth_of

@@ -18,8 +18,8 @@ from headroom.simulation import (
     Program,
     Station,
 )
-from headroom.simulation.model import DEFAULT_COMPLETIONS, SECONDS_PER_UNIT, TimeUnit
-from headroom.simulation.network import LEAVE, Weight
+from headroom.simulation.language.model import DEFAULT_COMPLETIONS, SECONDS_PER_UNIT, TimeUnit
+from headroom.simulation.language.network import LEAVE, Weight
 
 _UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "ps")
 SMALL_MEAN = 1e-4

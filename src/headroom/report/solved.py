@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from rich.console import Console
 
-from headroom.experiment.system import Forecast, Limits, Value
+from headroom.experiment.protocol.system import Forecast, Limits, Value
 from headroom.quantities import (
     choose_scale,
     format_given,

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from headroom.analysis.comparison import paired_difference
+from headroom.analysis.statistics.comparison import paired_difference
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.changes import Change, parse_change
-from headroom.experiment.run import FloatArray
-from headroom.experiment.system import Changeable, Forecast, Forecasts, Parameter, Value
+from headroom.experiment.protocol.changes import Change, parse_change
+from headroom.experiment.protocol.run import FloatArray
+from headroom.experiment.protocol.system import Changeable, Forecast, Forecasts, Parameter, Value
 from headroom.sizing.evaluate import Configuration, Evaluator, Subject
 from headroom.sizing.result import Check, How, Trial
 from headroom.sizing.search import Search, Verdict

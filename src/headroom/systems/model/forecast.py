@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headroom.errors import HeadroomError
-from headroom.experiment.system import Forecast, Limits
+from headroom.experiment.protocol.system import Forecast, Limits
 from headroom.simulation import Model
-from headroom.simulation.capacity import overloaded_station
-from headroom.simulation.model import SECONDS_PER_UNIT
-from headroom.simulation.visits import least_visits
+from headroom.simulation.checks.capacity import overloaded_station
+from headroom.simulation.checks.visits import least_visits
+from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.systems.model.forecast_rows import by_rows
 
 _OF_THE_WHOLE = ("throughput", "response_s_mean")

@@ -1,15 +1,15 @@
 """Where the time of each class can go: the shares that its programs make possible.
 
-Invariant: what is declared here is what `headroom.analysis.states` finds in a run, and only for the
-stations and pools that a class can come to. Where only work comes that no job waits for, there is
-no share: it is no part of the time of a job.
+Invariant: what is declared here is what `headroom.analysis.run.states` finds in a run, and only for
+the stations and pools that a class can come to. Where only work comes that no job waits for, there
+is no share: it is no part of the time of a job.
 """
 
 from collections.abc import Collection, Iterator
 
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model
-from headroom.simulation.step import Step
+from headroom.simulation.language.step import Step
 
 MOST_PLACES = 400
 """Stations, or pools, times classes up to which each pair has shares; as the analysis has it."""

@@ -15,10 +15,10 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment import plug_ins
-from headroom.experiment.streams import prints_to_stderr
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Value
+from headroom.experiment.protocol import plug_ins
+from headroom.experiment.protocol.streams import prints_to_stderr
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import Model
 from headroom.systems.model.parameters import place_of
 from headroom.systems.model.user_code import UserCode

@@ -10,19 +10,19 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 
 from headroom.errors import StudyError
-from headroom.experiment.changes import Change
-from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
-from headroom.experiment.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Forecast, Metric, Parameter, Value
+from headroom.experiment.study.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
 from headroom.jmt import write_jsimg
 from headroom.simulation import Model, SimulationResult
+from headroom.simulation.checks.remarks import remarks
 from headroom.simulation.errors import OverloadError
-from headroom.simulation.event_trace import EventTrace
-from headroom.simulation.kernel_version import KERNEL_VERSION
-from headroom.simulation.model import SECONDS_PER_UNIT
-from headroom.simulation.remarks import remarks
-from headroom.simulation.run import ReadyModel, ready, run_ready
-from headroom.simulation.trace_file import write_trace
+from headroom.simulation.language.model import SECONDS_PER_UNIT
+from headroom.simulation.runs.event_trace import EventTrace
+from headroom.simulation.runs.kernel_version import KERNEL_VERSION
+from headroom.simulation.runs.run import ReadyModel, ready, run_ready
+from headroom.simulation.runs.trace_file import write_trace
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.forecast import forecast_of, of_stand_in

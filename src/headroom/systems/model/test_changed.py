@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.changes import parse_change
+from headroom.experiment.protocol.changes import parse_change
 from headroom.simulation import Model, exponential, simulate, uniform
 from headroom.systems.model import library
 from headroom.systems.model.changed import changed_model

@@ -3,7 +3,7 @@
 import pytest
 
 from headroom.simulation import Model, exponential, trace
-from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.systems.model import library
 from headroom.systems.model.forecast import forecast_of
 

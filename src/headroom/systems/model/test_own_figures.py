@@ -8,7 +8,7 @@ from headroom.systems.model import ModelSystem
 from headroom.systems.model.system import ModelSetup
 
 MODEL = """
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model, constant
 
 

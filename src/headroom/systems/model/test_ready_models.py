@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from headroom.experiment.changes import parse_change
-from headroom.experiment.run_codec import encode_run
+from headroom.experiment.journal.run_codec import encode_run
+from headroom.experiment.protocol.changes import parse_change
 from headroom.simulation import Model, exponential
-from headroom.simulation.run import ReadyModel, ready
+from headroom.simulation.runs.run import ReadyModel, ready
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.ready_models import ReadyModels
 from headroom.systems.model.system import ModelSetup

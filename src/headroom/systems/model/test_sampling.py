@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.run_codec import decode_run, encode_run
-from headroom.experiment.tasks import Task, run_task
+from headroom.experiment.journal.run_codec import decode_run, encode_run
+from headroom.experiment.runner.tasks import Task, run_task
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.conversion import run_of

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from headroom import _core
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
+from headroom.systems.storage.blocks.job import REQUESTS, stream_seed
+from headroom.systems.storage.devices.models.load import SPC1_STREAMS
 from headroom.systems.storage.fit.device import fitted_device
 from headroom.systems.storage.fit.simulated_sweep import mean_s
-from headroom.systems.storage.job import REQUESTS, stream_seed
-from headroom.systems.storage.models.load import SPC1_STREAMS
 
 SIZE = 96 << 20
 SAME: dict[str, Value] = {

@@ -1,0 +1,120 @@
+"""What the tool itself costs, and its share in a result.
+
+The engine is run on nothing: each request is answered at once, so that all processor time is its
+own. A result is bent by the tool in two ways, and the larger one is reported as ``tool_share``:
+
+- of the throughput: the time that the generating threads spent on themselves, as a share of the
+  time that they had; at 1 the generator, not the target, sets the throughput;
+- of the times: the own time of a request as a share of the mean service time.
+
+Nothing is ever subtracted.
+
+Invariant: the cost is that of the interface, and of the mix of reads and writes, of the run that
+it stands beside.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from headroom.errors import EnvironmentUnfitError
+from headroom.systems.storage.blocks.measure import nothing_job
+
+MOST_SHARE = 0.1
+OVER_SHARE = (
+    "the tool itself is being measured: its share in this result (tool_share) is above 10 %"
+)
+_REQUESTS = 100_000
+_TRIES = 3
+"""The median counts: what else the machine does may fall into one of them."""
+_DEPTH = {"io_uring": 128, "threads": 1}
+"""As deep as a ring should be; a thread has one request, and more threads would fight for cores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCost:
+    """Processor time (s) that the engine needs for one request to nothing."""
+
+    interface: str
+    read_s: float
+    write_s: float
+
+    def share_in(
+        self, found: Mapping[str, Any], *, write_share: float | None = None
+    ) -> dict[str, float]:
+        """Return `tool_share` and `tool_s_per_request` for what the engine found.
+
+        Parameters
+        ----------
+        found
+            Of `measure.run_job`.
+        write_share
+            Share of writes where the classes do not tell it; None where they do.
+
+        Examples
+        --------
+        >>> cost = ToolCost(interface="io_uring", read_s=1e-7, write_s=2e-7)
+        >>> one = {"completion_count": 1000, "failure_count": 0}
+        >>> station = {"columns": {"busy_s": [[0.01]], "completion_count": [[1000.0]]}}
+        >>> found = {"classes": {"read": one}, "load_s": 0.01, "facts": {"interface": "io_uring"},
+        ...          "snapshots": {"stations": station}}
+        >>> round(cost.share_in(found)["tool_share"], 6)
+        0.01
+        """
+        counts = {
+            name: one["completion_count"] + one["failure_count"]
+            for name, one in found["classes"].items()
+        }
+        whole = sum(counts.values())
+        if not whole:
+            return {}
+        written = counts.get("write", 0) if write_share is None else write_share * whole
+        own_s = (self.read_s * (whole - written) + self.write_s * written) / whole
+        if found["facts"].get("interface") == "soft":
+            # Its time stands still while the tool works.
+            return {"tool_s_per_request": own_s, "tool_share": 0.0}
+        threads = int(found["facts"].get("threads", 1))
+        columns = found["snapshots"]["stations"]["columns"]
+        service_s = columns["busy_s"][-1][0] / max(columns["completion_count"][-1][0], 1.0)
+        of_time = own_s * whole / (found["load_s"] * threads) if found["load_s"] > 0.0 else 0.0
+        of_service = own_s / service_s if service_s > 0.0 else 1.0
+        share = min(max(of_time, of_service), 1.0)
+        return {"tool_s_per_request": own_s, "tool_share": float(share)}
+
+
+def measure_cost(
+    interface: str, run_job: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> ToolCost | str:
+    """Return what an interface costs, or why it cannot be used on this machine.
+
+    Parameters
+    ----------
+    interface
+        ``"io_uring"`` or ``"threads"``.
+    run_job
+        `measure.run_job`.
+    """
+    try:
+        read_s, write_s = (
+            median(_own_s(interface, share, run_job) for _ in range(_TRIES)) for share in (1.0, 0.0)
+        )
+    except EnvironmentUnfitError as error:
+        return error.message
+    return ToolCost(interface=interface, read_s=read_s, write_s=write_s)
+
+
+def _own_s(
+    interface: str,
+    read_share: float,
+    run_job: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> float:
+    job = nothing_job(
+        interface=interface,
+        read_share=read_share,
+        requests=_REQUESTS,
+        depth=_DEPTH[interface],
+    )
+    found = run_job(job)
+    done = sum(int(one["completion_count"]) for one in found["classes"].values())
+    return float(found["counters"]["cpu_s"]) / max(done, 1)
