@@ -15,13 +15,13 @@ use pyo3::prelude::*;
 /// Compiled core of Headroom.
 #[pymodule]
 mod _core {
-    use headroom::simulation::mechanism::{Made, Parameters, Unit};
-    use headroom::simulation::result::{
+    use headroom::simulation::kernel::plan::mechanism::{Made, Parameters, Unit};
+    use headroom::simulation::kernel::random::stream::Stream;
+    use headroom::simulation::kernel::run::result::{
         HistogramTable, IntervalTables, OccupancyTable, Outcome, SeriesTable, Table, TableSet,
         Trace,
     };
-    use headroom::simulation::stream::Stream;
-    use headroom::simulation::{self as kernel, RunOptions, Stop};
+    use headroom::simulation::kernel::{self, RunOptions, Stop};
     use headroom::systems::storage;
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
@@ -63,7 +63,11 @@ mod _core {
         module.add("LAUNCHER", launcher)?;
         let kinds = PyTuple::new(
             module.py(),
-            [&kernel::mechanisms::KINDS[..], &storage::mechanisms::KINDS].concat(),
+            [
+                &kernel::plan::mechanisms::KINDS[..],
+                &storage::mechanisms::KINDS,
+            ]
+            .concat(),
         )?;
         module.add("MECHANISM_KINDS", kinds)?;
         module.add(
@@ -120,7 +124,7 @@ mod _core {
 
     /// Make a mechanism of any part of Headroom.
     fn registry(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made> {
-        kernel::mechanisms::mechanism(kind, parameters, stream.clone())
+        kernel::plan::mechanisms::mechanism(kind, parameters, stream.clone())
             .or_else(|| storage::mechanisms::mechanism(kind, parameters, stream))
     }
 
@@ -132,7 +136,7 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (*, kind, parameters))]
     fn mechanism_functions(kind: &str, parameters: &[u8]) -> PyResult<Option<Vec<FunctionRow>>> {
-        let functions = kernel::calls::functions(kind, parameters, registry);
+        let functions = kernel::plan::calls::functions(kind, parameters, registry);
         functions.map_err(PyValueError::new_err).map(|found| {
             found.map(|functions| {
                 let described = functions
@@ -172,7 +176,7 @@ mod _core {
         count: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let times = py
-            .detach(|| kernel::arrivals::draw(process, seed, key, count))
+            .detach(|| kernel::plan::arrivals::draw(process, seed, key, count))
             .map_err(|error| raise(&error))?;
         floats(py, &times)
     }

@@ -1,10 +1,10 @@
 //! The measuring engine of the storage layer: a job in, a dictionary of tables out.
 
-use headroom::systems::storage::engine::outcome::{
+use headroom::systems::storage::blocks::engine::outcome::{
     ClassTotal, FailureTotal, Outcome, Quantity, Tables,
 };
-use headroom::systems::storage::engine::spans::SpansTable;
-use headroom::systems::storage::engine::{self, EngineError, Measured};
+use headroom::systems::storage::blocks::engine::spans::SpansTable;
+use headroom::systems::storage::blocks::engine::{self, EngineError, Measured};
 use headroom::systems::storage::soft::device::Truth;
 use headroom::systems::storage::verify::check;
 use headroom::systems::storage::verify::findings::{Fault, Finding, Findings};

@@ -1,9 +1,9 @@
 //! Requests of storage workloads, as arrays.
 
-use headroom::systems::storage::requests::columns::{self, Columns};
-use headroom::systems::storage::requests::trace::replay::Changes;
-use headroom::systems::storage::requests::trace::{self, Description};
-use headroom::systems::storage::requests::{WorkloadError as Wrong, mechanism};
+use headroom::systems::storage::workloads::requests::columns::{self, Columns};
+use headroom::systems::storage::workloads::requests::trace::replay::Changes;
+use headroom::systems::storage::workloads::requests::trace::{self, Description};
+use headroom::systems::storage::workloads::requests::{WorkloadError as Wrong, mechanism};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
