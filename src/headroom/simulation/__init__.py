@@ -4,8 +4,11 @@ Build a `Model` of stations, pools, programs and job classes, then `simulate` it
 docs/background/simulation-kernel.md for how the kernel works and what it promises.
 """
 
+from headroom.simulation.checks.capacity import offered_loads
+from headroom.simulation.checks.check import canonical_json
+from headroom.simulation.checks.holding import holds, nested
 from headroom.simulation.checks.remarks import ModelWarning
-from headroom.simulation.checks.visits import Visits
+from headroom.simulation.checks.visits import Visits, expected_visits
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.language.blocks import Attempt, Branch, Fork
 from headroom.simulation.language.computed_arrivals import ComputedArrivals, computed_arrivals
@@ -99,6 +102,7 @@ __all__ = [
     "Visits",
     "bounded_pareto",
     "bursty",
+    "canonical_json",
     "changing_rate",
     "computed_arrivals",
     "computed_draw",
@@ -108,12 +112,14 @@ __all__ = [
     "draw",
     "empirical",
     "erlang",
+    "expected_visits",
     "exponential",
     "floor",
     "from_moments",
     "from_samples",
     "gamma",
     "geometric",
+    "holds",
     "hyperexponential",
     "hypoexponential",
     "law_from_data",
@@ -122,8 +128,10 @@ __all__ = [
     "minimum",
     "mixture",
     "mmpp",
+    "nested",
     "normal",
     "nurand",
+    "offered_loads",
     "on_off",
     "pareto",
     "replay",

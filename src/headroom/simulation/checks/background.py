@@ -4,16 +4,12 @@ The job that began such work goes on at once, so no response time holds the wait
 however full they are.
 """
 
-from typing import TYPE_CHECKING
-
 from headroom.simulation.checks.parsed import Parsed, parse_model, until_reply
 from headroom.simulation.checks.structure import Acquire, Body, Call, Use, walk
-
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
+from headroom.simulation.language.model import Model
 
 
-def unawaited(model: "Model") -> dict[str, tuple[str, ...]]:
+def unawaited(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the stations and the pools to which only work comes that no job of a class awaits.
 
     Parameters
@@ -46,7 +42,7 @@ def unawaited(model: "Model") -> dict[str, tuple[str, ...]]:
     return {kind: names for kind, names in by_kind.items() if names}
 
 
-def _is_all_awaited(model: "Model") -> bool:
+def _is_all_awaited(model: Model) -> bool:
     """Return whether jobs of the classes walk all programs to their end, each by itself."""
     steps = (step for program in model.programs.values() for step in program.steps)
     is_whole = all(step.op not in {"start", "reply"} for step in steps)

@@ -6,7 +6,6 @@ there is no deadlock while the jobs are fewer than the places of each circle of 
 
 import heapq
 import math
-from typing import TYPE_CHECKING
 
 from headroom.simulation.checks.deadlocks import ALLOWED, may_multiply
 from headroom.simulation.checks.parsed import Parsed, parse_model
@@ -14,9 +13,7 @@ from headroom.simulation.checks.routes import direct_routes
 from headroom.simulation.checks.structure import Use, walk
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.language.classes import shared_populations
-
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
+from headroom.simulation.language.model import Model
 
 
 def check_blocking_cycles(parsed: Parsed) -> None:
@@ -40,7 +37,7 @@ def check_blocking_cycles(parsed: Parsed) -> None:
             _refuse(circle, routes, room)
 
 
-def blockers(model: "Model") -> dict[str, tuple[str, ...]]:
+def blockers(model: Model) -> dict[str, tuple[str, ...]]:
     """Return for each station those further on whose full places may hold up its servers.
 
     Parameters

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from headroom.simulation.checks.controllers import changes_of
 from headroom.simulation.checks.parsed import parse_model
@@ -11,9 +11,7 @@ from headroom.simulation.checks.visits import Visits, expected_visits
 from headroom.simulation.errors import OverloadError, SimulationError
 from headroom.simulation.language.amounts import mean_of
 from headroom.simulation.language.classes import JobClass
-
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
+from headroom.simulation.language.model import Model
 
 Shares = Mapping[str, Mapping[str, float]]
 """Station or pool -> class -> load that the class offers to it."""
@@ -41,13 +39,27 @@ class Overload:
         return math.fsum(self.shares.values())
 
 
-def loads(model: "Model") -> dict[str, float]:
-    """Return the load that open classes offer to each station, per server (1 is full)."""
+def offered_loads(model: Model) -> dict[str, float]:
+    """Return the load that open classes offer to each station, per server (1 is full).
+
+    Speeds, breakdowns and batches are taken into account; a station of infinite servers has the
+    load 0. What only a run can tell is counted as little as it may be, as in `expected_visits`.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("queue", time_unit="s")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("server"), exponential(0.8))
+    >>> model.open_class("customers", program, interarrival=exponential(1))
+    >>> offered_loads(model)
+    {'server': 0.8}
+    """
     shares = _station_shares(model, expected_visits(model), list(model.classes.values()))
     return {name: math.fsum(share.values()) for name, share in shares.items()}
 
 
-def refuse_overload(model: "Model") -> None:
+def refuse_overload(model: Model) -> None:
     """Raise `OverloadError` where open classes ask for more than a station or pool can do.
 
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
@@ -77,7 +89,7 @@ def refuse_overload(model: "Model") -> None:
     )
 
 
-def overloads(model: "Model", visits: Visits | None = None) -> list[Overload]:
+def overloads(model: Model, visits: Visits | None = None) -> list[Overload]:
     """Return the stations, then the pools, whose queues grow for ever, in the order of the model.
 
     What only a run can tell counts as little as it may, so all that are returned do overflow.
@@ -111,7 +123,7 @@ def overloads(model: "Model", visits: Visits | None = None) -> list[Overload]:
     return full
 
 
-def refuse_without_mean(model: "Model", visits: Visits) -> None:
+def refuse_without_mean(model: Model, visits: Visits) -> None:
     """Raise `SimulationError` where a time that jobs wait for has an infinite mean."""
     for location, what in _without_mean(model, visits):
         raise SimulationError(
@@ -122,7 +134,7 @@ def refuse_without_mean(model: "Model", visits: Visits) -> None:
         )
 
 
-def _without_mean(model: "Model", visits: Visits) -> Iterator[tuple[str, object]]:
+def _without_mean(model: Model, visits: Visits) -> Iterator[tuple[str, object]]:
     """Yield the line and the law of each time without a mean."""
     for one in model.classes.values():
         if one.law is not None and math.isinf(one.law.mean):
@@ -136,7 +148,7 @@ def _without_mean(model: "Model", visits: Visits) -> Iterator[tuple[str, object]
                 yield breakdown.location, law
 
 
-def _steps_without_mean(model: "Model") -> Iterator[tuple[str, object]]:
+def _steps_without_mean(model: Model) -> Iterator[tuple[str, object]]:
     for program in model.programs.values():
         for step in program.steps:
             for key, amount in step.amounts.items():
@@ -145,7 +157,7 @@ def _steps_without_mean(model: "Model") -> Iterator[tuple[str, object]]:
 
 
 def overloaded_station(
-    model: "Model", visits: Visits | None = None
+    model: Model, visits: Visits | None = None
 ) -> tuple[str, Mapping[str, float]] | None:
     """Return the first station whose queue grows for ever, with the load that each class offers.
 
@@ -163,7 +175,7 @@ def overloaded_station(
     return None if full is None else (full.name, full.shares)
 
 
-def _is_bounded(model: "Model", name: str) -> bool:
+def _is_bounded(model: Model, name: str) -> bool:
     """Return whether a queue cannot grow for ever: jobs are turned away, or some lose patience.
 
     Where some have patience and others none, only a run tells.
@@ -171,7 +183,7 @@ def _is_bounded(model: "Model", name: str) -> bool:
     return model.stations[name].rejects or _may_be_left(model, "station", name)
 
 
-def _may_be_left(model: "Model", kind: str, name: str) -> bool:
+def _may_be_left(model: Model, kind: str, name: str) -> bool:
     """Return whether some jobs lose patience at a station, or at a pool."""
     return any(
         step.data.get(kind) == name
@@ -181,12 +193,12 @@ def _may_be_left(model: "Model", kind: str, name: str) -> bool:
     )
 
 
-def _endless(model: "Model") -> list[JobClass]:
+def _endless(model: Model) -> list[JobClass]:
     """Return the open classes whose arrivals never end."""
     return [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
 
 
-def _is_surely_bounded(model: "Model") -> bool:
+def _is_surely_bounded(model: Model) -> bool:
     """Return whether closed classes can ask for nothing without end: a look at each step tells."""
     laws = [one.law for one in model.classes.values() if one.law is not None]
     for breakdown in model.breakdowns_of.values():
@@ -208,7 +220,7 @@ def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) ->
 
 
 def _station_shares(
-    model: "Model", visits: Visits, classes: list[JobClass]
+    model: Model, visits: Visits, classes: list[JobClass]
 ) -> dict[str, dict[str, float]]:
     shares: dict[str, dict[str, float]] = {name: {} for name in model.stations}
     for one in classes:
@@ -219,7 +231,7 @@ def _station_shares(
     return shares
 
 
-def work_rate(model: "Model", name: str) -> float:
+def work_rate(model: Model, name: str) -> float:
     """Return the service time that a station gets done in a time unit at most.
 
     The speeds of all servers count, and the share of the time in which they work; batches count
@@ -245,7 +257,7 @@ def work_rate(model: "Model", name: str) -> float:
     return station.total_speed * availability * most
 
 
-def _changed_by_programs(model: "Model", *kinds: str) -> frozenset[str]:
+def _changed_by_programs(model: Model, *kinds: str) -> frozenset[str]:
     """Return the stations or pools of which a step of a program changes one of `kinds`."""
     if not any(step.op == "change" for one in model.programs.values() for step in one.steps):
         return frozenset()
@@ -254,7 +266,7 @@ def _changed_by_programs(model: "Model", *kinds: str) -> frozenset[str]:
 
 
 def _pool_shares(
-    model: "Model", visits: Visits, classes: list[JobClass]
+    model: Model, visits: Visits, classes: list[JobClass]
 ) -> dict[str, dict[str, float]]:
     shares: dict[str, dict[str, float]] = {name: {} for name in model.pools}
     changed = _changed_by_programs(model, "tokens")
@@ -265,7 +277,7 @@ def _pool_shares(
     return shares
 
 
-def _line(model: "Model", share: Mapping[str, float]) -> str:
+def _line(model: Model, share: Mapping[str, float]) -> str:
     """Return the line of the class that offers most."""
     most = max(share, key=lambda name: share[name])
     return model.classes[most].location

@@ -7,8 +7,8 @@ reserved (`reservations`), who could wait for whom (`deadlocks`, `blocking`), wh
 which the step was written.
 """
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from headroom.simulation.checks.balance import check_balance, check_replies
 from headroom.simulation.checks.blocking import check_blocking_cycles
@@ -21,14 +21,19 @@ from headroom.simulation.checks.reservations import check_reservations
 from headroom.simulation.checks.timeless import refuse_timeless
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.language.amounts import known_of
+from headroom.simulation.language.model import Model
 from headroom.simulation.language.stations import Pool, Station
 from headroom.simulation.language.with_block import refuse_forgotten
 from headroom.simulation.laws.distribution import Distribution
 
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
-
-__all__ = ["LARGEST_SHIFT", "SHORTEST_MEAN", "TICK", "check_model", "refuse_overload"]
+__all__ = [
+    "LARGEST_SHIFT",
+    "SHORTEST_MEAN",
+    "TICK",
+    "canonical_json",
+    "check_model",
+    "refuse_overload",
+]
 
 SHORTEST_MEAN = 1e-6
 """Shortest mean (time units) of a random time: a thousand ticks, so that rounding to whole ticks
@@ -42,7 +47,30 @@ LARGEST_SHIFT = 5e-4
 _TIMES = frozenset({"service", "time", "timeout", "pause", "patience"})
 
 
-def check_model(model: "Model") -> None:
+def canonical_json(model: Model) -> bytes:
+    """Return a model as canonical JSON: the same bytes for the same model.
+
+    Raises
+    ------
+    SimulationError
+        The model contradicts itself; the message names the line of the step.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential
+    >>> model = Model("queue")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("server"), exponential(1))
+    >>> model.open_class("jobs", program, interarrival=exponential(2))
+    >>> canonical_json(model) == canonical_json(model.copy())
+    True
+    """
+    check_model(model)
+    data = model.to_data()
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def check_model(model: Model) -> None:
     """Raise `SimulationError` where `model` cannot be run."""
     if not model.classes:
         raise SimulationError(
@@ -84,7 +112,7 @@ def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None
             )
 
 
-def _refuse_unlike(model: "Model") -> None:
+def _refuse_unlike(model: Model) -> None:
     """Raise `SimulationError` where a group has both stations with servers to count and without."""
     for row, members in model.station_rows().items():
         unlimited = [one for one in members if one.discipline == "infinite"]
@@ -98,7 +126,7 @@ def _refuse_unlike(model: "Model") -> None:
             )
 
 
-def _refuse_unknown_attributes(model: "Model") -> None:
+def _refuse_unknown_attributes(model: Model) -> None:
     """Raise `SimulationError` where a trace sets an attribute that jobs do not have."""
     for one in model.classes.values():
         for name in getattr(one.process, "attribute_names", ()):
@@ -110,7 +138,7 @@ def _refuse_unknown_attributes(model: "Model") -> None:
                 )
 
 
-def _refuse_coarse_times(model: "Model") -> None:
+def _refuse_coarse_times(model: Model) -> None:
     """Raise `SimulationError` where the clock is too coarse for a time of `model`."""
     for location, what, value in _fixed_times(model):
         if abs(round(value / TICK) * TICK - value) > LARGEST_SHIFT * value:
@@ -128,7 +156,7 @@ def _refuse_coarse_times(model: "Model") -> None:
             )
 
 
-def _fixed_times(model: "Model") -> Iterator[tuple[str, object, float]]:
+def _fixed_times(model: Model) -> Iterator[tuple[str, object, float]]:
     """Yield line, what it is and value of each time that is a plain number."""
     for program in model.programs.values():
         for step in program.steps:
@@ -142,7 +170,7 @@ def _fixed_times(model: "Model") -> Iterator[tuple[str, object, float]]:
             yield location, law, law.mean
 
 
-def _random_times(model: "Model") -> Iterator[tuple[str, object, float]]:
+def _random_times(model: Model) -> Iterator[tuple[str, object, float]]:
     """Yield line, what is drawn and mean of each random time whose mean is known."""
     for program in model.programs.values():
         for step in program.steps:
@@ -155,7 +183,7 @@ def _random_times(model: "Model") -> Iterator[tuple[str, object, float]]:
             yield location, law, law.mean
 
 
-def _laws_outside_programs(model: "Model") -> Iterator[tuple[str, Distribution]]:
+def _laws_outside_programs(model: Model) -> Iterator[tuple[str, Distribution]]:
     for one in model.classes.values():
         if one.law is not None:
             yield one.location, one.law

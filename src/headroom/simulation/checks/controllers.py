@@ -4,7 +4,7 @@ What changes during a run, by a schedule or by a step, is listed in `changes_of`
 a model without running it (checks, solvers, writers of files) asks there.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headroom.simulation.checks.parsed import Parsed
@@ -19,32 +19,11 @@ from headroom.simulation.checks.structure import (
     walk,
 )
 from headroom.simulation.errors import SimulationError
-from headroom.simulation.language.streams import stream_key
-from headroom.simulation.laws.distribution import Distribution
 
 if TYPE_CHECKING:
     from headroom.simulation.language.stations import Pool, Station
 
 _ALLOWED = (Assign, BranchBlock, Call, Change, Delay, LoopBlock)
-
-
-@dataclass(frozen=True, slots=True)
-class Controller:
-    """Who walks a program again and again; made by `Model.controller`."""
-
-    name: str
-    program: str
-    every: Distribution
-    location: str = field(default="", repr=False)
-
-    def to_data(self) -> dict[str, object]:
-        """Return the controller as the kernel reads it."""
-        return {
-            "name": self.name,
-            "program": self.program,
-            "every": self.every.to_data(),
-            "stream": stream_key(f"controller {self.name}: every"),
-        }
 
 
 @dataclass(frozen=True, slots=True)

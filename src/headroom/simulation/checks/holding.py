@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from headroom.simulation.checks.parsed import Parsed, parse_model, until_reply
 from headroom.simulation.checks.structure import (
@@ -17,9 +16,7 @@ from headroom.simulation.checks.structure import (
     parts,
     run_deep,
 )
-
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
+from headroom.simulation.language.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ def moments(body: Body) -> list[Moment]:
     return found
 
 
-def holds(model: "Model") -> dict[str, tuple[str, ...]]:
+def holds(model: Model) -> dict[str, tuple[str, ...]]:
     """Return for each pool the stations that jobs may use while they hold its tokens."""
     if not model.pools:
         return {}
@@ -60,7 +57,7 @@ def holds(model: "Model") -> dict[str, tuple[str, ...]]:
     }
 
 
-def nested(model: "Model") -> dict[str, tuple[str, ...]]:
+def nested(model: Model) -> dict[str, tuple[str, ...]]:
     """Return for each pool the other pools that jobs may acquire while they hold its tokens."""
     if not model.pools:
         return {}

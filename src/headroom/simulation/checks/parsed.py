@@ -2,13 +2,10 @@
 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
 
 from headroom.simulation.checks.structure import Body, Call, Reply, StartJob, parse, walk
 from headroom.simulation.errors import SimulationError
-
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
+from headroom.simulation.language.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Parsed:
         return frozenset(node.program for node in nodes if isinstance(node, kind))
 
 
-def parse_model(model: "Model") -> Parsed:
+def parse_model(model: Model) -> Parsed:
     """Read the programs of a model; refuse those that are incomplete or call themselves."""
     trees = {}
     for name, program in model.programs.items():

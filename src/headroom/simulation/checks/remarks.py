@@ -6,14 +6,11 @@ are therefore said, never refused.
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from headroom.simulation.checks.parsed import Parsed, parse_model
 from headroom.simulation.checks.structure import Acquire, Node, Prioritize, Use, walk
-
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
-
+from headroom.simulation.language.model import Model
 
 Remark: TypeAlias = tuple[str, str]
 """Line of Python, and what stands out there."""
@@ -23,7 +20,7 @@ class ModelWarning(UserWarning):
     """A part of a model has no effect."""
 
 
-def remarks(model: "Model") -> tuple[str, ...]:
+def remarks(model: Model) -> tuple[str, ...]:
     """Return what is likely a mistake in `model`, each with its line of Python.
 
     Parameters
@@ -50,14 +47,14 @@ def remarks(model: "Model") -> tuple[str, ...]:
     return tuple(f"{location}: {what}" for location, what in _found(model))
 
 
-def warn_of(model: "Model") -> None:
+def warn_of(model: Model) -> None:
     """Warn of the remarks on `model`, each at its line of Python."""
     for location, what in _found(model):
         filename, _, line = location.rpartition(":")
         warnings.warn_explicit(what, ModelWarning, filename, int(line))
 
 
-def _found(model: "Model") -> Iterator[Remark]:
+def _found(model: Model) -> Iterator[Remark]:
     parsed = parse_model(model)
     nodes = {name: list(walk(tree)) for name, tree in parsed.trees.items()}
     yield from _idle(model, nodes)
@@ -65,7 +62,7 @@ def _found(model: "Model") -> Iterator[Remark]:
     yield from _priorities(parsed, nodes)
 
 
-def _idle(model: "Model", nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
+def _idle(model: Model, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
     """Yield the stations that nobody uses and the pools that nobody acquires."""
     used, acquired = _places([node for some in nodes.values() for node in some])
     for station in model.stations.values():
@@ -82,7 +79,7 @@ def _places(nodes: list[Node]) -> tuple[set[str], set[str]]:
     return stations, {node.pool for node in nodes if isinstance(node, Acquire)}
 
 
-def _attributes(model: "Model") -> Iterator[Remark]:
+def _attributes(model: Model) -> Iterator[Remark]:
     """Yield the attributes that are read and never set, so that they are 0 for all jobs."""
     if not model.attributes:
         return
@@ -142,7 +139,7 @@ def _priorities(parsed: Parsed, nodes: Mapping[str, list[Node]]) -> Iterator[Rem
             )
 
 
-def _ordered(model: "Model") -> dict[tuple[str, str], str]:
+def _ordered(model: Model) -> dict[tuple[str, str], str]:
     """Return the line of each station and pool that serves by priority."""
     stations = {
         ("station", one.name): one.location

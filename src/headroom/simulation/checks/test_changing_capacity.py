@@ -24,7 +24,8 @@ from headroom.simulation import (
     schedule,
     simulate,
 )
-from headroom.simulation.checks.capacity import work_rate
+from headroom.simulation.checks.capacity import offered_loads, work_rate
+from headroom.simulation.checks.check import canonical_json
 
 COMPLETIONS = 100_000
 MOST_JOBS = 24
@@ -275,7 +276,7 @@ def scheduled() -> Model:
 def test_offered_loads_reckon_with_the_mean_of_a_schedule() -> None:
     model = scheduled()
     assert work_rate(model, "web") == pytest.approx(DAY.mean) == pytest.approx(22 / 12)
-    assert model.loads()["web"] == pytest.approx(RATE / DAY.mean)
+    assert offered_loads(model)["web"] == pytest.approx(RATE / DAY.mean)
 
 
 def test_a_what_if_multiplies_a_schedule() -> None:
@@ -291,7 +292,7 @@ def test_a_controller_takes_no_step_of_jobs() -> None:
     look.use(model.stations["web"], 1)
     model.controller("looker", look, every=1)
     with pytest.raises(SimulationError, match=r"controller 'looker' takes the step use"):
-        model.to_json()
+        canonical_json(model)
 
 
 @pytest.mark.parametrize(

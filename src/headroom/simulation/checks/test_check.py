@@ -20,6 +20,9 @@ from headroom.simulation import (
     simulate,
     uniform,
 )
+from headroom.simulation.checks.capacity import offered_loads
+from headroom.simulation.checks.check import canonical_json
+from headroom.simulation.checks.holding import holds
 
 THIS_FILE = Path(__file__).name
 
@@ -38,7 +41,7 @@ def model_with(write: Callable[[Model, Program], None]) -> Model:
 def refusal(write: Callable[[Model, Program], None]) -> str:
     """Return the message with which the model is refused."""
     with pytest.raises(SimulationError) as caught:
-        model_with(write).to_json()
+        canonical_json(model_with(write))
     assert caught.value.cure
     assert f"{THIS_FILE}:" in caught.value.message
     return caught.value.message
@@ -182,7 +185,7 @@ def test_an_impossible_number_of_servers_is_refused(count: int) -> None:
 
 def test_a_model_without_classes_is_refused() -> None:
     with pytest.raises(SimulationError, match="has no class"):
-        Model("empty").to_json()
+        canonical_json(Model("empty"))
 
 
 def test_a_run_that_never_stops_is_refused() -> None:
@@ -208,7 +211,7 @@ def overloaded() -> Model:
 
 def test_an_open_load_beyond_capacity_is_refused_unless_the_run_stops_by_time() -> None:
     model = overloaded()
-    assert model.loads() == {"cpu": 1.0}
+    assert offered_loads(model) == {"cpu": 1.0}
     with pytest.raises(SimulationError, match="load of 1 to each server of station 'cpu'"):
         simulate(model, seed=1, completions=10)
     assert simulate(model, seed=1, time=10).snapshot_times_s[-1] == 10
@@ -233,7 +236,7 @@ def test_holds_tells_the_stations_used_while_a_pool_is_held() -> None:
     with outer.holding(idle):
         outer.delay(constant(1))
     model.closed_class("users", outer, population=1)
-    assert model.holds() == {"threads": ("cpu", "disk", "network"), "idle": ()}
+    assert holds(model) == {"threads": ("cpu", "disk", "network"), "idle": ()}
 
 
 RAW_STEPS = {
@@ -275,7 +278,9 @@ def test_the_kernel_refuses_data_that_no_builder_wrote(
     steps: list[dict[str, object]], words: str
 ) -> None:
     """Whoever writes the data by other means gets a message, not a crash."""
-    data = json.loads(model_with(lambda _model, program: program.delay(constant(1))).to_json())
+    data = json.loads(
+        canonical_json(model_with(lambda _model, program: program.delay(constant(1))))
+    )
     data["programs"][0]["steps"] = steps
     with pytest.raises(_core.KernelError, match=words):
         _core.simulate(model=json.dumps(data).encode(), seed=1)
@@ -305,7 +310,7 @@ def test_a_mean_that_the_clock_cannot_tell_is_refused(place: str) -> None:
     think = exponential(1e-12) if place == "think" else None
     model.closed_class("users", program, population=1, think=think)
     with pytest.raises(SimulationError, match="its draws would be distorted") as caught:
-        model.to_json()
+        canonical_json(model)
     assert "smaller time_unit" in caught.value.cure
 
 
@@ -320,10 +325,10 @@ def test_a_fixed_time_between_two_steps_of_the_clock_is_refused(
     program.delay(time)
     model.closed_class("users", program, population=1, think=1)
     if is_whole:
-        assert model.to_json()
+        assert canonical_json(model)
         return
     with pytest.raises(SimulationError, match="lies between the steps of the clock") as caught:
-        model.to_json()
+        canonical_json(model)
     assert f"{THIS_FILE}:" in caught.value.message
 
 
@@ -351,7 +356,7 @@ def test_whole_numbers_of_numpy_are_counts() -> None:
         )
         model.open_class("guests", program, interarrival=99, initial=kind(2))
         model.stop(completions=kind(50))
-        return model.to_json()
+        return canonical_json(model)
 
     assert build(np.int64) == build(int)
     with pytest.raises(SimulationError, match=r"has np\.float64\(2\.0\) servers"):
@@ -376,7 +381,7 @@ def test_a_closed_class_that_takes_no_time_is_refused_with_its_cause(time: Any) 
     program.use(cpu, 0)
     model.closed_class("users", program, population=3)
     with pytest.raises(SimulationError, match=f"{THIS_FILE}:.* make no progress in time") as caught:
-        model.to_json()
+        canonical_json(model)
     assert "'users'" in caught.value.message
     assert "'visit'" in caught.value.message
     assert "think=" in caught.value.cure
@@ -389,7 +394,7 @@ def test_a_program_without_time_of_its_own_is_legal_where_others_make_it_wait() 
     slow.use(cpu, 5)
     model.closed_class("others", slow, population=1)
     model.closed_class("users", quick, population=3)
-    assert model.to_json()
+    assert canonical_json(model)
 
 
 def test_a_build_that_never_ends_is_stopped_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,9 @@ from headroom.simulation import (
     exponential,
     uniform,
 )
+from headroom.simulation.checks.capacity import offered_loads
 from headroom.simulation.checks.check import refuse_overload
+from headroom.simulation.checks.visits import expected_visits
 
 
 def one_class(model: Model, program: Program, *, interarrival: float = 1000.0) -> Model:
@@ -23,7 +25,7 @@ def one_class(model: Model, program: Program, *, interarrival: float = 1000.0) -
 
 
 def counts(model: Model) -> dict[str, float]:
-    return dict(model.visits().counts["jobs"])
+    return dict(expected_visits(model).counts["jobs"])
 
 
 def test_probabilities_loops_and_calls_multiply() -> None:
@@ -39,8 +41,8 @@ def test_probabilities_loops_and_calls_multiply() -> None:
             program.use(cpu, exponential(3))
     one_class(model, program)
     assert counts(model) == {"cpu": 3.0, "disk": 2.0}
-    assert model.visits().demands["jobs"] == {"cpu": 9.0, "disk": 4.0}
-    assert model.visits().is_exact == {"jobs": True}
+    assert expected_visits(model).demands["jobs"] == {"cpu": 9.0, "disk": 4.0}
+    assert expected_visits(model).is_exact == {"jobs": True}
 
 
 def test_a_network_is_solved_as_traffic_equations() -> None:
@@ -64,11 +66,11 @@ def test_round_robin_is_exact_and_queues_are_shared_equally() -> None:
     program.use_one_of(stations, 1, policy="round_robin")
     one_class(model, program)
     assert counts(model) == dict.fromkeys("abcd", 0.25)
-    assert model.visits().is_exact["jobs"]
+    assert expected_visits(model).is_exact["jobs"]
     program.use_one_of(stations, 1, policy="shortest_queue")
     assert counts(model) == dict.fromkeys("abcd", 0.5)
-    assert not model.visits().is_exact["jobs"]
-    assert model.visits().groups == (frozenset("abcd"),)
+    assert not expected_visits(model).is_exact["jobs"]
+    assert expected_visits(model).groups == (frozenset("abcd"),)
 
 
 def test_a_condition_counts_what_every_case_has() -> None:
@@ -84,8 +86,8 @@ def test_a_condition_counts_what_every_case_has() -> None:
             program.use(cpu, 3)
     one_class(model, program)
     assert counts(model) == {"cpu": 1.0}
-    assert model.visits().demands["jobs"] == {"cpu": 3.0}
-    assert not model.visits().is_exact["jobs"]
+    assert expected_visits(model).demands["jobs"] == {"cpu": 3.0}
+    assert not expected_visits(model).is_exact["jobs"]
 
 
 def test_attributes_are_known_where_they_were_set() -> None:
@@ -96,8 +98,8 @@ def test_attributes_are_known_where_they_were_set() -> None:
     program.set(size, size * 2 + 1)
     program.use(disk, size * 0.5 + fixed)
     one_class(model, program)
-    assert model.visits().demands["jobs"] == {"disk": 4.5}
-    assert model.visits().is_exact["jobs"]
+    assert expected_visits(model).demands["jobs"] == {"disk": 4.5}
+    assert expected_visits(model).is_exact["jobs"]
 
 
 def test_an_attribute_that_a_condition_chose_by_is_no_longer_known() -> None:
@@ -112,9 +114,9 @@ def test_an_attribute_that_a_condition_chose_by_is_no_longer_known() -> None:
         with branch.otherwise():
             program.use(cpu, x)
     one_class(model, program)
-    assert model.visits().demands["jobs"] == {}
+    assert expected_visits(model).demands["jobs"] == {}
     program.use(cpu, x)
-    assert model.visits().demands["jobs"] == {"cpu": 1.0}
+    assert expected_visits(model).demands["jobs"] == {"cpu": 1.0}
 
 
 def test_an_attribute_that_a_loop_changes_is_not_known_inside() -> None:
@@ -127,7 +129,7 @@ def test_an_attribute_that_a_loop_changes_is_not_known_inside() -> None:
         program.set(x, x * 2)
     one_class(model, program)
     assert counts(model) == {"cpu": 3.0}
-    assert model.visits().demands["jobs"] == {"cpu": 0.0}
+    assert expected_visits(model).demands["jobs"] == {"cpu": 0.0}
 
 
 def test_jobs_that_are_started_count_for_who_started_them() -> None:
@@ -152,7 +154,7 @@ def test_jobs_that_multiply_without_end_are_refused() -> None:
     program.start(program)
     one_class(model, program)
     with pytest.raises(SimulationError, match="jobs multiply without end") as caught:
-        model.visits()
+        expected_visits(model)
     assert "test_visits.py:" in caught.value.message
 
 
@@ -189,7 +191,9 @@ def test_loads_take_speeds_batches_breakdowns_and_infinity_into_account() -> Non
     for station in (fast, bus, frail, cloud):
         program.use(station, 6)
     model.open_class("jobs", program, interarrival=exponential(20), batch=2)
-    assert model.loads() == pytest.approx({"fast": 0.15, "bus": 0.12, "frail": 0.8, "cloud": 0.0})
+    assert offered_loads(model) == pytest.approx(
+        {"fast": 0.15, "bus": 0.12, "frail": 0.8, "cloud": 0.0}
+    )
 
 
 @pytest.mark.parametrize(("interarrival", "is_refused"), [(2.4, True), (2.6, False)])
@@ -216,7 +220,7 @@ def test_a_slow_station_among_fast_ones_is_no_overload() -> None:
     program = model.program("p")
     program.use_one_of([slow, fast], 1)
     one_class(model, program, interarrival=0.5)
-    assert model.loads()["slow"] == 2.0
+    assert offered_loads(model)["slow"] == 2.0
     refuse_overload(model)
 
 
@@ -234,7 +238,7 @@ def test_a_pool_held_longer_than_it_can_be_is_refused(
     with program.holding(pool, 2):
         program.delay(3)
     one_class(model, program, interarrival=interarrival)
-    assert model.visits().pool_times["jobs"] == {"connections": 18.0}
+    assert expected_visits(model).pool_times["jobs"] == {"connections": 18.0}
     if not is_refused:
         refuse_overload(model)
         return
@@ -257,7 +261,7 @@ def test_a_caller_holds_until_the_reply_and_a_parent_until_its_last_arm() -> Non
                 with fork.arm():
                     program.delay(time)
     one_class(model, program)
-    assert model.visits().pool_times["jobs"] == {"k": 2.0 + 7.0}
+    assert expected_visits(model).pool_times["jobs"] == {"k": 2.0 + 7.0}
 
 
 def test_the_message_of_an_overload_names_the_line_of_the_class() -> None:

@@ -8,7 +8,7 @@ counts as little as it may; choices by queue length count equally for each case.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +40,9 @@ from headroom.simulation.checks.structure import (
 from headroom.simulation.checks.traffic import chosen_shares, passages
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.language.amounts import Amount, Known, known_of, mean_of
+from headroom.simulation.language.model import Model
 from headroom.simulation.language.stations import Station
 from headroom.simulation.laws.distribution import Distribution
-
-if TYPE_CHECKING:
-    from headroom.simulation.language.model import Model
 
 Attributes = Mapping[str, Known]
 _BY_QUEUE = frozenset({"shortest_queue", "sampled_queue"})
@@ -116,7 +114,7 @@ class _Tally:
                 own[name] = own.get(name, 0.0) + factor * value
 
 
-def expected_visits(model: "Model") -> Visits:
+def expected_visits(model: Model) -> Visits:
     """Return how often jobs visit stations, and what they ask of them.
 
     Raises
@@ -138,7 +136,7 @@ def expected_visits(model: "Model") -> Visits:
     return _visits(_Counter(parse_model(model)))
 
 
-def least_visits(model: "Model", together: frozenset[str] = frozenset()) -> Visits:
+def least_visits(model: Model, together: frozenset[str] = frozenset()) -> Visits:
     """Return what a walk waits for at least, whatever the state of the system decides.
 
     Where jobs choose by the length of queues, or take turns with other classes, what all ways

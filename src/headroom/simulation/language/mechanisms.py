@@ -66,14 +66,14 @@ class Mechanism:
 
         Examples
         --------
-        >>> from headroom.simulation import Model, simulate, uniform
+        >>> from headroom.simulation import Model, expected_visits, simulate, uniform
         >>> model = Model("disk", time_unit="ms")
         >>> arm = model.mechanism("arm", kind="arm", parameters={"speed": 100_000})
         >>> track, request = model.attribute("track"), model.program("request")
         >>> request.set(track, uniform(0, 1000))
         >>> request.use(model.station("disk"), 2 + arm.call("travel", track, mean=3.3))
         >>> model.closed_class("readers", request, population=4)
-        >>> model.visits().demands
+        >>> expected_visits(model).demands
         {'readers': {'disk': 5.3}}
         >>> round(simulate(model, seed=1).classes.columns["completion_count"][-1, 0])
         20000

@@ -2,16 +2,12 @@
 
 import copy
 import itertools
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
-from headroom.simulation.checks import background, blocking, capacity, check, holding
-from headroom.simulation.checks.controllers import Controller
-from headroom.simulation.checks.visits import Visits, expected_visits
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.language import classes
 from headroom.simulation.language.amounts import as_law
@@ -24,6 +20,7 @@ from headroom.simulation.language.arguments import (
 )
 from headroom.simulation.language.classes import Draw, JobClass, Mix, Start
 from headroom.simulation.language.computed_arrivals import ComputedArrivals
+from headroom.simulation.language.controllers import Controller
 from headroom.simulation.language.expression import Attribute, Expression, Operand, Token
 from headroom.simulation.language.mechanisms import Mechanism, as_mechanism
 from headroom.simulation.language.mix_draws import ComputedDraw
@@ -90,13 +87,13 @@ class Model:
 
     Examples
     --------
-    >>> from headroom.simulation import Model, exponential
+    >>> from headroom.simulation import Model, expected_visits, exponential
     >>> model = Model("shop", time_unit="ms")
     >>> web = model.station("web", servers=4)
     >>> request = model.program("request")
     >>> request.use(web, exponential(5))
     >>> model.closed_class("users", request, population=10, think=exponential(100))
-    >>> model.visits().demands["users"]
+    >>> expected_visits(model).demands["users"]
     {'web': 5.0}
     """
 
@@ -703,8 +700,7 @@ class Model:
         return twin
 
     def to_data(self) -> dict[str, object]:
-        """Return the model as data, after checking it."""
-        check.check_model(self)
+        """Return the model as data, as the kernel reads it; `canonical_json` checks it as well."""
         stop = {"completions": self.stop_completions, "time": self.stop_time}
         attributes = self.attributes.values()
         data: dict[str, object] = {
@@ -731,59 +727,6 @@ class Model:
         if self.controllers:
             data["controllers"] = [one.to_data() for one in self.controllers.values()]
         return data
-
-    def to_json(self) -> bytes:
-        """Return the model as canonical JSON: the same bytes for the same model.
-
-        Raises
-        ------
-        SimulationError
-            Where the model contradicts itself; the message names the line of the step.
-        """
-        data = self.to_data()
-        return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-
-    def holds(self) -> dict[str, tuple[str, ...]]:
-        """Return for each pool the stations that jobs may use while they hold its tokens."""
-        return holding.holds(self)
-
-    def nested(self) -> dict[str, tuple[str, ...]]:
-        """Return for each pool the other pools that jobs may acquire while they hold its tokens."""
-        return holding.nested(self)
-
-    def blockers(self) -> dict[str, tuple[str, ...]]:
-        """Return for each station the full ones further on that may hold up its servers."""
-        return blocking.blockers(self)
-
-    def unawaited(self) -> dict[str, tuple[str, ...]]:
-        """Return the stations and pools to which only work comes that no job waits for."""
-        return background.unawaited(self)
-
-    def visits(self) -> Visits:
-        """Return how often a job of each class uses each station, and for how long, on average.
-
-        What only a run can tell (conditions, times out, rejection) is counted as little as it may
-        be; `Visits.is_exact` says for which classes nothing was left out.
-        """
-        return expected_visits(self)
-
-    def loads(self) -> dict[str, float]:
-        """Return the load that open classes offer to each station, per server (1 is full).
-
-        Speeds, breakdowns and batches are taken into account; a station of infinite servers has
-        the load 0. What only a run can tell is counted as little as it may be, as in `visits`.
-
-        Examples
-        --------
-        >>> from headroom.simulation import Model, exponential
-        >>> model = Model("queue", time_unit="s")
-        >>> program = model.program("visit")
-        >>> program.use(model.station("server"), exponential(0.8))
-        >>> model.open_class("customers", program, interarrival=exponential(1))
-        >>> model.loads()
-        {'server': 0.8}
-        """
-        return capacity.loads(self)
 
     def _schedules(self) -> Iterator[dict[str, object]]:
         """Yield what follows a schedule, as the kernel reads it."""

@@ -160,13 +160,13 @@ class Program:
 
         Examples
         --------
-        >>> from headroom.simulation import Model, exponential
+        >>> from headroom.simulation import Model, exponential, offered_loads
         >>> model = Model("farm", time_unit="ms")
         >>> servers = [model.station(f"server {number}") for number in range(3)]
         >>> request = model.program("request")
         >>> request.use_one_of(servers, exponential(5), policy="two_choices")
         >>> model.open_class("visitors", request, interarrival=exponential(2))
-        >>> {name: round(load, 3) for name, load in model.loads().items()}
+        >>> {name: round(load, 3) for name, load in offered_loads(model).items()}
         {'server 0': 0.833, 'server 1': 0.833, 'server 2': 0.833}
         """
         if not isinstance(stations, Sequence) or not stations:
@@ -337,7 +337,7 @@ class Program:
 
         Examples
         --------
-        >>> from headroom.simulation import Model, exponential
+        >>> from headroom.simulation import Model, expected_visits, exponential
         >>> model = Model("central server", time_unit="ms")
         >>> cpu, disk = model.station("cpu"), model.station("disk")
         >>> job = model.program("job")
@@ -347,7 +347,7 @@ class Program:
         ...     with net.node("read", to="compute"):
         ...         job.use(disk, exponential(15))
         >>> model.closed_class("jobs", job, population=8)
-        >>> model.visits().counts["jobs"]
+        >>> expected_visits(model).counts["jobs"]
         {'cpu': 2.0, 'disk': 1.0}
         """
         self._counts["network"] += 1

@@ -26,6 +26,7 @@ from headroom.simulation import (
     simulate,
     uniform,
 )
+from headroom.simulation.checks.check import canonical_json
 from tests.support.fake_programs import Outline, Parts, empty_model, outlines, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::headroom.simulation.ModelWarning")
@@ -526,7 +527,7 @@ def test_a_model_that_passes_the_checks_never_deadlocks(
         write(parts, outline)
         built.model.closed_class(parts.program.name, parts.program, population=population)
     try:
-        built.model.to_json()
+        canonical_json(built.model)
     except SimulationError:
         return
     assert outcome(built.model) == "ended"

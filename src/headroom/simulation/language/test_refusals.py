@@ -18,6 +18,7 @@ from headroom.simulation import (
     minimum,
     uniform,
 )
+from headroom.simulation.checks.check import canonical_json
 
 Write = Callable[[Model, Program], object]
 MARK = "# wrong"
@@ -643,7 +644,7 @@ CASES: dict[Write, str] = {
 @pytest.mark.parametrize(("write", "words"), CASES.items(), ids=[write.__name__ for write in CASES])
 def test_a_mistake_is_refused_with_its_line_and_a_cure(write: Write, words: str) -> None:
     with pytest.raises(SimulationError) as caught:
-        model_with(write).to_json()
+        canonical_json(model_with(write))
     assert words in caught.value.message
     assert caught.value.cure
     assert f"{Path(__file__).name}:{marked_line(write)}: " in caught.value.message
@@ -663,7 +664,7 @@ def test_a_case_may_have_a_computed_probability_of_nothing_or_all(probability: f
             with net.node("b", to=net.leave):
                 program.delay(1)
 
-    assert model_with(write).to_json()
+    assert canonical_json(model_with(write))
 
 
 def test_a_place_may_be_reserved_out_of_a_case() -> None:
@@ -678,7 +679,7 @@ def test_a_place_may_be_reserved_out_of_a_case() -> None:
                 pass
         program.use(narrow, 1)
 
-    assert model_with(write).to_json()
+    assert canonical_json(model_with(write))
 
 
 def test_a_loop_may_have_a_computed_count_of_zero() -> None:
@@ -686,4 +687,4 @@ def test_a_loop_may_have_a_computed_count_of_zero() -> None:
         with program.loop(0):
             program.delay(1)
 
-    assert model_with(write).to_json()
+    assert canonical_json(model_with(write))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from headroom.simulation import Model, Program, SimulationError, exponential
+from headroom.simulation.checks.check import canonical_json
 
 Write = Callable[[Model, Program], object]
 
@@ -32,7 +33,7 @@ def model_with(write: Write) -> Model:
 def test_a_block_without_with_is_refused_with_its_line(word: str) -> None:
     """A model with `program.holding(pool)` ran as if no token were ever held."""
     with pytest.raises(SimulationError, match=rf"test_with_block\.py:\d+: {word}\(\)") as caught:
-        model_with(FORGOTTEN[word]).to_json()
+        canonical_json(model_with(FORGOTTEN[word]))
     assert "with" in caught.value.cure
 
 
@@ -54,7 +55,7 @@ def test_a_part_of_a_block_without_with_is_refused() -> None:
                 program.delay(1)
 
     with pytest.raises(SimulationError, match=r"case\(\) is written without `with`"):
-        model_with(write).to_json()
+        canonical_json(model_with(write))
 
 
 def test_a_mistake_in_a_block_keeps_its_own_error() -> None:

@@ -73,13 +73,13 @@ def block(
 
     Examples
     --------
-    >>> from headroom.simulation import Model, exponential
+    >>> from headroom.simulation import Model, canonical_json, exponential
     >>> model = Model("shop")
     >>> cpu, program = model.station("cpu"), model.program("visit")
     >>> _ = program.loop(3)
     >>> program.use(cpu, exponential(1))
     >>> model.closed_class("users", program, population=1)
-    >>> model.to_json()
+    >>> canonical_json(model)
     Traceback (most recent call last):
     ...
     headroom.simulation.errors.SimulationError: ...: loop() is written without `with`, so ...

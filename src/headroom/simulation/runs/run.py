@@ -7,7 +7,10 @@ from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
 from headroom import _core
-from headroom.simulation.checks.check import refuse_overload
+from headroom.simulation.checks.background import unawaited
+from headroom.simulation.checks.blocking import blockers
+from headroom.simulation.checks.check import canonical_json, refuse_overload
+from headroom.simulation.checks.holding import holds, nested
 from headroom.simulation.checks.remarks import warn_of
 from headroom.simulation.errors import SimulationError, refused
 from headroom.simulation.language.arguments import is_number, is_whole
@@ -66,10 +69,10 @@ def ready(model: Model) -> ReadyModel:
         )
     return ReadyModel(
         model=model,
-        data=model.to_json(),
-        holds=_by_row(model.holds(), model.pools, model.stations),
-        nested=_by_row(model.nested(), model.pools, model.pools),
-        blockers=_by_row(model.blockers(), model.stations, model.stations),
+        data=canonical_json(model),
+        holds=_by_row(holds(model), model.pools, model.stations),
+        nested=_by_row(nested(model), model.pools, model.pools),
+        blockers=_by_row(blockers(model), model.stations, model.stations),
         unawaited=_unawaited_rows(model),
     )
 
@@ -203,7 +206,7 @@ def _check_wishes(seed: int, completions: int | None, time: float | None) -> Non
 
 def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the rows of stations and pools all of which only unawaited work comes to."""
-    found = {kind: frozenset(names) for kind, names in model.unawaited().items()}
+    found = {kind: frozenset(names) for kind, names in unawaited(model).items()}
     of_kinds: dict[str, Mapping[str, tuple[Station | Pool, ...]]] = {
         "station": model.station_rows(),
         "pool": model.pool_rows(),

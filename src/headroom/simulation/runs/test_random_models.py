@@ -22,6 +22,7 @@ from headroom.simulation import (
     exponential,
     simulate,
 )
+from headroom.simulation.checks.check import canonical_json
 from headroom.simulation.runs.trace_file import Kind
 from tests.support.fake_models import Ring, models, rings
 
@@ -238,7 +239,7 @@ def digest_of_data(data: Mapping[str, object], seed: int) -> str:
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(models(), seeds), min_size=10, max_size=10))
 def test_runs_have_the_same_bits_in_another_process(runs: list[tuple[Model, int]]) -> None:
-    sent = [(json.loads(model.to_json()), seed) for model, seed in runs]
+    sent = [(json.loads(canonical_json(model)), seed) for model, seed in runs]
     other = subprocess.run(
         [sys.executable, "-c", IN_ANOTHER_PROCESS],
         input=json.dumps(sent),

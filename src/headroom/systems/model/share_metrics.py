@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 
 from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model
+from headroom.simulation.checks.background import unawaited
 from headroom.simulation.language.step import Step
 
 MOST_PLACES = 400
@@ -54,9 +55,9 @@ def _place_shares(
     model: Model, name: str, steps: list[Step], *, can_fill: bool
 ) -> Iterator[Metric]:
     """Yield the shares of the stations and pools that `steps` come to."""
-    unawaited = model.unawaited()
+    background = unawaited(model)
     if len(model.classes) * len(model.station_rows()) <= MOST_PLACES:
-        used_ones = _named(steps, "use", "station", unawaited.get("station", ()))
+        used_ones = _named(steps, "use", "station", background.get("station", ()))
         stations = (model.stations[used] for used in used_ones)
         for used, station in {one.row: one for one in stations}.items():
             prefix = f"class.{name}.station.{used}."
@@ -66,7 +67,7 @@ def _place_shares(
             if can_fill and station.discipline != "infinite":
                 yield _share(f"{prefix}blocked_share", "blocked_share")
     if len(model.classes) * len(model.pool_rows()) <= MOST_PLACES:
-        asked_ones = _named(steps, "acquire", "pool", unawaited.get("pool", ()))
+        asked_ones = _named(steps, "acquire", "pool", background.get("pool", ()))
         for asked in dict.fromkeys(model.pools[one].row for one in asked_ones):
             yield _share(f"class.{name}.pool.{asked}.wait_share", "pool.wait_share")
 
