@@ -35,7 +35,7 @@ from benches.folders import new_folder
 from benches.harness import Case, Row, Work, aligned, figure, read_rows
 from benches.peers import bare_io, fio
 from headroom import _core
-from headroom.systems.storage.blocks import measure
+from headroom.systems.storage import measure
 from headroom.systems.storage.postmark.postmark import carry_out
 
 RESULTS = Path(__file__).resolve().parent / "results" / "storage.json"

@@ -13,7 +13,7 @@ from benches import folders
 from benches import storage as part
 from benches.harness import Case, Row, measure_case, read_rows
 from benches.peers import bare_io, fio
-from headroom.systems.storage.blocks import measure
+from headroom.systems.storage import measure
 
 SMALL_BYTES = 1 << 20
 

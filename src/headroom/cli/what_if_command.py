@@ -17,18 +17,13 @@ from headroom.cli.output import ColorMode, error_console, result_console, write_
 from headroom.cli.subjects import find_subject, is_study, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.changes import Change, changes_in, text_of
 from headroom.experiment.protocol.system import Changeable
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
-from headroom.experiment.runner.what_if import (
-    changed_plan,
-    changed_point,
-    changes_in,
-    check_changes,
-    text_of,
-)
+from headroom.experiment.runner.what_if import changed_plan, changed_point
+from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications

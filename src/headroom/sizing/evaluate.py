@@ -14,13 +14,13 @@ from pathlib import Path
 import msgspec
 
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.changes import Change, text_of
 from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
 from headroom.experiment.runner.selection import Selection
-from headroom.experiment.runner.what_if import CHANGE_LEVEL, text_of
+from headroom.experiment.runner.what_if import CHANGE_LEVEL
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.seeds import digest, point_key
 from headroom.experiment.study.study import Experiment, Replications, Study, WarmUp

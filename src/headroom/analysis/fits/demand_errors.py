@@ -24,8 +24,7 @@ from typing import Literal, TypeAlias
 import msgspec
 import scipy
 
-from headroom.experiment.protocol.fit_method import Load
-from headroom.experiment.study.study import DemandEvidence
+from headroom.experiment.protocol.fit_method import DemandEvidence, Load
 
 SATURATED = 0.9
 """Utilization from which a point without think time counts as a burst."""

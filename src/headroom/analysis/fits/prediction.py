@@ -29,6 +29,7 @@ from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, t_quant
 from headroom.errors import HeadroomError
 from headroom.experiment.protocol.fit_method import (
     ChoosesLoad,
+    DemandEvidence,
     FitsDemands,
     FittedSet,
     HasPublishedErrors,
@@ -38,7 +39,6 @@ from headroom.experiment.protocol.fit_method import (
 )
 from headroom.experiment.protocol.system import Column, Parameter, Value
 from headroom.experiment.study.plan import PlannedExperiment, Point
-from headroom.experiment.study.study import DemandEvidence
 
 _TIMES = frozenset({"s", "ms", "us", "ns", "min", "h"})
 _NO_METHOD = (

@@ -14,8 +14,7 @@ import msgspec
 from headroom.analysis.point import summarise
 from headroom.analysis.results import Effect, PointResult, WhatIfResult
 from headroom.experiment.journal.journal import ReplicationRow
-from headroom.experiment.protocol.changes import doubled
-from headroom.experiment.runner.what_if import changes_in
+from headroom.experiment.protocol.changes import changes_in, doubled
 from headroom.experiment.study.plan import PlannedExperiment
 
 NO_GAIN = 1.05

@@ -24,17 +24,16 @@ from headroom.analysis.statistics.comparison import paired_ratio
 from headroom.analysis.verdicts.culprits import SATURATED
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
-from headroom.experiment.protocol.changes import Change, doubled
+from headroom.experiment.protocol.changes import Change, changes_in, doubled
 from headroom.experiment.protocol.system import Changeable, Column, Metric, Value
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.runner.what_if import (
     changed_experiment,
     changed_plan,
     changed_point,
-    changes_in,
-    check_changes,
     stored_changes,
 )
+from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import WarmUp, WhatIf
 from headroom.quantities import format_level, format_quantity

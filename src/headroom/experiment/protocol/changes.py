@@ -9,7 +9,7 @@ Invariant: the text of a change is its identity; two texts of one meaning become
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -21,6 +21,7 @@ Aspect: TypeAlias = Literal["servers", "tokens", "speed", "value"]
 _FORM = re.compile(r"^(station|pool)\.(.+)\.(servers|tokens|speed)\s*=\s*(?:([x*])\s*)?([^\sx*]+)$")
 _PARAMETER = re.compile(r"^(?!station\.|pool\.)([A-Za-z_][\w.\-]*)\s*=\s*(\S.*)$")
 _FACTOR = re.compile(r"^[x*]\s*([\d.].*)$")
+_SEPARATOR = "; "
 _ASPECTS = {"station": ("servers", "speed"), "pool": ("tokens",)}
 _CURE = (
     "write station.NAME.servers=8 or =x2 (twice as many), station.NAME.speed=x2 (twice as fast), "
@@ -194,3 +195,19 @@ def _number(text: str, number: str) -> float:
     if not (math.isfinite(value) and value > 0):
         raise StudyError(f"the change {text!r}: {number!r} is no number above 0", cure=_CURE)
     return value
+
+
+def text_of(changes: Iterable[Change]) -> str:
+    """Return several changes as one text."""
+    return _SEPARATOR.join(change.text for change in changes)
+
+
+def changes_in(text: str) -> tuple[Change, ...]:
+    """Return the changes that `text_of` wrote.
+
+    Examples
+    --------
+    >>> [one.name for one in changes_in("station.a.servers=2; pool.b.tokens=x2")]
+    ['a', 'b']
+    """
+    return tuple(parse_change(part) for part in text.split(_SEPARATOR))

@@ -20,9 +20,13 @@ from headroom.errors import HeadroomError
 from headroom.experiment.protocol import plug_ins
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.protocol.system import Column, Parameter, System, Value
-from headroom.experiment.study.study import DemandEvidence
 
 GROUP = "headroom.fits"
+
+DemandEvidence: TypeAlias = Literal[
+    "automatic", "low-load", "burst", "target-burst", "alternated-burst", "pulses"
+]
+"""Measurements that demands are fitted to, see `headroom.analysis.fits.demand_errors`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.protocol.changes import parse_change
+from headroom.experiment.protocol.changes import changes_in, parse_change, text_of
 from headroom.experiment.protocol.system import Parameter, Value
-from headroom.experiment.runner.what_if import changed_point, changes_in, is_what_if, text_of
+from headroom.experiment.runner.what_if import changed_point, is_what_if
 from headroom.experiment.study.changed_parameters import with_parameters
 from headroom.experiment.study.plan import Point
 from tests.support.fake_systems import FakeModel, FakeSetup

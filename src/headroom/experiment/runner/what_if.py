@@ -9,15 +9,15 @@ fingerprint are functions of the base point and the texts of its changes.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.protocol.changes import Change, parse_change, split_changes
-from headroom.experiment.protocol.system import Changeable, System, Value
+from headroom.experiment.protocol.changes import Change, changes_in, split_changes, text_of
+from headroom.experiment.protocol.system import System
 from headroom.experiment.study.changed_parameters import with_parameters
 from headroom.experiment.study.fit_plan import fingerprint_of
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
@@ -27,7 +27,6 @@ from headroom.experiment.study.study import Replications
 SUFFIX = "/what-if"
 CHANGE_LEVEL = "what if"
 """Name under which a row keeps its changes; no parameter can be called so."""
-_SEPARATOR = "; "
 _MEANING = 1
 """Version of what changes mean; raising it runs them again."""
 
@@ -41,22 +40,6 @@ def is_what_if(experiment: str) -> bool:
     (True, False)
     """
     return experiment.endswith(SUFFIX)
-
-
-def text_of(changes: Iterable[Change]) -> str:
-    """Return several changes as one text."""
-    return _SEPARATOR.join(change.text for change in changes)
-
-
-def changes_in(text: str) -> tuple[Change, ...]:
-    """Return the changes that `text_of` wrote.
-
-    Examples
-    --------
-    >>> [one.name for one in changes_in("station.a.servers=2; pool.b.tokens=x2")]
-    ['a', 'b']
-    """
-    return tuple(parse_change(part) for part in text.split(_SEPARATOR))
 
 
 def changed_point(point: Point, changes: Sequence[Change], system: System) -> Point:
@@ -89,21 +72,6 @@ def changed_point(point: Point, changes: Sequence[Change], system: System) -> Po
         changes=resources,
         seed_key=point.seed_key or point.key,
     )
-
-
-def check_changes(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
-    """Raise `StudyError` where the system of `config` cannot be changed so."""
-    parameters, resources = split_changes(changes)
-    changed = with_parameters(config, parameters, system.parameters())
-    if resources and not isinstance(system, Changeable):
-        raise StudyError(
-            f"the system {system.name!r} cannot change its resources",
-            cure="change a parameter of it instead",
-        )
-    if parameters:
-        system.metrics(changed)  # What the new values make impossible is said here.
-    if isinstance(system, Changeable):
-        system.check_changes(changed, resources)
 
 
 def changed_experiment(

@@ -6,9 +6,9 @@ Invariant: a changed configuration is one that a study could have had.
 from collections.abc import Mapping, Sequence
 
 from headroom.errors import StudyError
-from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.changes import Change, split_changes
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import Parameter, Value
+from headroom.experiment.protocol.system import Changeable, Parameter, System, Value
 from headroom.experiment.study.levels import checked_level
 
 
@@ -82,3 +82,18 @@ def _value(word: str, parameter: Parameter) -> Value:
         except ValueError:
             continue
     return word
+
+
+def check_changes(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
+    """Raise `StudyError` where the system of `config` cannot be changed so."""
+    parameters, resources = split_changes(changes)
+    changed = with_parameters(config, parameters, system.parameters())
+    if resources and not isinstance(system, Changeable):
+        raise StudyError(
+            f"the system {system.name!r} cannot change its resources",
+            cure="change a parameter of it instead",
+        )
+    if parameters:
+        system.metrics(changed)  # What the new values make impossible is said here.
+    if isinstance(system, Changeable):
+        system.check_changes(changed, resources)

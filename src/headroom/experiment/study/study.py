@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from headroom.experiment.protocol.fit_method import DemandEvidence
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.windows import Analysis, Window
 
@@ -188,12 +189,6 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def refinement(self) -> Refine:
         """How levels are added; with 0 points none are."""
         return self.refine if isinstance(self.refine, Refine) else Refine(points=self.refine)
-
-
-DemandEvidence: TypeAlias = Literal[
-    "automatic", "low-load", "burst", "target-burst", "alternated-burst", "pulses"
-]
-"""Measurements that demands are fitted to, see `headroom.analysis.fits.demand_errors`."""
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.changes import changes_in
 from headroom.experiment.protocol.system import Column, System
-from headroom.experiment.runner.what_if import changes_in, check_changes
+from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Point
 from headroom.experiment.study.study_file import LoadedStudy
 from headroom.experiment.study.variants import Variant

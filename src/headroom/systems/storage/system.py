@@ -29,8 +29,9 @@ from headroom.systems.storage.targets.health import HealthWatch, counters_of, in
 from headroom.systems.storage.targets.health_sources import Reading
 from headroom.systems.storage.targets.patience import within
 from headroom.systems.storage.targets.session import SESSION
-from headroom.systems.storage.targets.setup_table import StorageSetup, parse_bytes
+from headroom.systems.storage.targets.setup_table import StorageSetup
 from headroom.systems.storage.targets.targets import Target
+from headroom.systems.storage.workloads.sizes import parse_bytes
 from headroom.systems.storage.workloads.trace_files import trace_path
 from headroom.systems.storage.workloads.workload_parameters import (
     DIRECT,

@@ -8,12 +8,12 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.run import Run
 from headroom.systems.storage.blocks.conversion import faults_of, run_of
 from headroom.systems.storage.blocks.job import job_of
-from headroom.systems.storage.blocks.measure import run_job
 from headroom.systems.storage.blocks.measurement import Measurement
+from headroom.systems.storage.measure import new_run, run_job
 from headroom.systems.storage.targets.places import resolve
 from headroom.systems.storage.targets.safety import check_may_create
 from headroom.systems.storage.targets.targets import Target
-from headroom.systems.storage.verify.verification import check_log_place, new_run, open_log
+from headroom.systems.storage.verify.verification import check_log_place, open_log
 from headroom.systems.storage.workloads.trace_files import format_of, trace_path
 from headroom.systems.storage.workloads.workload_table import is_open
 

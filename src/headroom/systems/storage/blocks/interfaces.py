@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.blocks.measure import run_job
 from headroom.systems.storage.blocks.tool_cost import ToolCost, measure_cost
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.targets.targets import Opened
 
 NAMES = ("io_uring", "threads")

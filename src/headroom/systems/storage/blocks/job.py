@@ -9,7 +9,7 @@ from typing import Any
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
 from headroom.simulation.language.streams import stream_key
-from headroom.systems.storage.blocks.measure import source_seed
+from headroom.systems.storage.measure import source_seed
 from headroom.systems.storage.targets.setup_table import StorageSetup
 from headroom.systems.storage.targets.targets import Opened
 from headroom.systems.storage.workloads.workload_table import workload_table

@@ -26,9 +26,9 @@ from headroom.systems.storage.blocks.conversion import (
     what_limits,
 )
 from headroom.systems.storage.blocks.job import job_of
-from headroom.systems.storage.blocks.measure import run_job
 from headroom.systems.storage.blocks.measurement import Measurement
 from headroom.systems.storage.blocks.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.targets.targets import Opened
 from headroom.systems.storage.workloads.snia_cells import Cell, fitting, tracked
 from headroom.systems.storage.workloads.steady_rounds import WINDOW, last_window

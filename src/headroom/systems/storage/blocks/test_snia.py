@@ -9,7 +9,7 @@ import pytest
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
-from headroom.systems.storage.blocks import measure
+from headroom.systems.storage import measure
 from headroom.systems.storage.blocks.conversion import LIMITS_CLOSED
 from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.system import StorageSystem

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.blocks.measure import nothing_job
+from headroom.systems.storage.measure import nothing_job
 
 MOST_SHARE = 0.1
 OVER_SHARE = (

@@ -35,20 +35,19 @@ import msgspec
 
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 from headroom.systems.storage.blocks.conversion import failures_in_words
-from headroom.systems.storage.blocks.measure import check_job, run_until_stopped
 from headroom.systems.storage.flush.flush_target import (
     check_may_write,
     opened_for_reading,
     opened_for_writing,
 )
+from headroom.systems.storage.measure import check_job, new_run, run_until_stopped
 from headroom.systems.storage.targets.safety import OVERWRITE
-from headroom.systems.storage.targets.setup_table import parse_bytes
 from headroom.systems.storage.verify.verification import (
     check_log_place,
     findings_in_words,
-    new_run,
     open_log,
 )
+from headroom.systems.storage.workloads.sizes import parse_bytes
 
 COMMAND = "python -m headroom.systems.storage.flush.flush_check"
 PROMISES = {"kill": "acknowledged", "power-cut": "flushed"}

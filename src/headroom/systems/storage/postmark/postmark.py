@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
-from headroom.systems.storage.blocks import measure
+from headroom.systems.storage import measure
 
 Reason: TypeAlias = Literal["no_space", "failed", "silent", "unwanted", "time", "out_of_files"]
 KINDS = ("create", "read", "append", "delete", "nothing")

@@ -27,9 +27,9 @@ import msgspec
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.machine.machine_facts import ROOT, read_text
-from headroom.systems.storage.blocks import measure
+from headroom.systems.storage import measure
 from headroom.systems.storage.soft.soft_script import SoftScript
-from headroom.systems.storage.targets.setup_table import parse_bytes
+from headroom.systems.storage.workloads.sizes import parse_bytes
 
 SOURCE = "headroom-soft"
 """What the list of mounts has as the source of a soft device."""

@@ -1,25 +1,16 @@
 """What `[experiment.system]` may say for `name = "storage"`: types only."""
 
-import re
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from headroom.errors import StudyError
 from headroom.systems.storage.soft.soft_script import SoftScript
+from headroom.systems.storage.workloads.sizes import Bytes
 
 TargetKind: TypeAlias = Literal["file", "folder", "block_device", "nothing", "soft"]
-Bytes: TypeAlias = int | str
-"""A number of bytes, or text such as `1 GiB`."""
 TargetName: TypeAlias = Annotated[
     str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)
 ]
-
-_UNITS = {
-    "": 1, "B": 1,
-    "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
-}  # fmt: skip
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,25 +65,3 @@ class StorageSetup(_Table, frozen=True):
     requests are with it, before the run ends."""
     verify: VerifyTable | None = None
     """Write blocks that tell where they belong, and check what is read back."""
-
-
-def parse_bytes(size: Bytes, *, least: int = 1) -> int:
-    """Return a number of bytes, `least` or more, or raise `StudyError`.
-
-    Examples
-    --------
-    >>> parse_bytes("1 GiB"), parse_bytes("2.5 kB"), parse_bytes(4096)
-    (1073741824, 2500, 4096)
-    """
-    if isinstance(size, int):
-        number = float(size)
-    else:
-        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", size)
-        if found is None or found[2] not in _UNITS:
-            raise StudyError(
-                f"{size!r} is no size", cure='write a number of bytes, or text such as "1 GiB"'
-            )
-        number = float(found[1]) * _UNITS[found[2]]
-    if number < least or number != int(number):
-        raise StudyError(f"{size!r} is no whole number of bytes", cure=f"give {least} or more")
-    return int(number)

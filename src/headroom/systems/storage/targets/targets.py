@@ -31,8 +31,9 @@ from headroom.systems.storage.targets.patience import (
 )
 from headroom.systems.storage.targets.places import is_memory, resolve
 from headroom.systems.storage.targets.session import SESSION, Session, Wanted
-from headroom.systems.storage.targets.setup_table import TargetTable, parse_bytes
+from headroom.systems.storage.targets.setup_table import TargetTable
 from headroom.systems.storage.targets.signatures import in_words
+from headroom.systems.storage.workloads.sizes import parse_bytes
 from headroom.systems.storage.workloads.workload_table import is_open, writes
 
 DEFAULT_BYTES = 1 << 30

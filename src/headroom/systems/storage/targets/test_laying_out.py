@@ -23,7 +23,7 @@ from headroom.systems.storage.targets.places import (
     resolve,
 )
 from headroom.systems.storage.targets.session import Session, Wanted
-from headroom.systems.storage.targets.setup_table import parse_bytes
+from headroom.systems.storage.workloads.sizes import parse_bytes
 
 MIB = 1 << 20
 

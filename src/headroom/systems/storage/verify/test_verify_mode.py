@@ -12,7 +12,7 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Value
-from headroom.systems.storage.blocks.measure import run_job
+from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.soft.soft_script import Misdirected, ScriptedError, SoftScript, Torn
 from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets.places import memory_folder

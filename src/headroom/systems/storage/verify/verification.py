@@ -7,7 +7,6 @@ target is never taken for data of this one.
 """
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,17 +27,6 @@ FAULTS: Mapping[str, str] = {
 
 NAMED_AT_MOST = 5
 """Wrong cells that are named in a message; all are counted."""
-
-
-def new_run() -> int:
-    """Return a number that no other run has.
-
-    Examples
-    --------
-    >>> new_run() != new_run()
-    True
-    """
-    return secrets.randbits(63)
 
 
 def verified_values(findings: Mapping[str, Any]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
-from headroom.systems.storage.targets.setup_table import parse_bytes
+from headroom.systems.storage.workloads.sizes import parse_bytes
 
 MIXES = "100, 95, 65, 50, 35, 5, 0"
 """Reads in a hundred requests, of each mix."""

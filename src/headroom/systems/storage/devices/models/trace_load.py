@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headroom.experiment.protocol.system import Value
-from headroom.systems.storage.blocks.measure import first_requests, trace_description
+from headroom.systems.storage.measure import first_requests, trace_description
 from headroom.systems.storage.workloads.trace_files import format_of, trace_path
 
 

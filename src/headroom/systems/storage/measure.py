@@ -4,6 +4,7 @@ Invariant: a job that cannot be run becomes an error with a cure; a signal that 
 engine ran is raised here.
 """
 
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,6 @@ import numpy.typing as npt
 
 from headroom import _core
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.verify.verification import new_run
 
 T = TypeVar("T")
 
@@ -52,6 +52,17 @@ def postmark_operations(
     return _core.storage_postmark_operations(
         job=msgspec.json.encode(job), count=count, thread=thread
     )
+
+
+def new_run() -> int:
+    """Return a number that no other run has.
+
+    Examples
+    --------
+    >>> new_run() != new_run()
+    True
+    """
+    return secrets.randbits(63)
 
 
 def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
