@@ -159,7 +159,7 @@ def test_every_folder_with_code_has_tests_beside_it() -> None:
         for folder in folders
         if not any(folder.glob("test_*.py")) and not any(folder.parent.glob("test_*.py"))
     ]
-    assert not [name for name in lacking if "/starters/" not in name]
+    assert not [name for name in lacking if "/starter/" not in name]
 
 
 def test_results_of_studies_are_never_committed() -> None:

@@ -1,35 +1,22 @@
 """The page of the registered systems: keys, metrics, registered models."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from headroom.experiment.protocol.reference import Section, reference_of
 from headroom.experiment.protocol.registry import find_system, system_names
-from headroom.experiment.protocol.system import Parameter
-from headroom.systems.model.metrics import (
-    failure_metrics,
-    group_metrics,
-    resource_metrics,
-    visit_metrics,
-)
-from headroom.systems.model.share_metrics import share_metrics_of_all
+from headroom.experiment.protocol.system import Parameter, System
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
 from scripts.reference.tables import NOTICE, table
 
-EXAMPLES: dict[str, tuple[dict[str, Any], str]] = {
-    "model": ({"model": "mm1"}, "Metrics of the registered model `mm1`, whose station is `server`"),
-    "command": ({"argv": ["true"]}, "Metrics of every command"),
-    "storage": (
-        {"targets": {"memory": {"kind": "file", "path": "{memory}"}}},
-        "Metrics of 4 KiB random reads",
-    ),
-}
-"""System -> a set-up whose metrics the page shows, and the heading above them."""
+MODELS = "model"
+"""The system whose models are registered by name."""
 
 
 def systems() -> str:
@@ -54,19 +41,23 @@ def _system_section(name: str) -> Iterator[str]:
         yield f"### `{name}`: {_words_of(struct)}\n"
         yield f"{opening(struct)}\n"
         yield fields_table(struct)
-    if name == "storage":
-        yield from _parameters_section(name)
-    if name in EXAMPLES:
-        yield from _metrics_section(name)
-    if name == "model":
-        yield _resource_metrics()
+    reference = reference_of(name)
+    if reference.has_parameters:
+        yield from _parameters_section(name, _loaded(name, reference.example))
+    if reference.title:
+        yield from _metrics_section(reference.title, _loaded(name, reference.example))
+    for section in reference.sections():
+        yield _section(section)
+    if name == MODELS:
         yield from _registered_models()
 
 
-def _parameters_section(name: str) -> Iterator[str]:
-    setup, _ = EXAMPLES[name]
+def _loaded(name: str, example: Mapping[str, Any]) -> System:
     system_type = find_system(name)
-    system = system_type.load(msgspec.convert(setup, system_type.setup_type), base=Path())
+    return system_type.load(msgspec.convert(example, system_type.setup_type), base=Path())
+
+
+def _parameters_section(name: str, system: System) -> Iterator[str]:
     yield f"### Parameters of `{name}`\n"
     yield table(
         ("parameter", "unit", "default", "range", "meaning", "source"),
@@ -74,10 +65,7 @@ def _parameters_section(name: str) -> Iterator[str]:
     )
 
 
-def _metrics_section(name: str) -> Iterator[str]:
-    setup, title = EXAMPLES[name]
-    system_type = find_system(name)
-    system = system_type.load(msgspec.convert(setup, system_type.setup_type), base=Path())
+def _metrics_section(title: str, system: System) -> Iterator[str]:
     defaults = {item.name: item.default for item in system.parameters() if item.default is not None}
     yield f"### {title}\n"
     yield table(
@@ -89,50 +77,9 @@ def _metrics_section(name: str) -> Iterator[str]:
     )
 
 
-def _resource_metrics() -> str:
-    """Return the metrics that a model has once for each of its stations, pools and classes."""
-    return (
-        "### Metrics of every station, pool and class\n\n"
-        "`NAME` is the name that the model gives to the station, pool or class.\n\n"
-        + table(
-            ("metric", "unit", "better", "meaning"),
-            [
-                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
-                for item in resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"])
-            ],
-        )
-        + "\nWhere there are several classes, for each class `C` (up to 400 pairs of class and "
-        "place)\n\n"
-        + table(
-            ("metric", "unit", "better", "meaning"),
-            [
-                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
-                for item in visit_metrics()
-            ],
-        )
-        + "\nWhere `NAME` is a group of like stations there is also\n\n"
-        + table(
-            ("metric", "unit", "better", "meaning"),
-            [
-                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
-                for item in group_metrics()
-            ],
-        )
-        + "\nWhere a station can be full or break, or an attempt can fail, there are also\n\n"
-        + table(
-            ("metric", "unit", "better", "meaning"),
-            [
-                (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
-                for item in failure_metrics()
-            ],
-        )
-        + "\nWhere the time of each class goes, for the stations `S` and pools `P` that its "
-        "program comes to (up to 400 pairs of class and place); the shares add up to the whole\n\n"
-        + table(
-            ("metric", "unit", "meaning"),
-            [(f"`{item.name}`", item.unit, item.description) for item in share_metrics_of_all()],
-        )
-    )
+def _section(section: Section) -> str:
+    title = f"### {section.title}\n\n" if section.title else ""
+    return f"{title}{section.text}\n\n{table(section.header, section.rows)}"
 
 
 def _registered_models() -> Iterator[str]:

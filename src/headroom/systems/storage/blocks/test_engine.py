@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headroom import _core
 from headroom.analysis.run.operational_laws import check_laws
 from headroom.analysis.run.windows import Window
 from headroom.experiment.protocol.run import ResourceTable, Run
+from headroom.systems.storage import native
 
 MIB = 1 << 20
 
@@ -21,7 +21,7 @@ MIB = 1 << 20
 def measure(**changes: Any) -> dict[str, Any]:
     workload = {"kind": "micro", "block_bytes": 4096, **changes.pop("workload", {})}
     job = {"seed": 1, "target": {"kind": "nothing"}, "workload": workload, **changes}
-    return _core.storage_run(job=json.dumps(job).encode())
+    return native.run(job=json.dumps(job).encode())
 
 
 @pytest.fixture(name="target")
@@ -103,7 +103,7 @@ def test_the_run_says_what_it_was_made_with_and_what_it_used() -> None:
     ],
 )
 def test_a_job_that_cannot_be_is_refused_with_a_cure(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(_core.StorageError) as refused:
+    with pytest.raises(native.StorageError) as refused:
         measure(**changes)
     message, cure = refused.value.args
     assert words in message

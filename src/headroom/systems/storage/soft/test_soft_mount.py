@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headroom import _core
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.systems.storage import native
 from headroom.systems.storage.conftest import need_fuse
 from headroom.systems.storage.soft.soft_mount import SoftMount, clear_stale, mounted
 from headroom.systems.storage.soft.soft_script import (
@@ -46,7 +46,7 @@ def measured(path: Path, *, direct: int = 0, **job: Any) -> dict[str, Any]:
         files = [{"fd": descriptor, "bytes": MIB}]
         target = {"kind": "files", "files": files, "alignment": 4096}
         job = {"seed": 1, "target": target, **job}
-        return _core.storage_run(job=json.dumps(job).encode())
+        return native.run(job=json.dumps(job).encode())
     finally:
         os.close(descriptor)
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headroom import _core
 from headroom.simulation.language.streams import stream_key
+from headroom.systems.storage import native
 
 KIB = 1024
 GIB = 1024**3
@@ -22,7 +22,7 @@ GIB = 1024**3
 def requests(
     workload: dict[str, Any], *, seed: int = 1, target_bytes: int = GIB, count: int = 1000
 ) -> dict[str, Any]:
-    return _core.storage_requests(
+    return native.requests(
         workload=json.dumps(workload).encode(), seed=seed, target_bytes=target_bytes, count=count
     )
 
@@ -203,7 +203,7 @@ def test_a_trace_is_replayed_from_an_open_file(trace_file: int) -> None:
 
 def test_a_trace_is_described(trace_file: int) -> None:
     workload = {"kind": "trace", "format": "msr", "fd": trace_file}
-    found = _core.storage_trace_description(
+    found = native.trace_description(
         workload=json.dumps(workload).encode(), target_bytes=4096 * KIB
     )
     assert (found["requests"], found["read_share"]) == (1000, 0.75)
@@ -228,7 +228,7 @@ def test_a_trace_is_described(trace_file: int) -> None:
     ],
 )
 def test_wrong_workloads_are_refused_with_key_and_cure(workload: dict[str, Any], key: str) -> None:
-    with pytest.raises(_core.WorkloadError) as caught:
+    with pytest.raises(native.WorkloadError) as caught:
         requests(workload)
     message, cure = caught.value.args
     assert message.startswith(f"{key}: ")
@@ -237,5 +237,5 @@ def test_wrong_workloads_are_refused_with_key_and_cure(workload: dict[str, Any],
 
 def test_both_columns_can_have_the_same_seed_and_runs_differ() -> None:
     key = stream_key("mechanism requests")
-    seeds = [_core.storage_source_seed(seed=seed, key=key) for seed in (1, 1, 2)]
+    seeds = [native.source_seed(seed=seed, key=key) for seed in (1, 1, 2)]
     assert seeds[0] == seeds[1] != seeds[2]

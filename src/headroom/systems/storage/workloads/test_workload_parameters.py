@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from headroom import _core
 from headroom.errors import StudyError
+from headroom.systems.storage import native
 from headroom.systems.storage.workloads.workload_parameters import (
     WORKLOAD,
     WORKLOADS,
@@ -111,7 +111,7 @@ def test_a_workload_counts_as_writing_just_when_it_has_a_request_that_changes_da
     config = _config(**given)
     size = 1 << 30
     table = workload_table(config, target_bytes=size)  # type: ignore[arg-type]
-    found = _core.storage_requests(
+    found = native.requests(
         workload=msgspec.json.encode(table), seed=1, target_bytes=size, count=5000
     )
     assert bool((found["kind"] != 0).any()) is writes(config)  # type: ignore[arg-type]

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from headroom import _core
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import SimulationError, SimulationResult, simulate
 from headroom.simulation.language.streams import stream_key
+from headroom.systems.storage import native
 from headroom.systems.storage.blocks.metrics import class_names
 from headroom.systems.storage.devices.models import DISK, DRAM_DEVICE
 from headroom.systems.storage.devices.models.load import load_parameters
@@ -58,8 +58,8 @@ def counts(result: SimulationResult) -> dict[str, int]:
 
 def source(table: dict[str, Any], count: int = COUNT) -> dict[str, npt.NDArray[np.float64]]:
     """Return the first requests that a measured target of the same size and seed gets."""
-    seed = _core.storage_source_seed(seed=SEED, key=stream_key("mechanism requests"))
-    return _core.storage_requests(
+    seed = native.source_seed(seed=SEED, key=stream_key("mechanism requests"))
+    return native.requests(
         workload=json.dumps(table).encode(),
         seed=seed,
         target_bytes=DRAM_DEVICE.numbers().target_bytes,

@@ -1,22 +1,22 @@
 //! The measuring engine of the storage layer: a job in, a dictionary of tables out.
 
-use headroom::systems::storage::blocks::engine::outcome::{
+use crate::systems::storage::blocks::engine::outcome::{
     ClassTotal, FailureTotal, Outcome, Quantity, Tables,
 };
-use headroom::systems::storage::blocks::engine::spans::SpansTable;
-use headroom::systems::storage::blocks::engine::{self, EngineError, Measured};
-use headroom::systems::storage::soft::device::Truth;
-use headroom::systems::storage::verify::check;
-use headroom::systems::storage::verify::findings::{Fault, Finding, Findings};
+use crate::systems::storage::blocks::engine::spans::SpansTable;
+use crate::systems::storage::blocks::engine::{self, EngineError, Measured};
+use crate::systems::storage::soft::device::Truth;
+use crate::systems::storage::verify::check as verify;
+use crate::systems::storage::verify::findings::{Fault, Finding, Findings};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::_core::{floats, histogram_dict, series_dict, table_dict};
+use crate::python::{floats, histogram_dict, series_dict, table_dict};
 
 create_exception!(
-    headroom._core,
+    headroom.systems.storage.native,
     StorageError,
     PyException,
     "A job of the storage engine that cannot be run: message and cure."
@@ -32,7 +32,7 @@ create_exception!(
 )]
 #[pyfunction]
 #[pyo3(signature = (*, job))]
-pub fn storage_run<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+pub fn run<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let mut signal: Option<PyErr> = None;
     let mut is_wanted = || {
         if signal.is_none() {
@@ -86,13 +86,13 @@ fn measured_dict<'py>(py: Python<'py>, measured: &Measured) -> PyResult<Bound<'p
 )]
 #[pyfunction]
 #[pyo3(signature = (*, job))]
-pub fn storage_check<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+pub fn check<'py>(py: Python<'py>, job: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let mut signal: Option<PyErr> = None;
     let mut is_wanted = || {
         signal = Python::attach(|py| py.check_signals()).err();
         signal.is_none()
     };
-    let checked = py.detach(|| check::check(job, &mut is_wanted));
+    let checked = py.detach(|| verify::check(job, &mut is_wanted));
     if let Some(error) = signal {
         return Err(error);
     }

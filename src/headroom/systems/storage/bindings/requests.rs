@@ -1,18 +1,18 @@
 //! Requests of storage workloads, as arrays.
 
-use headroom::systems::storage::workloads::requests::columns::{self, Columns};
-use headroom::systems::storage::workloads::requests::trace::replay::Changes;
-use headroom::systems::storage::workloads::requests::trace::{self, Description};
-use headroom::systems::storage::workloads::requests::{WorkloadError as Wrong, mechanism};
+use crate::systems::storage::workloads::requests::columns::{self, Columns};
+use crate::systems::storage::workloads::requests::trace::replay::Changes;
+use crate::systems::storage::workloads::requests::trace::{self, Description};
+use crate::systems::storage::workloads::requests::{WorkloadError as Wrong, mechanism};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::_core::{floats, integers};
+use crate::python::{floats, integers};
 
 create_exception!(
-    headroom._core,
+    headroom.systems.storage.native,
     WorkloadError,
     PyException,
     "A storage workload that cannot be carried out: message and cure."
@@ -25,7 +25,7 @@ fn raise(error: &Wrong) -> PyErr {
 /// Return the first requests of a storage workload; see the stub.
 #[pyfunction]
 #[pyo3(signature = (*, workload, seed, target_bytes, count))]
-pub fn storage_requests<'py>(
+pub fn requests<'py>(
     py: Python<'py>,
     workload: &[u8],
     seed: u64,
@@ -39,7 +39,7 @@ pub fn storage_requests<'py>(
 /// Describe the trace of a storage workload; see the stub.
 #[pyfunction]
 #[pyo3(signature = (*, workload, target_bytes))]
-pub fn storage_trace_description<'py>(
+pub fn trace_description<'py>(
     py: Python<'py>,
     workload: &[u8],
     target_bytes: u64,
@@ -52,7 +52,7 @@ pub fn storage_trace_description<'py>(
 /// Return the seed of a source of requests in a run; see the stub.
 #[pyfunction]
 #[pyo3(signature = (*, seed, key))]
-pub fn storage_source_seed(seed: u64, key: u64) -> u64 {
+pub fn source_seed(seed: u64, key: u64) -> u64 {
     mechanism::source_seed(seed, key)
 }
 

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 import typer
 
 from headroom.cli import options, session
-from headroom.cli.disk_check_study import Disk, left_out, place_name, study_of
 from headroom.cli.output import ColorMode
 from headroom.cli.overwrite import needed
 from headroom.cli.run_command import run
@@ -25,6 +24,7 @@ from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.study_file import load_study
 from headroom.experiment.study.toml_text import toml_text
+from headroom.systems.storage.check_disk.study import Disk, left_out, place_name, study_of
 
 _MARK = "# Written by `headroom check-disk`"
 _HEADER = """\
@@ -88,7 +88,9 @@ def check_disk(
     if len({disk.path for disk in disks}) < len(disks):
         raise StudyError("a disk is named twice", cure="name each once, or one of them only")
     folder = into or Path("disk-check-" + "-vs-".join(place_name(disk.path) for disk in disks))
-    template = tomllib.loads(files("headroom.cli").joinpath("disk_check.toml").read_text("utf-8"))
+    template = tomllib.loads(
+        files("headroom.systems.storage.check_disk").joinpath("study.toml").read_text("utf-8")
+    )
     is_read_only = not overwrite and not all(disk.is_folder for disk in disks)
     _write(folder, study_of(template, disks, is_read_only=False))
     if is_read_only:

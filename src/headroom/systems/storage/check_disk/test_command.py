@@ -49,7 +49,7 @@ def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_folder_is_asked_everything(tmp_path: Path, disk: Path) -> None:
     experiments = {point["experiment"] for point in planned(disk)}
     (folder,) = tmp_path.glob("disk-check-*-disk")
-    study = tomllib.loads((Path(__file__).parent / "disk_check.toml").read_text("utf-8"))
+    study = tomllib.loads((Path(__file__).parent / "study.toml").read_text("utf-8"))
     assert experiments == {one["name"] for one in study["experiment"]}
     table = written_study(tmp_path, folder.name)["experiment"][0]["system"]["targets"]["device"]
     assert table == {"kind": "file", "path": str(disk), "bytes": "1 GiB"}

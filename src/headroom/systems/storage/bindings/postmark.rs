@@ -1,15 +1,15 @@
 //! `PostMark` for Python: a job in, facts as JSON and arrays out.
 
-use headroom::systems::storage::postmark::job::Job;
-use headroom::systems::storage::postmark::mechanism::{kind_number, phase_number};
-use headroom::systems::storage::postmark::operations::{Operation, Operations};
-use headroom::systems::storage::postmark::run::{Outcome, RunError, run};
+use crate::systems::storage::postmark::job::Job;
+use crate::systems::storage::postmark::mechanism::{kind_number, phase_number};
+use crate::systems::storage::postmark::operations::{Operation, Operations};
+use crate::systems::storage::postmark::run::{Outcome, RunError, run};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::_core::{floats, integers, series_dict, table_dict};
-use crate::storage_engine::spans_dict;
+use crate::python::{floats, integers, series_dict, table_dict};
+use super::engine::spans_dict;
 
 /// Run `PostMark`; see `headroom.systems.storage.postmark.postmark.carry_out`.
 ///
@@ -21,7 +21,7 @@ use crate::storage_engine::spans_dict;
 )]
 #[pyfunction]
 #[pyo3(signature = (*, job, progress = None))]
-pub fn storage_postmark<'py>(
+pub fn postmark<'py>(
     py: Python<'py>,
     job: &[u8],
     progress: Option<Py<PyAny>>,
@@ -57,7 +57,7 @@ fn raise(error: &RunError) -> PyErr {
 /// Return the first operations; see `headroom.systems.storage.postmark.postmark.operations`.
 #[pyfunction]
 #[pyo3(signature = (*, job, count, thread = 0))]
-pub fn storage_postmark_operations<'py>(
+pub fn postmark_operations<'py>(
     py: Python<'py>,
     job: &[u8],
     count: usize,

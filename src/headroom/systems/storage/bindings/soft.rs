@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headroom::systems::storage::soft::device::SoftDevice;
-use headroom::systems::storage::soft::fuse;
+use crate::systems::storage::soft::device::SoftDevice;
+use crate::systems::storage::soft::fuse;
 use pyo3::prelude::*;
 
-use crate::storage_engine::StorageError;
+use super::engine::StorageError;
 
 /// Serve a soft device in a folder; see `headroom.systems.storage.soft.soft_mount`.
 ///
@@ -18,7 +18,7 @@ use crate::storage_engine::StorageError;
 )]
 #[pyfunction]
 #[pyo3(signature = (*, at, script, size_bytes, is_ready))]
-pub fn storage_soft_mount(
+pub fn soft_mount(
     py: Python<'_>,
     at: &str,
     script: &[u8],

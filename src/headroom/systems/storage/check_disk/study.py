@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from headroom.analysis.statistics.intervals import CONFIDENCE
 from headroom.analysis.statistics.signed_ranks import fewest_pairs
-from headroom.cli.disk_verdicts import verdict_claims
 from headroom.report.words import join_words
+from headroom.systems.storage.check_disk.verdicts import verdict_claims
 
 Table: TypeAlias = dict[str, Any]
 _NAME_AT_MOST = 60
