@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,11 @@ import typer
 
 from headroom.cli.output import ColorMode, result_console
 from headroom.errors import StudyError
+from headroom.experiment.protocol import plug_ins
 from headroom.experiment.protocol.starters import find_starter, starter_names
-from headroom.fio import read_fio
 
+IMPORTERS = "headroom.importers"
+"""Entry points of the readers of other tools' files."""
 DEFAULT = "model"
 """The starter that is written where none is named."""
 
@@ -31,6 +34,15 @@ def _with(name: str, system: str) -> str:
             f"--like names a machine, and --system {system} is none", cure="leave one of them out"
         )
     return likes[name]
+
+
+def _importer(source: Path) -> Callable[..., str]:
+    """Return who reads a file of another tool: by its suffix, else the only one there is."""
+    importers = plug_ins.plug_ins(IMPORTERS)
+    by_suffix = source.suffix.removeprefix(".").lower()
+    name = by_suffix if by_suffix in importers or len(importers) > 1 else next(iter(importers))
+    found: Callable[..., str] = plug_ins.find(name, importers, kind="reader of files")
+    return found
 
 
 def init(
@@ -78,7 +90,7 @@ def init(
     if source is not None:
         name = re.sub(r"[^A-Za-z0-9_-]+", "_", source.stem)
         name = name if name[:1].isalpha() else f"fio-{name}"
-        text = read_fio(source, name=name, here=Path.cwd())
+        text = _importer(source)(source, name=name, here=Path.cwd())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "study.toml").write_text(text, encoding="utf-8")
     else:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from headroom.errors import StudyError
-from headroom.fio import read_fio
-from headroom.fio.job_file import ALIASES
-from headroom.fio.known import INSTEAD, NO_CHANGE, ONLY_IF
-from headroom.fio.numbers import seconds_of, size_of
+from headroom.systems.storage.fio import read_fio
+from headroom.systems.storage.fio.job_file import ALIASES
+from headroom.systems.storage.fio.known import INSTEAD, NO_CHANGE, ONLY_IF
+from headroom.systems.storage.fio.numbers import seconds_of, size_of
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 

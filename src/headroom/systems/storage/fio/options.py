@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.fio.job_file import Job, Option
-from headroom.fio.known import INSTEAD, NO_CHANGE, ONLY_IF
-from headroom.fio.numbers import seconds_of, size_of, truth_of
+from headroom.systems.storage.fio.job_file import Job, Option
+from headroom.systems.storage.fio.known import INSTEAD, NO_CHANGE, ONLY_IF
+from headroom.systems.storage.fio.numbers import seconds_of, size_of, truth_of
 
 _DIRECTIONS = 3
 """Reads, writes and trims may have values of their own."""

@@ -4,6 +4,6 @@ Invariant: what a file says is translated, is known to change no result, or is r
 line; nothing is dropped in silence. Text in, study out: nothing that a file names is opened.
 """
 
-from headroom.fio.read import read_fio
+from headroom.systems.storage.fio.read import read_fio
 
 __all__ = ["read_fio"]

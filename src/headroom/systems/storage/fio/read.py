@@ -7,9 +7,9 @@ from textwrap import fill
 
 from headroom.errors import StudyError
 from headroom.experiment.study.toml_text import LINE_LENGTH, toml_text
-from headroom.fio.experiment import Table, experiment_of, names_of
-from headroom.fio.job_file import Job, jobs_of
-from headroom.fio.numbers import truth_of
+from headroom.systems.storage.fio.experiment import Table, experiment_of, names_of
+from headroom.systems.storage.fio.job_file import Job, jobs_of
+from headroom.systems.storage.fio.numbers import truth_of
 
 _HEADER = """\
 # From {file}, a job file of fio: one experiment for each job. `headroom run . --dry-run` says what

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from headroom.fio.job_file import Job
-from headroom.fio.options import Options
+from headroom.systems.storage.fio.job_file import Job
+from headroom.systems.storage.fio.options import Options
 
 Table: TypeAlias = dict[str, Any]
 REPLICATIONS = 7
