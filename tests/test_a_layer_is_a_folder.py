@@ -163,10 +163,7 @@ def test_its_starter_runs_in_both_columns(installed: Path) -> None:
     results = json.loads((installed / "mine" / "results" / "results.json").read_text("utf-8"))
     measured, modelled = results["experiments"]
     assert (measured["column"], modelled["column"]) == ("measure", "model")
-    stirred = [
-        next(one["value"] for one in point["estimates"] if one["metric"] == "stirred")
-        for point in measured["points"]
-    ]
+    stirred = [point["estimates"]["stirred"]["value"] for point in measured["points"]]
     assert stirred == [3.0, 6.0]
     assert len(modelled["points"]) == 2
 

@@ -2,4 +2,6 @@
 
 from headroom import _core
 
-globals().update(vars(_core.layers["command"]))
+globals().update(
+    {name: value for name, value in vars(_core.layers["command"]).items() if name[0] != "_"}
+)

@@ -2,4 +2,6 @@
 
 from headroom import _core
 
-globals().update(vars(_core.layers["storage"]))
+globals().update(
+    {name: value for name, value in vars(_core.layers["storage"]).items() if name[0] != "_"}
+)
