@@ -42,7 +42,10 @@ from headroom.experiment.protocol.fit_method import (
     SourcePoint,
     Target,
 )
-from headroom.experiment.protocol.system import Column, Forecast, Metric, Parameter, Value
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.forecasts import Forecast
+from headroom.simulation import Model
 from headroom.systems.model.library import interactive
 from headroom.systems.model.parameters import parameters_of
 
@@ -124,14 +127,21 @@ class Repairman:
         """Return nothing: it is not registered."""
         return ()
 
-    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
-        """Return as much of the model as its load needs."""
-        users = {
-            "kind": "closed",
-            "population": config["users"],
-            "think": {"mean": config["think_s"]},
-        }
-        return {"time_unit": "s", "classes": [users], "stations": [{"servers": config["servers"]}]}
+    def model(
+        self,
+        config: Mapping[str, Value],
+        changes: Sequence[Change] = (),  # noqa: ARG002
+    ) -> Model:
+        """Return the model, from which its load is read."""
+        return interactive(**cast("Any", config))
+
+    def natural_end(self, model: Model) -> str:  # noqa: ARG002
+        """Return nothing: it has a steady state."""
+        return ""
+
+    def run_model(self, config: Mapping[str, Value], **how: object) -> Run:
+        """Refuse to run: it has formulas."""
+        raise NotImplementedError(config, how)
 
 
 @lru_cache(maxsize=4096)

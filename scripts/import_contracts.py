@@ -1,12 +1,20 @@
-"""A contract of import-linter for the rooms of a part, without the tests that lie in them."""
+"""Contracts of import-linter that leave out the tests which lie beside the code."""
 
 import re
 from typing import Any
 
 from importlinter import ContractCheck
+from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.layers import LayersContract
 
 _TEST = re.compile(r"\.(test_\w+|conftest)$")
+
+
+def _without_tests(graph: Any) -> Any:  # noqa: ANN401 - a graph of grimp, which has no public type
+    for module in sorted(graph.modules):
+        if _TEST.search(module):
+            graph.remove_module(module)
+    return graph
 
 
 class Rooms(LayersContract):
@@ -16,7 +24,14 @@ class Rooms(LayersContract):
 
     def check(self, graph: Any, verbose: bool) -> ContractCheck:  # noqa: ANN401, FBT001 - as there
         """Check the graph without its tests."""
-        for module in sorted(graph.modules):
-            if _TEST.search(module):
-                graph.remove_module(module)
-        return super().check(graph, verbose)
+        return super().check(_without_tests(graph), verbose)
+
+
+class Below(ForbiddenContract):
+    """Parts that some code must not import; its tests may."""
+
+    type_name = "below"
+
+    def check(self, graph: Any, verbose: bool) -> ContractCheck:  # noqa: ANN401, FBT001 - as there
+        """Check the graph without its tests."""
+        return super().check(_without_tests(graph), verbose)

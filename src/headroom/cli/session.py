@@ -24,7 +24,7 @@ from headroom.defects import defects_met, fallback
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.program_identity import digest_of, journal_stamp, program_identity
-from headroom.experiment.protocol.system import Column, Remarkable
+from headroom.experiment.protocol.system import Column, Modelled
 from headroom.experiment.runner.resume import OF_NO_POINT, survey
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.content_identity import study_files_identity
@@ -42,6 +42,7 @@ from headroom.experiment.study.study_file import load_study
 from headroom.quantities import format_level
 from headroom.report.terminal import render_study
 from headroom.report.words import count_noun
+from headroom.simulation.checks.remarks import remarks
 
 
 def open_plan(
@@ -75,13 +76,13 @@ def say_remarks(plan: Plan, *, quiet: bool = False) -> None:
 
 def _remarks_at_all_points(experiment: PlannedExperiment) -> list[str]:
     system = experiment.system
-    if not isinstance(system, Remarkable) or not experiment.points:
+    if not isinstance(system, Modelled) or not experiment.points:
         return []
     first, *others = experiment.points
-    found = list(system.remarks(first.config))
+    found = list(remarks(system.model(first.config)))
     for point in others:
         if found:
-            here = system.remarks(point.config)
+            here = remarks(system.model(point.config))
             found = [remark for remark in found if remark in here]
     return found
 

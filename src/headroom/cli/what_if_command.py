@@ -18,7 +18,7 @@ from headroom.cli.subjects import find_subject, is_study, parse_settings, with_c
 from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
-from headroom.experiment.protocol.system import Changeable
+from headroom.experiment.protocol.system import Modelled
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
@@ -201,7 +201,7 @@ def _base(plan: Plan, journal: Journal, wanted: str | None) -> tuple[PlannedExpe
     result = session.analysed(plan, journal)
     key = _last_limited(result) if wanted is None else session.point_key(result, wanted)
     experiment, point = points[key]
-    if not isinstance(experiment.system, Changeable):
+    if not isinstance(experiment.system, Modelled):
         raise StudyError(
             f"experiment {experiment.spec.name!r} measures a system that cannot be changed so",
             cure="name a point of a simulated experiment with --point",

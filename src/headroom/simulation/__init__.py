@@ -5,7 +5,7 @@ docs/background/simulation-kernel.md for how the kernel works and what it promis
 """
 
 from headroom.simulation.checks.capacity import offered_loads
-from headroom.simulation.checks.check import canonical_json
+from headroom.simulation.checks.check import canonical_json, model_data
 from headroom.simulation.checks.holding import holds, nested
 from headroom.simulation.checks.remarks import ModelWarning
 from headroom.simulation.checks.visits import Visits, expected_visits
@@ -128,6 +128,7 @@ __all__ = [
     "minimum",
     "mixture",
     "mmpp",
+    "model_data",
     "nested",
     "normal",
     "nurand",

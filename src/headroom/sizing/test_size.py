@@ -12,8 +12,9 @@ from rich.console import Console
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol import registry
-from headroom.experiment.protocol.system import Forecast, Value
+from headroom.experiment.protocol.system import Value
 from headroom.experiment.runner.progress import Progress
+from headroom.forecasts import Forecast
 from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, Subject
 from headroom.sizing.result import SizingResult

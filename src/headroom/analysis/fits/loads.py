@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
+from headroom.analysis.formulas import forecast_at
 from headroom.errors import HeadroomError
 from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.fit_method import Load
-from headroom.experiment.protocol.system import Forecasts, HasModel, System, Value
+from headroom.experiment.protocol.system import Modelled, System, Value
+from headroom.simulation import model_data
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 ALWAYS_BUSY = 0.999
@@ -27,10 +29,10 @@ def load_of(system: System, config: Mapping[str, Value], *, visits: int = 1) -> 
     visits
         See `SourcePoint.visits`.
     """
-    if not isinstance(system, HasModel):
+    if not isinstance(system, Modelled):
         return Load(visits=visits)
     try:
-        data = system.model_data(config)
+        data = model_data(system.model(config))
     except HeadroomError:
         return Load(visits=visits)
     closed = [one for one in data.get("classes", ()) if one.get("kind") == "closed"]
@@ -64,9 +66,9 @@ def _mean(law: Any) -> float:  # noqa: ANN401 - a law as data
 
 
 def _utilization(system: System, config: Mapping[str, Value]) -> float | None:
-    if not isinstance(system, Forecasts):
+    found = forecast_at(system, config)
+    if found is None:
         return None
-    found = system.forecast(config, ())
     if found.overload:
         return 1.0
     shares = [

@@ -10,11 +10,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from headroom.analysis.formulas import forecast_at
 from headroom.analysis.run.distributions import kept_bins
 from headroom.analysis.run.summaries import run_values
 from headroom.analysis.run.warm_up import choose_cut
 from headroom.analysis.run.windows import open_window
-from headroom.experiment.protocol.system import Forecasts, System, Value
+from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.study.study import WarmUp
 
 Source: TypeAlias = Literal["formulas", "simulation"]
@@ -48,8 +49,8 @@ class ModelAnswers:
         return self.known[key]
 
     def _forecast(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        system = self.system
-        return system.forecast(config, ()).values if isinstance(system, Forecasts) else {}
+        found = forecast_at(self.system, config)
+        return {} if found is None else found.values
 
     def _simulated(self, config: Mapping[str, Value]) -> Mapping[str, float]:
         runs = [self.system.run(config, seed=seed) for seed in range(_SIMULATIONS)]
@@ -68,7 +69,6 @@ def answer_source(
     """Return who predicts: what is wanted, or formulas if they know all metrics at `config`."""
     if wanted != "automatic":
         return "formulas" if wanted == "formulas" else "simulation"
-    if not isinstance(system, Forecasts):
-        return "simulation"
-    known = system.forecast(config, ()).values
-    return "formulas" if all(name in known for name in metrics) else "simulation"
+    known = forecast_at(system, config)
+    is_known = known is not None and all(name in known.values for name in metrics)
+    return "formulas" if is_known else "simulation"

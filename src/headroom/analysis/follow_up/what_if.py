@@ -25,7 +25,7 @@ from headroom.analysis.verdicts.culprits import SATURATED
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.protocol.changes import Change, changes_in, doubled
-from headroom.experiment.protocol.system import Changeable, Column, Metric, Value
+from headroom.experiment.protocol.system import Column, Metric, Modelled, Value
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.runner.what_if import (
     changed_experiment,
@@ -70,7 +70,7 @@ def planned_what_ifs(plan: Plan, journal: Journal) -> Plan | None:
 
 def _may_change(experiment: PlannedExperiment) -> bool:
     is_model = experiment.system.column is Column.MODEL
-    is_changeable = isinstance(experiment.system, Changeable)
+    is_changeable = isinstance(experiment.system, Modelled)
     rule = experiment.spec.what_if
     return is_model and is_changeable and (rule.parts != "none" or bool(rule.also))
 
@@ -215,7 +215,7 @@ class StoredWhatIfs:
         self._selection = selection
         self._texts = (
             stored_changes(journal, experiment.spec.name)
-            if isinstance(experiment.system, Changeable)
+            if isinstance(experiment.system, Modelled)
             else {}
         )
 

@@ -175,7 +175,7 @@ class Target:
     Parameters
     ----------
     system
-        Its system; one that `Forecasts` can be asked for what formulas say.
+        Its system; `headroom.analysis.formulas.forecast_at` tells what formulas say of it.
     config
         Value of each parameter that no factor varies; the fitted ones have start values.
     factors

@@ -6,16 +6,27 @@ point group ``headroom.systems``; nothing here imports one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    runtime_checkable,
+)
 
 import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.changes import Change
 from headroom.experiment.protocol.run import Run
+
+if TYPE_CHECKING:
+    from headroom.simulation import Model
 
 Value: TypeAlias = bool | int | float | str
 ParameterType: TypeAlias = Literal["int", "float", "str", "bool", "any"]
@@ -151,105 +162,50 @@ class DeclaresInStudy(Protocol):
 
 
 @runtime_checkable
-class Changeable(Protocol):
-    """A system whose stations and pools can be changed; optional for a `System`."""
+class Modelled(Protocol):
+    """A system that simulates a model; optional for a `System`.
 
-    def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
-        """Raise `StudyError` where the system of `config` cannot be changed so."""
+    Formulas, pictures, traces, remarks and files of other tools are made of the model, by whoever
+    wants them.
+    """
+
+    @classmethod
+    def model_names(cls) -> tuple[str, ...]:
+        """Return the names of the models that are registered, sorted."""
         ...
 
-    def run_changed(
-        self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
+    def model(self, config: Mapping[str, Value], changes: Sequence[Change] = ()) -> "Model":
+        """Return the model of `config`, with changed stations and pools.
+
+        Raises `StudyError` where it cannot be changed so.
+        """
+        ...
+
+    def natural_end(self, model: "Model") -> str:
+        """Return why runs of a model of this system have no steady state; empty if they do."""
+        ...
+
+    def run_model(
+        self,
+        config: Mapping[str, Value],
+        *,
+        seed: int,
+        changes: Sequence[Change] = (),
+        every_s: float | None = None,
     ) -> Run:
-        """Run one replication of the changed system; see `System.run`."""
-        ...
+        """Run one replication of the changed model; see `System.run`.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one class of jobs cannot exceed, whatever the laws of its times are.
-
-    Parameters
-    ----------
-    class_name
-        Name of the class.
-    throughput_low, throughput_high
-        Lowest and highest throughput (1/s).
-    response_s_low, response_s_high
-        Lowest and highest mean response time (s); infinite without a bound.
-    knee
-        Population at which the asymptotes cross; None for open loads and several classes.
-    resource
-        What sets the highest throughput, empty where nothing does.
-    kind
-        Kind of the bounds, in words.
-    notes
-        Why a bound is wider than it may look, or absent.
-    alone_s
-        Least mean time (s) of a job that never waits; 0 where nothing is sure.
-    alone_parts
-        What that time is made of: station and time (s) there, the longest first.
-    """
-
-    class_name: str
-    throughput_low: float
-    throughput_high: float
-    response_s_low: float
-    response_s_high: float
-    knee: float | None
-    resource: str
-    kind: str
-    notes: tuple[str, ...] = ()
-    alone_s: float = 0.0
-    alone_parts: tuple[tuple[str, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """What formulas say of a point, without a run.
-
-    Parameters
-    ----------
-    values
-        Metric to its value in the base unit, as far as formulas go.
-    is_exact
-        True where theory gives exactly these values for exactly this system.
-    method
-        How they were found, in words.
-    highest
-        Metric to a value that it cannot exceed by the operational laws.
-    overload
-        Why there is no steady state; empty where nothing speaks against one.
-    reasons
-        Why the values are no exact ones, or why there are none; each with its place.
-    limits
-        Bounds of each class of jobs.
-    """
-
-    values: Mapping[str, float] = field(default_factory=dict)
-    is_exact: bool = False
-    method: str = ""
-    highest: Mapping[str, float] = field(default_factory=dict)
-    overload: str = ""
-    reasons: tuple[str, ...] = ()
-    limits: tuple[Limits, ...] = ()
-
-
-@runtime_checkable
-class Forecasts(Protocol):
-    """A system of which formulas say something; optional for a `System`."""
-
-    def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
-        """Return what formulas say of the (changed) system of `config`."""
+        With `every_s` (s) it keeps all its samples, that or a multiple of it apart.
+        """
         ...
 
 
 @runtime_checkable
 class HasStandIn(Protocol):
-    """A system with a simpler one that formulas solve in its place; optional for a `System`."""
+    """A system with a simpler model that formulas solve in its place; optional for a `System`."""
 
-    def stand_in(self, config: Mapping[str, Value]) -> Forecast:
-        """Return what formulas say of the simpler one, with its known error; empty without one."""
+    def stand_in(self, config: Mapping[str, Value]) -> "tuple[Model, tuple[str, ...]] | None":
+        """Return the simpler model and sentences on its known error; None without one."""
         ...
 
 
@@ -264,63 +220,11 @@ class HasKnownError(Protocol):
 
 
 @runtime_checkable
-class HasModel(Protocol):
-    """A system that can show its model; optional for a `System`."""
-
-    @classmethod
-    def model_names(cls) -> tuple[str, ...]:
-        """Return the names of the models that are registered, sorted."""
-        ...
-
-    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
-        """Return the model of `config` as data, in the model format of `headroom.simulation`."""
-        ...
-
-
-@runtime_checkable
 class HasLaw(Protocol):
     """A system with a law beside it: arithmetic that a claim may not need the system for."""
 
     def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
         """Return the metrics that the law gives at `config`, in base units; none without one."""
-        ...
-
-
-@runtime_checkable
-class Remarkable(Protocol):
-    """A system that can say what is legal and yet likely a mistake; optional for a `System`."""
-
-    def remarks(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return what stands out at `config`, one sentence each, with the place it stands at."""
-        ...
-
-
-@runtime_checkable
-class Sampled(Protocol):
-    """A system that can tell how a run goes over time; optional for a `System`."""
-
-    def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
-        """Run one replication that keeps all its samples, `every_s` (s) or a multiple apart."""
-        ...
-
-
-@runtime_checkable
-class Traceable(Protocol):
-    """A system that can write down every event of a run; optional for a `System`."""
-
-    def write_trace(
-        self, config: Mapping[str, Value], *, seed: int, event_count: int, path: Path
-    ) -> int:
-        """Write at most `event_count` events of one run; return how many there are in the file."""
-        ...
-
-
-@runtime_checkable
-class WritesJsimg(Protocol):
-    """A system that can write its model as a file of JMT; optional for a `System`."""
-
-    def write_jsimg(self, config: Mapping[str, Value], path: Path) -> None:
-        """Write the model of `config` as a file that JSIMgraph opens."""
         ...
 
 

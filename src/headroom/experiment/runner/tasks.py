@@ -20,7 +20,7 @@ from headroom.experiment.machine.machine_watch import watched
 from headroom.experiment.protocol.changes import parse_change
 from headroom.experiment.protocol.registry import class_at, class_path
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import Changeable, Column, System, Value
+from headroom.experiment.protocol.system import Column, Modelled, System, Value
 from headroom.experiment.runner.what_ran import Ran, look
 from headroom.experiment.study.windows import TimeWindows, with_windows
 
@@ -135,13 +135,13 @@ def _watched_run(system: System, task: Task) -> Run:
 def _run_of(system: System, task: Task) -> Run:
     if not task.changes:
         return system.run(task.config, seed=task.seed)
-    if not isinstance(system, Changeable):
+    if not isinstance(system, Modelled):
         raise StudyError(
             f"the system {system.name!r} cannot change its resources",
             cure="vary a parameter of it instead",
         )
     changes = [parse_change(text) for text in task.changes]
-    return system.run_changed(task.config, changes, seed=task.seed)
+    return system.run_model(task.config, seed=task.seed, changes=changes)
 
 
 def describe_exception(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from headroom.errors import StudyError
 from headroom.experiment.protocol.changes import Change, split_changes
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import Changeable, Parameter, System, Value
+from headroom.experiment.protocol.system import Modelled, Parameter, System, Value
 from headroom.experiment.study.levels import checked_level
 
 
@@ -88,12 +88,12 @@ def check_changes(system: System, config: Mapping[str, Value], changes: Sequence
     """Raise `StudyError` where the system of `config` cannot be changed so."""
     parameters, resources = split_changes(changes)
     changed = with_parameters(config, parameters, system.parameters())
-    if resources and not isinstance(system, Changeable):
+    if resources and not isinstance(system, Modelled):
         raise StudyError(
             f"the system {system.name!r} cannot change its resources",
             cure="change a parameter of it instead",
         )
     if parameters:
         system.metrics(changed)  # What the new values make impossible is said here.
-    if isinstance(system, Changeable):
-        system.check_changes(changed, resources)
+    if isinstance(system, Modelled):
+        system.model(changed, resources)  # refuses what it cannot change

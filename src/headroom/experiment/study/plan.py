@@ -95,7 +95,7 @@ class Point:
     fingerprint
         Hash of system, set-up and config; rows of another fingerprint are not reused.
     changes
-        Changes of the system's resources, for a system that is `Changeable`.
+        Changes of the system's resources, for a system that is `Modelled`.
     seed_key
         Key that the seeds derive from; empty for the point's own. Points that share it run with
         common random numbers.

@@ -9,6 +9,7 @@ which the step was written.
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from headroom.simulation.checks.balance import check_balance, check_replies
 from headroom.simulation.checks.blocking import check_blocking_cycles
@@ -32,6 +33,7 @@ __all__ = [
     "TICK",
     "canonical_json",
     "check_model",
+    "model_data",
     "refuse_overload",
 ]
 
@@ -68,6 +70,12 @@ def canonical_json(model: Model) -> bytes:
     check_model(model)
     data = model.to_data()
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def model_data(model: Model) -> dict[str, Any]:
+    """Return a model as data, after checking it: what `canonical_json` writes."""
+    data: dict[str, Any] = json.loads(canonical_json(model))
+    return data
 
 
 def check_model(model: Model) -> None:

@@ -18,7 +18,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
+from headroom.simulation.language.model import Model
 from headroom.simulation.runs.event_trace import EventTrace
+from headroom.simulation.runs.run import ready, run_ready
 
 Event: TypeAlias = dict[str, Any]
 
@@ -54,6 +56,15 @@ _PAUSES = {
 """What a job does after such a line, and whether at a pool."""
 _STOPS = frozenset({Kind.ENDS, Kind.UNBLOCKED, Kind.FAILED})
 _LEAVINGS = frozenset({Kind.LEAVES, Kind.LOST})
+
+
+def trace_model(model: Model, path: Path, *, seed: int, event_count: int) -> int:
+    """Run a model once and write its first events; return how many there are in the file."""
+    trace = run_ready(ready(model), seed=seed, trace=event_count).trace
+    if trace is None:
+        raise AssertionError(f"asked for {event_count} events, the kernel gave no trace")
+    write_trace(path, trace, model.to_data())
+    return int(trace.time_s.size)
 
 
 def write_trace(path: Path, trace: EventTrace, model: Mapping[str, Any]) -> None:

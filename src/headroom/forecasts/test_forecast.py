@@ -2,10 +2,10 @@
 
 import pytest
 
+from headroom.forecasts.forecast import forecast_of
 from headroom.simulation import Model, exponential, trace
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.systems.model import library
-from headroom.systems.model.forecast import forecast_of
 
 
 def queue(**station: object) -> Model:

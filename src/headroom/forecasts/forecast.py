@@ -5,16 +5,16 @@ a station cannot carry is found without any solver.
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headroom.errors import HeadroomError
-from headroom.experiment.protocol.system import Forecast, Limits
+from headroom.forecasts.rows import by_rows
 from headroom.simulation import Model
 from headroom.simulation.checks.capacity import overloaded_station
 from headroom.simulation.checks.visits import least_visits
 from headroom.simulation.language.model import SECONDS_PER_UNIT
-from headroom.systems.model.forecast_rows import by_rows
 
 _OF_THE_WHOLE = ("throughput", "response_s_mean")
 """Metrics that a simpler model has in common with the one in whose place it stands."""
@@ -23,6 +23,76 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headroom.solvers import Bounds, Solution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one class of jobs cannot exceed, whatever the laws of its times are.
+
+    Parameters
+    ----------
+    class_name
+        Name of the class.
+    throughput_low, throughput_high
+        Lowest and highest throughput (1/s).
+    response_s_low, response_s_high
+        Lowest and highest mean response time (s); infinite without a bound.
+    knee
+        Population at which the asymptotes cross; None for open loads and several classes.
+    resource
+        What sets the highest throughput, empty where nothing does.
+    kind
+        Kind of the bounds, in words.
+    notes
+        Why a bound is wider than it may look, or absent.
+    alone_s
+        Least mean time (s) of a job that never waits; 0 where nothing is sure.
+    alone_parts
+        What that time is made of: station and time (s) there, the longest first.
+    """
+
+    class_name: str
+    throughput_low: float
+    throughput_high: float
+    response_s_low: float
+    response_s_high: float
+    knee: float | None
+    resource: str
+    kind: str
+    notes: tuple[str, ...] = ()
+    alone_s: float = 0.0
+    alone_parts: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What formulas say of a point, without a run.
+
+    Parameters
+    ----------
+    values
+        Metric to its value in the base unit, as far as formulas go.
+    is_exact
+        True where theory gives exactly these values for exactly this system.
+    method
+        How they were found, in words.
+    highest
+        Metric to a value that it cannot exceed by the operational laws.
+    overload
+        Why there is no steady state; empty where nothing speaks against one.
+    reasons
+        Why the values are no exact ones, or why there are none; each with its place.
+    limits
+        Bounds of each class of jobs.
+    """
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    is_exact: bool = False
+    method: str = ""
+    highest: Mapping[str, float] = field(default_factory=dict)
+    overload: str = ""
+    reasons: tuple[str, ...] = ()
+    limits: tuple[Limits, ...] = ()
 
 
 def forecast_of(model: Model) -> Forecast:
