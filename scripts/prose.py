@@ -107,37 +107,37 @@ def markdown_passages(text: str, first_line: int = 1) -> Iterator[Passage]:
     >>> [(p.text, p.line) for p in markdown_passages(page)]
     [('One paragraph.', 3), ('an item', 6), ('a', 11), ('b', 11)]
     """
-    fence = ""
     open_lines: list[str] = []
     start = first_line
-
-    def finish() -> Iterator[Passage]:
-        if open_lines:
+    for number, stripped in _lines_outside_fences(text, first_line):
+        item = re.match(r"([-*]|\d+\.)\s+", stripped)
+        is_prose = bool(stripped) and not stripped.startswith(("#", "|", "<", ">>>"))
+        if open_lines and (item or not is_prose):
             yield Passage(kind="page", lines=tuple(open_lines), line=start)
-            open_lines.clear()
+            open_lines = []
+        if stripped.startswith("|"):
+            for cell in re.split(r"(?<!\\)\|", stripped.strip("|")):
+                yield Passage(kind="page", lines=(cell,), line=number)
+        elif is_prose:
+            start = start if open_lines else number
+            open_lines.append(stripped[item.end() :] if item else stripped)
+    if open_lines:
+        yield Passage(kind="page", lines=tuple(open_lines), line=start)
 
+
+def _lines_outside_fences(text: str, first_line: int) -> Iterator[tuple[int, str]]:
+    """Yield number and stripped text of each line; those of fenced code are empty."""
+    fence = ""
     for number, line in enumerate(text.splitlines(), start=first_line):
         stripped = line.strip()
-        if fence:
+        if not fence and stripped.startswith("```"):
+            fence = re.match("`+", stripped)[0]  # type: ignore[index]  # it starts with ```
+            yield number, ""
+        elif fence:
             fence = "" if stripped == fence else fence
-            continue
-        is_code = stripped.startswith(("```", ">>>", "<!--", "<")) or line.startswith("    $")
-        if is_code or not stripped or stripped[0] in "#|":
-            yield from finish()
-            if stripped.startswith("```"):
-                fence = re.match("`+", stripped)[0]  # type: ignore[index]  # it starts with ```
-            if stripped.startswith("|") and not re.fullmatch(r"[|\s:-]+", stripped):
-                for cell in re.split(r"(?<!\\)\|", stripped.strip("|")):
-                    yield Passage(kind="page", lines=(cell,), line=number)
-            continue
-        item = re.match(r"([-*]|\d+\.)\s+", stripped)
-        if item:
-            yield from finish()
-            stripped = stripped[item.end() :]
-        if not open_lines:
-            start = number
-        open_lines.append(stripped)
-    yield from finish()
+            yield number, ""
+        else:
+            yield number, "" if re.fullmatch(r"\|[|\s:-]+", stripped) else stripped
 
 
 def python_passages(text: str) -> Iterator[Passage]:
@@ -179,8 +179,9 @@ def _statements_and_strings(tree: ast.AST) -> Iterator[Any]:
 
 def _string_of(node: ast.AST) -> str | None:
     match node:
-        case ast.Expr(value=ast.Constant(value=str() as string)) | ast.Constant(
-            value=str() as string
+        case (
+            ast.Expr(value=ast.Constant(value=str() as string))
+            | ast.Constant(value=str() as string)
         ):
             return string
         case ast.JoinedStr(values=values):
