@@ -1,7 +1,7 @@
 """Find phrases that read as translated: `python -m scripts.prose` lists them, `make test` counts.
 
-`scripts/phrases.txt` has the phrases. A page that people write may have `PAGE_CEILING` hits per
-1,000 words; the code has higher ceilings, to be lowered as its texts are rewritten, never raised.
+`scripts/phrases.txt` has the phrases, `CEILINGS` the hits per 1,000 words that pages, comments and
+messages may have.
 """
 
 import ast
@@ -10,6 +10,7 @@ import re
 import sys
 import tokenize
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,8 +25,12 @@ Kind: TypeAlias = Literal["page", "comment", "message"]
 PHRASES = ROOT / "scripts" / "phrases.txt"
 SOURCE = ROOT / "src"
 
-PAGE_CEILING = 0.5
-"""Hits per 1,000 words of a hand-written page; every page may have one."""
+CEILINGS: dict[Kind, float] = {"page": 0.5, "comment": 14.0, "message": 9.0}
+"""Most hits per 1,000 words. Those of comments (with docstrings) and messages are a ratchet: they
+are the rates of the day on which they were introduced, rounded up. Lower them as texts are rewritten; never raise them."""
+
+NOT_YET_REWRITTEN = {"ARCHITECTURE.md": 17}
+"""Page -> hits that it still has; a page that is rewritten leaves this list."""
 
 FEWEST_WORDS_OF_A_MESSAGE = 3
 RUST = re.compile(r'//[/!]?\s?(?P<comment>[^\n]*)|"(?P<text>(?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -275,25 +280,36 @@ def source_files() -> list[Path]:
     return sorted(path for path in kept if "vendor" not in path.parts)
 
 
+def rate(hit_count: int, word_count: int) -> float:
+    """Return the hits per 1,000 words."""
+    return 1000 * hit_count / word_count if word_count else 0.0
+
+
+def allowed_hits(page: Path, word_count: int) -> int:
+    """Return the hits that a page may have: one, or as many as the ceiling gives its words."""
+    by_rate = int(CEILINGS["page"] * word_count / 1000)
+    return NOT_YET_REWRITTEN.get(page.relative_to(ROOT).as_posix(), max(1, by_rate))
+
+
 def main(arguments: list[str]) -> int:
     """Print the hits of the files named, or of all pages and all code, and the rates."""
     phrases = read_phrases()
     chosen = [Path(name).resolve() for name in arguments]
-    totals: dict[Kind, tuple[int, int]] = {}
+    hit_counts: Counter[Kind] = Counter()
+    word_counts: Counter[Kind] = Counter()
     for path in chosen or [*handwritten_pages(), *source_files()]:
         found = passages(path)
-        in_file = list(hits(path, found, phrases))
-        for hit in in_file:
+        for hit in hits(path, found, phrases):
             print(hit)
-        for kind in ("page", "comment", "message"):
-            of_kind = words(passage for passage in found if passage.kind == kind)
-            hit_count, word_count = totals.get(kind, (0, 0))
-            hit_count += sum(hit.kind == kind for hit in in_file)
-            totals[kind] = (hit_count, word_count + of_kind)
-    for kind, (hit_count, word_count) in totals.items():
-        if word_count:
-            rate = 1000 * hit_count / word_count
-            print(f"{kind}s: {hit_count} in {word_count} words, {rate:.2f} per 1,000")
+            hit_counts[hit.kind] += 1
+        for passage in found:
+            word_counts[passage.kind] += words([passage])
+    for kind, count in word_counts.items():
+        hit_rate = rate(hit_counts[kind], count)
+        print(
+            f"{kind}s: {hit_counts[kind]} in {count:,} words, {hit_rate:.2f} per 1,000 "
+            f"(ceiling {CEILINGS[kind]:g})"
+        )
     return 0
 
 
