@@ -26,8 +26,8 @@ PHRASES = ROOT / "scripts" / "phrases.txt"
 SOURCE = ROOT / "src"
 
 CEILINGS: dict[Kind, float] = {"page": 0.5, "comment": 14.0, "message": 9.0}
-"""Most hits per 1,000 words. Those of comments (with docstrings) and messages are a ratchet: they
-are the rates of the day on which they were introduced, rounded up. Lower them as texts are rewritten; never raise them."""
+"""Most hits per 1,000 words. Those of comments (with docstrings) and messages are a ratchet: the
+rates of the day on which they were introduced, rounded up. Lower them, never raise them."""
 
 NOT_YET_REWRITTEN = {"ARCHITECTURE.md": 17}
 """Page -> hits that it still has; a page that is rewritten leaves this list."""

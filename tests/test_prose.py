@@ -3,14 +3,15 @@
 `scripts/prose.py` finds the phrases; `python -m scripts.prose FILE` shows them while you write.
 """
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from scripts.documents import ROOT
 from scripts.prose import (
     CEILINGS,
     NOT_YET_REWRITTEN,
-    ROOT,
     Hit,
     Kind,
     allowed_hits,
@@ -49,14 +50,14 @@ def test_all_pages_together_stay_below_the_ceiling() -> None:
 @pytest.fixture(scope="module")
 def source_counts() -> dict[Kind, tuple[int, int]]:
     """Return hits and words of the comments and of the messages of `src`."""
-    counts: dict[Kind, tuple[int, int]] = {"comment": (0, 0), "message": (0, 0)}
+    hit_counts: Counter[Kind] = Counter()
+    word_counts: Counter[Kind] = Counter()
     for path in source_files():
         prose = passages(path)
-        for kind, (hit_count, word_count) in counts.items():
-            of_kind = [passage for passage in prose if passage.kind == kind]
-            hit_count += len(list(hits(path, of_kind, PHRASES)))
-            counts[kind] = (hit_count, word_count + words(of_kind))
-    return counts
+        hit_counts.update(hit.kind for hit in hits(path, prose, PHRASES))
+        for passage in prose:
+            word_counts[passage.kind] += words([passage])
+    return {kind: (hit_counts[kind], word_counts[kind]) for kind in word_counts}
 
 
 @pytest.mark.parametrize("kind", ["comment", "message"])
