@@ -15,19 +15,20 @@ from scripts.reference.systems import systems
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
+GENERATED = {
+    "command-line.md": command_line,
+    "study-file.md": study_file,
+    "systems.md": systems,
+    "model-builder.md": model_builder,
+    "comparisons.md": comparisons,
+    "coverage.md": coverage,
+    "predictions.md": predictions,
+}
+
 
 def reference_pages() -> dict[str, str]:
     """Return file name -> text of every generated page."""
-    pages = {
-        "command-line.md": command_line(),
-        "study-file.md": study_file(),
-        "systems.md": systems(),
-        "model-builder.md": model_builder(),
-        "comparisons.md": comparisons(),
-        "coverage.md": coverage(),
-        "predictions.md": predictions(),
-    }
-    return {name: _single_blank_lines(text) for name, text in pages.items()}
+    return {name: _single_blank_lines(write()) for name, write in GENERATED.items()}
 
 
 def _single_blank_lines(text: str) -> str:

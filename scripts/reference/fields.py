@@ -1,5 +1,6 @@
 """Tables of the keys that a msgspec struct accepts: type, default, meaning."""
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -8,10 +9,21 @@ from scripts.reference.docstrings import attribute_docs
 from scripts.reference.tables import table
 
 
-def fields_table(struct: type[msgspec.Struct]) -> str:
+def fields_table(struct: type[msgspec.Struct], *, without: Collection[str] = ()) -> str:
     """Return the keys of a table of the study file: type, default, meaning."""
+    rows = [row for row in _rows(struct) if row[0] not in without]
+    return table(("key", "type", "default", "meaning"), rows)
+
+
+def common_keys(structs: Iterable[type[msgspec.Struct]]) -> list[str]:
+    """Return the keys that mean the same in all of some tables, in the order of the first."""
+    first, *others = [_rows(struct) for struct in structs]
+    return [row[0] for row in first if all(row in rows for rows in others)]
+
+
+def _rows(struct: type[msgspec.Struct]) -> list[tuple[str, str, str, str]]:
     meanings = attribute_docs(struct)
-    rows = [
+    return [
         (
             f"`{item.encode_name}`",
             _type_words(item.type),
@@ -20,7 +32,6 @@ def fields_table(struct: type[msgspec.Struct]) -> str:
         )
         for item in msgspec.structs.fields(struct)
     ]
-    return table(("key", "type", "default", "meaning"), rows)
 
 
 def _default_words(item: msgspec.structs.FieldInfo) -> str:

@@ -4,7 +4,7 @@ import msgspec
 
 from headroom.experiment.study import study
 from scripts.reference.docstrings import opening
-from scripts.reference.fields import fields_table
+from scripts.reference.fields import common_keys, fields_table
 from scripts.reference.tables import NOTICE
 
 _TABLES: list[tuple[type[msgspec.Struct], str]] = [
@@ -20,6 +20,9 @@ _TABLES: list[tuple[type[msgspec.Struct], str]] = [
     (study.Refine, "`refine` of a limit"),
     (study.Compare, "`[experiment.compare]`"),
     (study.Quick, "`[experiment.quick]`"),
+]
+
+_CLAIMS: list[tuple[type[msgspec.Struct], str]] = [
     (study.ValueClaim, '`[[claim]]` with `kind = "value"`'),
     (study.RatioClaim, '`[[claim]]` with `kind = "ratio"`'),
     (study.AgreementClaim, '`[[claim]]` with `kind = "agreement"`'),
@@ -41,4 +44,14 @@ def study_file() -> str:
     ]
     for struct, title in _TABLES:
         parts += [f"## {title}\n", f"{opening(struct)}\n", fields_table(struct)]
+    kinds = [struct for struct, _ in _CLAIMS]
+    common = common_keys(kinds)
+    own = {f"`{item.encode_name}`" for item in msgspec.structs.fields(kinds[0])}
+    parts += [
+        "## `[[claim]]`\n",
+        "Every claim has a `kind` and these keys:\n",
+        fields_table(kinds[0], without=own - set(common)),
+    ]
+    for struct, title in _CLAIMS:
+        parts += [f"## {title}\n", f"{opening(struct)}\n", fields_table(struct, without=common)]
     return "\n".join(parts)

@@ -1,7 +1,7 @@
 """The page of the registered systems: keys, metrics, registered models."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,32 @@ from headroom.experiment.protocol.registry import find_system, system_names
 from headroom.experiment.protocol.system import Parameter, System
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
+from scripts.reference.parameters import (
+    FEWEST_SHARED,
+    difference_table,
+    metric_table,
+    parameter_table,
+    shared,
+)
 from scripts.reference.tables import NOTICE, table
 
 MODELS = "model"
 """The system whose models are registered by name."""
+
+SAME_PARAMETERS = {"server": "spax"}
+"""Model -> model of the same parameters: the page shows only what differs."""
+
+CLASS_METRIC = re.compile(r"class\.[^.]+\.")
 
 
 def systems() -> str:
     """Return the page of the registered systems, their set-up and what they report."""
     parts = [NOTICE, "# Systems\n"]
     parts.append(
-        "`[experiment.system]` names a system; its other keys are the system's own. A plug-in "
-        "adds systems with the entry point group `headroom.systems`.\n"
+        "`[experiment.system]` names a system; its other keys belong to that system. A plug-in "
+        "adds systems with the entry point group `headroom.systems`.\n\n"
+        "*Source* is the kind of source of a default. The report of a study prints the full "
+        "source of each value, as do the files in `src/headroom/systems`.\n"
     )
     for name in system_names():
         parts += _system_section(name)
@@ -43,7 +57,8 @@ def _system_section(name: str) -> Iterator[str]:
         yield fields_table(struct)
     reference = reference_of(name)
     if reference.has_parameters:
-        yield from _parameters_section(name, _loaded(name, reference.example))
+        yield f"### Parameters of `{name}`\n"
+        yield parameter_table(_loaded(name, reference.example).parameters())
     if reference.title:
         yield from _metrics_section(reference.title, _loaded(name, reference.example))
     for section in reference.sections():
@@ -57,51 +72,69 @@ def _loaded(name: str, example: Mapping[str, Any]) -> System:
     return system_type.load(msgspec.convert(example, system_type.setup_type), base=Path())
 
 
-def _parameters_section(name: str, system: System) -> Iterator[str]:
-    yield f"### Parameters of `{name}`\n"
-    yield table(
-        ("parameter", "unit", "default", "range", "meaning", "source"),
-        [_parameter_row(item) for item in system.parameters()],
-    )
-
-
 def _metrics_section(title: str, system: System) -> Iterator[str]:
     defaults = {item.name: item.default for item in system.parameters() if item.default is not None}
+    metrics = system.metrics(defaults)
+    of_the_whole = [item for item in metrics if not CLASS_METRIC.match(item.name)]
     yield f"### {title}\n"
-    yield table(
-        ("metric", "unit", "better", "meaning"),
-        [
-            (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
-            for item in system.metrics(defaults)
-        ],
-    )
+    yield metric_table(of_the_whole)
+    of_classes = {CLASS_METRIC.sub("", item.name) for item in metrics} - {
+        item.name for item in of_the_whole
+    }
+    if len(of_the_whole) < len(metrics) and not of_classes:
+        yield (
+            "\nEach class `C` of the load (`read`, `write`, ...) has throughput, times and bytes, "
+            "as `class.C.METRIC`.\n"
+        )
 
 
 def _section(section: Section) -> str:
     title = f"### {section.title}\n\n" if section.title else ""
-    return f"{title}{section.text}\n\n{table(section.header, section.rows)}"
+    columns = metric_table(section.metrics) if section.metrics else ""
+    rows = table(section.header, section.rows) if section.rows else ""
+    return f"{title}{section.text}\n\n{columns}{rows}"
 
 
 def _registered_models() -> Iterator[str]:
     system_type = find_system("model")
-    for entry in sorted(entry_points(group="headroom.models"), key=lambda item: item.name):
-        setup = msgspec.convert({"model": entry.name}, system_type.setup_type)
+    entries = sorted(entry_points(group="headroom.models"), key=lambda item: item.name)
+    parameters = {
+        entry.name: system_type.load(
+            msgspec.convert({"model": entry.name}, system_type.setup_type), base=Path()
+        ).parameters()
+        for entry in entries
+    }
+    earlier = [name for name in system_names() if reference_of(name).has_parameters]
+    for name in earlier:
+        parameters[name] = _loaded(name, reference_of(name).example).parameters()
+    for entry in entries:
         yield f"### Registered model `{entry.name}`\n"
         loaded = entry.load()
         yield f"{getattr(loaded, 'about', None) or opening(loaded)}\n"
-        parameters = system_type.load(setup, base=Path()).parameters()
-        yield table(
-            ("parameter", "unit", "default", "range", "meaning", "source"),
-            [_parameter_row(item) for item in parameters],
-        )
+        yield from _model_parameters(entry.name, parameters, earlier)
+        earlier.append(entry.name)
 
 
-def _parameter_row(item: Parameter) -> tuple[str, ...]:
-    low = "" if item.low is None else f"{item.low:g}"
-    high = "" if item.high is None else f"{item.high:g}"
-    default = "required" if item.default is None else f"{item.default}"
-    range_ = ", ".join(map(str, item.choices)) or (f"{low} to {high}" if low or high else "")
-    return (f"`{item.name}`", item.unit, default, range_, item.description, item.source)
+def _model_parameters(
+    name: str, parameters: Mapping[str, Sequence[Parameter]], earlier: Sequence[str]
+) -> Iterator[str]:
+    """Yield the parameters of a model; those that an earlier model has as well by name only."""
+    own = list(parameters[name])
+    if name in SAME_PARAMETERS:
+        base = SAME_PARAMETERS[name]
+        yield f"It has the parameters of `{base}`, with these differences:\n"
+        yield difference_table(own, {item.name: item for item in parameters[base]})
+        return
+    references = []
+    while True:
+        closest = max(earlier, key=lambda other: len(shared(own, parameters[other])))
+        common = shared(own, parameters[closest])
+        if len(common) < FEWEST_SHARED:
+            break
+        references.append(f"As in `{closest}`: {', '.join(f'`{item}`' for item in common)}.\n")
+        own = [item for item in own if item.name not in common]
+    yield parameter_table(own)
+    yield from references
 
 
 def _structs_within(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:

@@ -51,7 +51,7 @@ class Range(
 
 
 class Sourced(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fixed value with the place it was taken from; the source is printed in the report."""
+    """A fixed value with its source, which the report prints."""
 
     value: Annotated[Value, Meta(description="The value.")]
     source: Annotated[
@@ -82,7 +82,7 @@ class Replications(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         Meta(description="Half of the 95 % interval, relative to its centre: 0.05 is 5 %."),
     ] = None
     minimum: Annotated[int, Meta(ge=2, description="Replications before the metric decides.")] = 5
-    maximum: Annotated[int, Meta(ge=2, description="Replications at most.")] = 100
+    maximum: Annotated[int, Meta(ge=2, description="Maximum number of replications.")] = 100
 
 
 class WarmUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,7 +102,7 @@ class WarmUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What doubling a station or pool would give, tried at every point of a simulation.
+    """What-if runs that double stations or pools, at every point of a simulation.
 
     The doubled system runs with the seeds of the point itself, so a few replications are enough.
     """
@@ -110,8 +110,8 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     parts: Annotated[
         Literal["limits", "all", "none"],
         Meta(
-            description="Double what is used up at the point (`limits`), every station and pool "
-            "(`all`), or nothing (`none`)."
+            description="Double saturated stations and exhausted pools (`limits`), every station "
+            "and pool (`all`), or nothing (`none`)."
         ),
     ] = "limits"
     replications: Annotated[
@@ -120,7 +120,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ] = 5
     points: Annotated[
         int,
-        Meta(ge=1, description="Points at most at which it is tried, spread over all that limit."),
+        Meta(ge=1, description="Maximum number of points to try, of all with a bottleneck."),
     ] = 20
     changes: Annotated[
         int,
@@ -133,7 +133,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     also: Annotated[
         list[str],
         Meta(
-            description="Changes tried at the same points besides, of parameters too, e.g. "
+            description="Additional changes at the same points, also of parameters, e.g. "
             '"hit_ratio=0.9" or "station.cpu.servers=8; hit_ratio=0.9".'
         ),
     ] = []
@@ -175,7 +175,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = ""
     current: Annotated[
         Annotated[float, Meta(gt=0)] | None,
-        Meta(description="Level of the load today: the headroom is counted from it."),
+        Meta(description="Current level of the load; the headroom is relative to it."),
     ] = None
     refine: Annotated[
         Annotated[int, Meta(ge=0, le=100)] | Refine,
@@ -250,7 +250,7 @@ SAME_WITHIN = 0.05
 
 
 class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The levels of a factor against one of them: which is better, by how much, how sure.
+    """Comparison of the levels of a factor with one of them.
 
     Every level is compared with `base` in every metric, at each combination of the other factors.
     """
@@ -262,8 +262,8 @@ class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Meta(
             ge=0,
             lt=1,
-            description="Difference that you would not care about: 0.05 calls levels the same "
-            "whose ratio surely lies between 1 / 1.05 and 1.05.",
+            description="Difference that does not matter: with 0.05, levels are the same if the "
+            "whole interval of their ratio is between 1 / 1.05 and 1.05.",
         ),
     ] = SAME_WITHIN
     metrics: Annotated[
@@ -272,15 +272,15 @@ class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `--quick` replaces in an experiment: whole keys, never merged within a factor."""
+    """Keys that `--quick` replaces in an experiment, never merged within a factor."""
 
     fixed: Annotated[
         dict[str, Value | Sourced],
-        Meta(description="Fixed values to set or replace; a factor named here is none any more."),
+        Meta(description="Fixed values to set or replace; they replace factors of the same name."),
     ] = {}
     factors: Annotated[
         dict[str, Levels],
-        Meta(description="Factors to set or replace; a fixed value named here is none any more."),
+        Meta(description="Factors to set or replace; they replace fixed values of the same name."),
     ] = {}
     zipped: Annotated[
         list[dict[str, list[Value]]] | None, Meta(description="Replaces all zipped factors.")
@@ -346,11 +346,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ] = "automatic"
     windows: Annotated[
         list[Window],
-        Meta(
-            description="Windows of time with metrics of their own: tables `[[experiment.window]]`."
-        ),
+        Meta(description="Windows of time with separate metrics: tables `[[experiment.window]]`."),
     ] = msgspec.field(default_factory=list, name="window")
-    what_if: Annotated[WhatIf, Meta(description="What doubling a station or pool would give.")] = (
+    what_if: Annotated[WhatIf, Meta(description="What-if runs that double stations or pools.")] = (
         WhatIf()
     )
     limits: Annotated[
@@ -376,19 +374,19 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 Statistic: TypeAlias = Literal["centre", "mean", "median", "stdev", "mean_deviation"]
-"""What of the replications of a point a claim is about."""
+"""Statistic of the replications of a point that a claim is about."""
 Extreme: TypeAlias = Literal["minimum", "maximum"]
-"""What a claim about one point may be about besides."""
+"""Statistic that only a claim about one point may have."""
 
 _STATISTIC = Meta(
-    description="What of the replications counts: their `centre` (as in all tables: the median of "
-    "measured runs, the mean of simulated ones), `mean`, `median`, or how they scatter: `stdev`, "
-    "`mean_deviation` (mean distance from the mean)."
+    description="Statistic of the replications: `centre` (the median of measured runs, the mean "
+    "of simulated ones), `mean`, `median`, `stdev`, or `mean_deviation` (mean distance from the "
+    "mean)."
 )
 
 _OF_A_POINT = Meta(
-    description="As elsewhere; besides `minimum` and `maximum`: the smallest and the largest of "
-    "`extreme_of` replications, as samples of that size have it at the median."
+    description="As elsewhere, or `minimum` or `maximum`: the median extreme of samples of "
+    "`extreme_of` replications."
 )
 
 _WITHIN = Meta(
@@ -412,13 +410,11 @@ class _ClaimBase(
     where: Annotated[
         Where, Meta(description="Levels of factors; a factor not named matches every level.")
     ] = {}
-    published: Annotated[
-        str, Meta(description="What the source says, as words, for the table.")
-    ] = ""
+    published: Annotated[str, Meta(description="The statement of the source, for the table.")] = ""
     source: Annotated[str, Meta(description="Where it was published.")] = ""
     fitted: Annotated[
         bool,
-        Meta(description="The model was fitted to this figure, so that it cannot differ by much."),
+        Meta(description="The model was fitted to this value, so it cannot differ by much."),
     ] = False
 
 
@@ -475,7 +471,7 @@ class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class AgreementClaim(
     _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="agreement"
 ):
-    """What `experiment` predicts of `metric` is what `to_experiment` measures, within `tolerance`.
+    """`experiment` predicts the `metric` of `to_experiment` within `tolerance`.
 
     Every point of `experiment` at `where` is compared with the point of `to_experiment` that has
     the same levels of all factors that both know; levels named in `to` replace them. The claim is
@@ -483,7 +479,7 @@ class AgreementClaim(
     `points = "median"` the claim is that half of them do.
     """
 
-    to_experiment: Annotated[str, Meta(description="Experiment whose figures were predicted.")]
+    to_experiment: Annotated[str, Meta(description="Experiment whose results are predicted.")]
     to_metric: Annotated[
         str, Meta(description="Metric there, in the same unit; empty: the same metric.")
     ] = ""
@@ -511,7 +507,7 @@ class OrderingClaim(
     """`metric` over the levels of `factor` rises strictly in the order given."""
 
     factor: Annotated[str, Meta(description="The factor whose levels are ordered.")]
-    order: Annotated[list[Value], Meta(description="Levels, that with the smallest metric first.")]
+    order: Annotated[list[Value], Meta(description="Levels by the metric, smallest first.")]
 
 
 class MonotoneClaim(
@@ -519,8 +515,8 @@ class MonotoneClaim(
 ):
     """`metric` never falls (or never rises) over the levels of a numeric `factor`.
 
-    A step against `direction` of at most `tolerance` does not count: without it, a plateau can
-    never be told from a small fall.
+    A step against `direction` of at most `tolerance` does not count: without it, a plateau is never
+    distinguishable from a small fall.
     """
 
     factor: Annotated[str, Meta(description="A numeric factor.")]
@@ -533,7 +529,7 @@ class MonotoneClaim(
             ge=0,
             lt=1,
             description="Relative: a step back of at most this share does not count. Without it "
-            "a plateau stays undecided, because it cannot be told from a small step back.",
+            "a plateau stays undecided, as it may be a small step back.",
         ),
     ] = 0.0
 
@@ -581,7 +577,7 @@ def in_base_units(bound: Quantity | None) -> float | None:
 class CrossoverClaim(
     _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="crossover"
 ):
-    """`metric` at `where` and at `to` change places at `level` of a numeric factor."""
+    """`metric` at `where` and at `to` cross at `level` of a numeric factor."""
 
     to: Annotated[Where, Meta(description="Levels of factors of the points to compare with.")]
     factor: Annotated[str, Meta(description="A numeric factor, named in neither.")]
@@ -610,7 +606,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     schema: Annotated[Literal[1], Meta(description="Format of the file: 1.")]
     name: Annotated[Name, Meta(description="Letters, digits, - and _.")]
     title: Annotated[str, Meta(description="Heading of the report.")]
-    question: Annotated[str, Meta(description="What the study is to answer.")] = ""
+    question: Annotated[str, Meta(description="The question that the study answers.")] = ""
     seed: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="All seeds derive from it; `--seed` replaces it.")
     ]

@@ -53,7 +53,7 @@ TOGETHER = ""
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """What one job of each class asks for, on average, until it and all it started have ended.
+    """Mean demands of one job of each class, until it and all that it started have ended.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ class Visits:
     groups
         Sets of stations among which jobs choose by the length of queues.
     times
-        Class -> least mean time (time unit) of one walk, waiting left out; work that goes on
-        beside the job is not counted.
+        Class -> least mean time (time unit) of one walk, waiting left out; parallel work does not
+        count.
     may_be_lost
-        Class -> whether a station may turn its jobs away for good.
+        Class -> whether a station may reject its jobs permanently.
     """
 
     counts: Mapping[str, Mapping[str, float]]

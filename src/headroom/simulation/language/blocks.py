@@ -200,7 +200,7 @@ class Fork:
 
     @block
     def arm(self) -> Iterator[None]:
-        """Run the steps of the block beside those of the other arms."""
+        """Run the steps of the block in parallel with the other arms."""
         self._arm_count += 1
         with self._program._part("arm", "fork"):
             yield

@@ -68,8 +68,8 @@ def computed_arrivals(
     """Return arrivals that a source computes one after the other, for `Model.open_class`.
 
     For each arrival the source computes `sets` in order, then `goes_on`, then `wait`; after that
-    time the job arrives with these attributes, and the source computes the next one. So the
-    response time of the job counts from the time that the source said, whatever the system does.
+    time the job arrives with these attributes, and the source computes the next one. The response
+    time of the job thus counts from the computed time, whatever the system does.
 
     Parameters
     ----------
@@ -80,8 +80,7 @@ def computed_arrivals(
     goes_on
         The arrivals end where this is 0; None is never.
     mean_rate
-        Arrivals per time unit in the long run, for all that looks at a model without running it.
-        None: they do not know it.
+        Arrivals per time unit in the long run, for analyses without a run. None: unknown.
 
     Examples
     --------

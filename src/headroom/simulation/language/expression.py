@@ -94,7 +94,7 @@ class Expression:
 
     Known are ``+ - * / % //``, ``< <= > >= == !=``, ``& | ~`` (and, or, not), the functions
     `minimum`, `maximum`, `floor` and `draw`, and those of mechanisms (`Mechanism.call`). A
-    `Distribution` beside an expression is drawn each time. An expression has no truth value in
+    `Distribution` next to an expression is drawn each time. An expression has no truth value in
     Python: only a running job knows it.
 
     Examples

@@ -32,7 +32,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A native part of a model with a state of its own; made by `Model.mechanism`."""
+    """A native part of a model with its own state; made by `Model.mechanism`."""
 
     name: str
     kind: str
@@ -45,7 +45,7 @@ class Mechanism:
     def call(
         self, function: str, *arguments: Operand, mean: Distribution | float | None = None
     ) -> Expression:
-        """Return what `function` returns to the job that computes the expression.
+        """Return the result of `function`, for the job that computes the expression.
 
         It is called each time the expression is computed: for a service when the service begins,
         for a delay, a branch or `Program.set` when the job comes to the step. Durations come back
@@ -59,10 +59,9 @@ class Mechanism:
             Its arguments, in order: attributes, numbers, distributions (drawn each time) or
             expressions.
         mean
-            Mean of what it returns, or a distribution that is like it, for all that looks at a
-            model without running it: `Model.visits`, the check of loads, the solvers. A number is
-            taken to vary as an exponential time does. None: they say that they do not know it. It
-            changes no run.
+            Mean of the result, or a similar distribution, for analyses without a run:
+            `Model.visits`, the check of loads, the solvers. A number counts as the mean of an
+            exponential time. None: they report it as unknown. It changes no run.
 
         Examples
         --------

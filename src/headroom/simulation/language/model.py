@@ -82,8 +82,8 @@ class Model:
         Unit of every duration given to the model: ps, ns, us, ms, s, min or h. The kernel counts
         in steps of 1e-9 of it, for at most 1.8e10 of it.
     may_deadlock
-        Whether the model may run although its jobs could wait for each other for ever. A deadlock
-        that happens still ends the run with an error that names the cycle.
+        Whether the model may run although its jobs could deadlock. An actual deadlock still ends
+        the run with an error that names the cycle.
 
     Examples
     --------
@@ -179,31 +179,30 @@ class Model:
             an equal share) and ``"infinite"`` (a server for each). By `position`, as the head of a
             disk goes: ``"elevator"`` (up to the last one, then back to the first: C-LOOK),
             ``"elevator_two_way"`` (up and down: LOOK) and ``"nearest"`` (the nearest to the last
-            one served: SSTF, under which who is far away may wait for ever).
+            one served: SSTF, under which a distant job may wait indefinitely).
         limit
-            For ps: at most so many jobs share the servers, the others wait first come first
+            For ps: maximum number of jobs that share the servers; the others wait first come first
             served. None is no limit.
         speeds
             One factor (> 0) a server: a service takes its drawn time divided by the speed of its
             server. A job takes the fastest free server. Or the `schedule` of one factor for all
             servers; a change holds for services in progress too.
         buffer
-            Places beside one for each server (>= 0), so that there is room for servers + buffer
-            jobs in all; None is room for everybody.
+            Places in addition to one for each server (>= 0), so there is room for servers + buffer
+            jobs in all; None is unlimited.
         when_full
-            ``"block"``: who wants to enter stays where it is and holds its server there (blocking
+            ``"block"``: an arriving job stays where it is and holds its server there (blocking
             after service). ``"reject"``: its innermost attempt fails; a job without one is lost.
         batch
-            A server serves so many jobs together, in one draw of the service time: a number, or
-            (least, most) to start with what is there.
+            Jobs that a server serves together, in one draw of the service time: a number, or
+            (least, most) to start with the jobs present.
         group
-            Name of the group of like stations under which it is reported: one row for all of
-            them, their servers, jobs and times added up. The prefix of `inside` is not put before
-            it. Empty: by itself.
+            Name of a group of identical stations that are reported as one row, with the sums of
+            their servers, jobs and times. It has no prefix of `inside`. Empty: reported separately.
         position
             For disciplines by position: where a job is, an attribute or expression. It is computed
-            once a visit, when the job comes to the station. The head starts at 0; those at one
-            position are served as they came.
+            once a visit, when the job comes to the station. The head starts at 0; jobs at one
+            position are served in order of arrival.
 
         Examples
         --------
@@ -253,9 +252,9 @@ class Model:
         repair: Distribution | float,
         unit: BreakdownUnit = "all",
     ) -> None:
-        """Let the servers of `station` fail; who was in service goes on later where it stopped.
+        """Let the servers of `station` fail; an interrupted service resumes later.
 
-        It waits for a server as the discipline says: with ``"fcfs"`` it is the next.
+        The job waits for a server according to the discipline: with ``"fcfs"`` it is next.
 
         Parameters
         ----------
@@ -266,7 +265,7 @@ class Model:
         repair
             Time from a failure to its repair.
         unit
-            ``"all"``: all servers fail together. ``"each"``: each by itself.
+            ``"all"``: all servers fail together. ``"each"``: each independently.
         """
         name = f"station {getattr(station, 'name', station)!r}"
         if not isinstance(station, Station) or station.model_id != self.model_id:
@@ -294,7 +293,7 @@ class Model:
     def pool(
         self, name: str, *, tokens: int | Schedule, order: PoolOrder = "fcfs", group: str = ""
     ) -> Pool:
-        """Add a pool of `tokens` (>= 1), reported by itself or with its `group`, as stations are.
+        """Add a pool of `tokens` (>= 1), reported separately or with its `group`, like stations.
 
         The tokens may follow a `schedule`. Where they become fewer than are held, the next to
         come back are not granted again.
@@ -324,19 +323,19 @@ class Model:
     def mechanism(
         self, name: str, *, kind: str, parameters: Mapping[str, object] | None = None
     ) -> Mechanism:
-        """Add a native part with a state of its own, whose functions expressions call.
+        """Add a native part with its own state, whose functions expressions call.
 
-        Each run makes it anew, with a stream of random numbers of its own.
+        Each run creates it afresh, with a separate stream of random numbers.
 
         Parameters
         ----------
         name
             Name, its own among the mechanisms.
         kind
-            What it is: ``"arm"`` (what moves along a line), ``"curve"`` (lines between points), or
-            what a layer brings along, as ``"storage.requests"``.
+            ``"arm"`` (moves along a line), ``"curve"`` (lines between points), or a kind of a
+            layer, such as ``"storage.requests"``.
         parameters
-            What it is made from, as data; the kind says what that may be.
+            Data that the kind needs.
 
         Examples
         --------
@@ -358,7 +357,7 @@ class Model:
         return Expression((Token("jobs", station.name),), self.model_id)
 
     def free(self, pool: Pool) -> Expression:
-        """Return the number of tokens of `pool` that nobody holds, as an expression."""
+        """Return the number of free tokens of `pool`, as an expression."""
         if not isinstance(pool, Pool) or pool.model_id != self.model_id:
             raise refused(
                 f"tokens are counted in {pool!r}, which is no pool of this model",
@@ -383,8 +382,8 @@ class Model:
     def busy_time(self, station: Station) -> Expression:
         """Return how long servers of `station` have worked so far, all together.
 
-        An expression, in the model's time unit. What it gained since a controller looked last,
-        divided by the time and the servers, is the utilization since then.
+        An expression, in the model's time unit. Its growth since a controller's last look, divided
+        by the time and the servers, is the utilization since then.
         """
         self._check_station(station, "busy time is taken at")
         return Expression((Token("busy_time", station.name),), self.model_id)
@@ -503,8 +502,8 @@ class Model:
     ) -> None:
         """Add `population` (>= 1) jobs that think, draw a class, walk its program, and think again.
 
-        Users who do now one thing and now another: each kind of walk is a class with throughput,
-        response and times in each state of its own, and all share the population.
+        Users who alternate between tasks: each task is a class with its own throughput, response
+        and times in each state, and all share the population.
 
         Parameters
         ----------
@@ -518,11 +517,10 @@ class Model:
         think
             Time between the end of a walk and the next; None is none.
         draw
-            ``"independent"``: each class is drawn by chance. ``"deck"``: from a shuffled deck
-            with as many cards of each class as its weight says, shuffled again when it is used
-            up; the shares are then exact (TPC-C, clause 5.2.4.2). `computed_draw`: as the job
-            computes it; weights are then what is expected, for all that looks at a model without
-            running it.
+            ``"independent"``: each class is drawn at random. ``"deck"``: from a shuffled deck with
+            the weight of each class as its number of cards, shuffled again when it is empty; the
+            shares are then exact (TPC-C, clause 5.2.4.2). `computed_draw`: as the job computes it;
+            weights are then the expected ones, for analyses without a run.
         start
             Where the jobs are at time 0: ``"thinking"``, or ``"ready"`` to walk at once.
         priorities
@@ -560,9 +558,9 @@ class Model:
         self.classes |= made
 
     def controller(self, name: str, program: Program, *, every: Distribution | float) -> None:
-        """Walk `program` again and again, to look at the state and change capacities and speeds.
+        """Repeat `program`, to read the state and change capacities and speeds.
 
-        A controller is no job: it is in no class, uses no station and no pool. Its program may
+        A controller is not a job: it is in no class, uses no station and no pool. Its program may
         set attributes (its own, which last), branch, loop, delay, and take the steps
         `Program.set_servers`, `Program.set_speed` and `Program.set_tokens`. A delay before a change
         is the time that a server takes to start; one after it, the time to cool down.
@@ -621,15 +619,15 @@ class Model:
         self.stop_time = time
 
     def counted_by_hand(self, *, highest_throughput: float, why: str) -> None:
-        """Say what the model cannot exceed, and that formulas have no more to say of it.
+        """State the highest throughput of a model that formulas do not fit.
 
-        A study then does not ask the solvers for an answer to lay beside the simulation; who asks
-        them (`headroom solve`) still gets one.
+        A study then shows no theoretical answer next to the simulation; `headroom solve` still
+        gives one.
 
         Parameters
         ----------
         highest_throughput
-            Completions in a time unit, all classes together; infinite where nothing is known.
+            Completions in a time unit, all classes together; infinite if unknown.
         why
             Why formulas do not fit, as a sentence for the reader.
 
@@ -648,7 +646,7 @@ class Model:
         self.counted = Counted(float(highest_throughput), why)
 
     def copy(self) -> "Model":
-        """Return an equal model; what is changed or added in one leaves the other as it is.
+        """Return an equal model; changes of one do not affect the other.
 
         Both know the same stations, pools and programs, so that code which builds on one may
         build on the other.

@@ -366,7 +366,7 @@ class Program:
         quorum
             Number of arms to wait for; None is all of them.
         cancel
-            Whether the rest is ended when the quorum is there; else it goes on by itself.
+            Whether the other arms end when the quorum is reached; otherwise they continue.
         """
         builder = Fork(self, quorum)
         data: dict[str, object] = {} if quorum is None else {"quorum": int(quorum)}
@@ -438,14 +438,14 @@ class Program:
         self._add("call", {"program": program.name})
 
     def reply(self) -> None:
-        """Let the caller go on; the steps that follow are the second phase, beside the caller.
+        """Let the caller continue; the following steps run in parallel with it (second phase).
 
-        A program without a caller (walked by a class, or started) goes on as if nothing were.
+        A program without a caller (run by a class, or started) simply continues.
         """
         self._add("reply", {})
 
     def start(self, program: "Program") -> None:
-        """Start a new job that walks `program` by itself, and go on without waiting for it."""
+        """Start a new job that runs `program`, and continue without waiting for it."""
         self._check_own(program, Program, "program")
         self._add("start", {"program": program.name})
 

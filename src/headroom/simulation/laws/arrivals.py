@@ -44,10 +44,10 @@ class ArrivalProcess:
     peak_rate
         Largest rate at any time; infinity for a recording.
     c2
-        Squared coefficient of variation of the gaps, None where gaps have no common law.
+        Squared coefficient of variation of the gaps, None if gaps have no common law.
     dispersion
         Index of dispersion for counts over long times, variance / mean: 1 for Poisson arrivals,
-        more where they come in bursts. None where it is not known.
+        more for bursts. None if unknown.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def changing_rate(*, times: Values, rates: Values, period: float | None = None) 
     times
         Start of each piece, rising; the first is 0.
     rates
-        Rate in each piece (>= 0, one above 0). The last one holds for ever, or to the period.
+        Rate in each piece (>= 0, one above 0). The last one holds indefinitely, or to the period.
     period
         Where the pieces start again (above the last time); None for once.
 

@@ -103,7 +103,7 @@ def from_moments(mean: float, c2: float) -> Distribution:
     """Return a law with exactly this `mean` (> 0) and `c2` (0, or 1e-9 and more).
 
     Queues depend on a service time mostly through these two, so a law that meets them is the
-    natural stand-in where nothing else is known.
+    natural choice if nothing else is known.
 
     Notes
     -----

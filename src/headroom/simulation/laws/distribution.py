@@ -47,7 +47,7 @@ class Distribution:
     Notes
     -----
     ``law * 2`` and ``law / 2`` scale, ``3 + law`` shifts, and ``law + other`` adds independent
-    draws. What may become negative, or true and false, is computed by each job: write
+    draws. A value that may become negative, or true or false, needs an expression: write
     ``draw(law) - 3``.
 
     Examples

@@ -55,14 +55,14 @@ class Fit:
         Kolmogorov-Smirnov: the largest gap between the distribution functions, and how often
         samples of the law itself show as large a one.
     ad_statistic, ad_p
-        Anderson-Darling, which weighs the tails more; `ad_p` is None without a bootstrap.
+        Anderson-Darling, which weighs the tails more; `ad_p` is None if `bootstrap` is 0.
     bootstrap
         Number of samples behind the p-values; 0 where `ks_p` is approximate, which is too high,
         because it leaves out that the law was fitted.
     ranking
         Family and AIC of all that were compared, best first.
     left_out
-        Family and reason of those that cannot describe the sample.
+        Family and reason of those that do not fit the sample.
     probabilities, sample_quantiles, law_quantiles
         For a Q-Q picture.
     """
@@ -130,15 +130,15 @@ def from_samples(
         or ``"empirical"`` for the values themselves. By default the one with the lowest AIC.
     bootstrap
         Number of samples behind the p-values, 0 for none. By default 199 up to 1000 values, 99
-        up to 10 000, and none beyond, where any law that is simpler than nature is found out.
+        up to 10 000, and none beyond, where every simple law is rejected.
     seed
         Seed of these samples, 0 or more.
 
     Raises
     ------
     SimulationError
-        Where the values are too few, negative, no numbers, or all equal, or where the family
-        cannot describe them.
+        If the values are too few, negative, not numbers, or all equal, or the family cannot
+        describe them.
 
     Examples
     --------

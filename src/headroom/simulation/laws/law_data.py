@@ -14,7 +14,7 @@ def law_from_data(data: Mapping[str, Any]) -> Distribution:
     Raises
     ------
     SimulationError
-        Where the data are no law.
+        If the data do not describe a law.
 
     Examples
     --------

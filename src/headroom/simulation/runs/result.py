@@ -25,10 +25,9 @@ class Table:
     names
         One name per resource; a pair of a station (or pool) and a class is ``cpu.class.users``.
     capacity
-        Shape (resources,). Servers of a station (infinity where there is one for everybody), tokens
-        of a pool; for a class its population, infinity when open. A class of a mix has its share
-        of the population by weight, so that the classes sum up to it; more jobs than that may be
-        of it at a time.
+        Shape (resources,). Servers of a station (infinity if unlimited), tokens of a pool; for a
+        class its population, infinity when open. A class of a mix has its share of the population
+        by weight, so that the classes sum up to it; more jobs than that may be of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
         ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``, ``busy_s``
@@ -40,18 +39,17 @@ class Table:
         (token-seconds), ``queue_s``, ``abandon_count``. Where jobs may leave a queue (patience,
         time-outs, cancelled arms) or a capacity changes, also ``left_count`` (visits given up in
         the queue), ``left_wait_s_sum`` and ``served_wait_s_sum`` (the two parts of ``wait_s_sum``:
-        of those who left the queue, and of all others) and ``capacity_s`` (server-seconds that were
-        there; 0 with a server for everybody); pools have ``request_count`` (grants and requests
+        of jobs that left the queue, and of all others) and ``capacity_s`` (available
+        server-seconds; 0 with unlimited servers); pools have ``request_count`` (grants and requests
         given up), ``left_wait_s_sum``, ``served_wait_s_sum`` and ``capacity_s`` (token-seconds).
-        Classes: ``arrival_count``,
-        ``completion_count``, ``response_s_sum``, ``jobs_s``, ``lost_count`` and ``lost_s_sum``
-        (jobs that failed outside of any attempt), ``failed_try_count``, and the time spent in
-        delays (``delay_s``), waiting for arms or replies (``join_s``) and outside of full stations
-        (``outside_s``).
-        The columns ``age_s`` and ``queue_age_s`` are not cumulative but the state at the snapshot:
-        how long the jobs present, or waiting, have been so far, all together. At every snapshot
-        ``jobs_s`` is ``response_s_sum`` plus ``abandon_s_sum`` (of classes: ``lost_s_sum``) plus
-        ``age_s``, and ``queue_s`` is ``wait_s_sum`` plus ``queue_age_s``, exactly but for rounding.
+        Classes: ``arrival_count``, ``completion_count``, ``response_s_sum``, ``jobs_s``,
+        ``lost_count`` and ``lost_s_sum`` (jobs that failed outside of any attempt),
+        ``failed_try_count``, and the time spent in delays (``delay_s``), waiting for arms or
+        replies (``join_s``) and outside of full stations (``outside_s``). The columns ``age_s`` and
+        ``queue_age_s`` are not cumulative but the state at the snapshot: how long the jobs present,
+        or waiting, have been so far, all together. At every snapshot ``jobs_s`` is
+        ``response_s_sum`` plus ``abandon_s_sum`` (of classes: ``lost_s_sum``) plus ``age_s``, and
+        ``queue_s`` is ``wait_s_sum`` plus ``queue_age_s``, exactly except for rounding.
     maxima
         Name to array of shape (resources,): largest value over the whole run. Stations:
         ``queue_len``, ``jobs``; pools: ``queue_len``, ``held``; classes: ``jobs``.
@@ -189,7 +187,7 @@ class SimulationResult:
     stations, pools, classes
         Cumulative statistics at the snapshots.
     visits, requests
-        The same for each class at each station, and at each pool; empty where there is one class.
+        The same for each class at each station, and at each pool; empty if there is one class.
     series, histograms
         Response times, one entry per class.
     occupancies

@@ -100,16 +100,16 @@ def simulate(
     seed
         Seed of all random streams, 0 to 2**64 - 1.
     completions, time
-        Stop after so many completed jobs (all classes together), or at this time (in the model's
-        unit), whichever comes first. Where either is given, the model's own limits do not count.
+        Number of completed jobs (all classes together), or time (in the model's unit), at which to
+        stop, whichever comes first. Either replaces the model's own limits.
     sample_every
-        Keep the statistics at equal distances of so much simulated time (in the model's unit), as
+        Interval of simulated time (in the model's unit) at which to keep the statistics, as
         `SimulationResult.samples`.
     interval_ends
         Keep the statistics of the intervals that end at these times (in the model's unit), rising
         and above 0, as `SimulationResult.intervals`; the last interval ends with the run.
     trace
-        Keep the first so many events, as `SimulationResult.trace`.
+        Number of first events to keep, as `SimulationResult.trace`.
     sampling
         How variates are made: ``"fast"``, or by ``"inversion"`` of one random number each, so that
         runs of one seed stay in step where a law changes its shape, or ``"antithetic"``, the same

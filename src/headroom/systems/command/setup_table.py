@@ -19,27 +19,28 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MetricTable(_Table, frozen=True):
-    """`[[experiment.system.metric]]`: one more figure of every run, and where it is found.
+    """`[[experiment.system.metric]]`: one more metric of every run, and where it is found.
 
     Exactly one of `regex`, `json_path`, `size_of` and `quotient` is set.
     """
 
     name: MetricName
-    """Name of the figure; another than those that every run has."""
+    """Name of the metric; different from those of every run."""
     unit: str = "1"
     """Unit of what the program prints, such as `s`, `ms`, `MiB`, `1/s`, `%`; `1` for a count or a
     ratio. The value is kept in the base unit (s, B, 1/s, 1), and the name must say that one."""
     scale: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """Factor of the printed number before its unit: 512 with the unit `B` for sectors."""
     better: Direction = "none"
-    """Which direction is wanted."""
+    """Which direction is better."""
     offered: str = ""
-    """Parameter that says how much of this figure is asked for, in the base unit: of a load
-    generator, its rate. A point that surely reaches less is saturated."""
+    """Parameter with the offered value of this metric, in the base unit: for a load generator, its
+    rate. A point that reaches significantly less is saturated."""
     description: str = ""
     """One sentence for the report."""
     origin: str = msgspec.field(default="stdout", name="from")
-    """What `regex` and `json_path` read: stdout, stderr, or the path of a file from `folder` on."""
+    """Text that `regex` and `json_path` read: stdout, stderr, or the path of a file relative to
+    `folder`."""
     regex: str = ""
     """Regular expression with one group; the first match counts."""
     json_path: str = ""
@@ -112,14 +113,15 @@ class CommandSetup(_Table, frozen=True):
     )
     """Exit codes of the program that mean success."""
     redact: list[str] = []
-    """Regular expressions: their matches in the message of a failure are stored as `***`, besides
-    passwords, tokens, keys and other usual secrets."""
+    """Regular expressions: their matches in the message of a failure are stored as `***`, in
+    addition to passwords, tokens, keys and other usual secrets."""
     metrics: list[MetricTable] = msgspec.field(default_factory=list, name="metric")
-    """Further figures, picked from what the program writes."""
+    """Additional metrics, from the output of the program."""
     inputs: list[PathPattern] = []
     """Files, folders and globs outside the study's folder that results depend on."""
     variables: list[Annotated[str, msgspec.Meta(pattern=r"^[^=\0]+$")]] = []
-    """Variables of the environment whose values results depend on, besides those in `env`."""
+    """Variables of the environment whose values results depend on, in addition to those in
+    `env`."""
     ignore: list[PathPattern] = []
     """Files of the study's folder that results do not depend on, such as what the program writes:
     names, folders, globs."""

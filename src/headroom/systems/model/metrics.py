@@ -71,7 +71,7 @@ _BLOCKED = Metric(
 )
 _DOWN = Metric(name="down_ratio", unit="1", better="low", description="Broken share of the servers")
 _REJECTED = Metric(
-    name="reject_ratio", unit="1", better="low", description="Share of the jobs turned away"
+    name="reject_ratio", unit="1", better="low", description="Share of the jobs rejected"
 )
 _SERVERS = Metric(
     name="servers_mean",

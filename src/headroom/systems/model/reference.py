@@ -1,9 +1,8 @@
-"""What the reference shows of this system: metrics by station, pool and class, and the models."""
+"""What the reference shows of this system: the metrics of stations, pools and classes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from headroom.experiment.protocol.reference import Reference, Section
-from headroom.experiment.protocol.system import Metric
 from headroom.systems.model.metrics import (
     failure_metrics,
     group_metrics,
@@ -12,43 +11,37 @@ from headroom.systems.model.metrics import (
 )
 from headroom.systems.model.share_metrics import share_metrics_of_all
 
-_HEADER = ("metric", "unit", "better", "meaning")
 
-
-def _metrics(metrics: Iterable[Metric], *, text: str, title: str = "") -> Section:
-    rows = [
-        (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
-        for item in metrics
-    ]
-    return Section(title=title, text=text, header=_HEADER, rows=rows)
+def _names_of_visits(kind: str) -> str:
+    names = [item.name.rpartition(".")[2] for item in visit_metrics() if item.name.startswith(kind)]
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _sections() -> Iterator[Section]:
-    yield _metrics(
-        resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"]),
-        title="Metrics of every station, pool and class",
-        text="`NAME` is the name that the model gives to the station, pool or class.",
+    yield Section(
+        title="Metrics of every model",
+        text="`NAME` is the name of a station, pool or class. The whole model has the metrics of a "
+        "class, without `class.NAME.`.",
+        metrics=resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"]),
     )
-    yield _metrics(
-        visit_metrics(),
-        text="Where there are several classes, for each class `C` (up to 400 pairs of class and "
-        "place)",
-    )
-    yield _metrics(group_metrics(), text="Where `NAME` is a group of like stations there is also")
-    yield _metrics(
-        failure_metrics(),
-        text="Where a station can be full or break, or an attempt can fail, there are also",
+    of_visits = " and ".join(
+        f"{_names_of_visits(kind)} as `{kind}.NAME.class.C.METRIC`" for kind in ("station", "pool")
     )
     yield Section(
-        text="Where the time of each class goes, for the stations `S` and pools `P` that its "
-        "program comes to (up to 400 pairs of class and place); the shares add up to the whole",
+        text=f"With several classes, each class `C` also has {of_visits} (up to 400 pairs of class "
+        "and station or pool).\n\nA group of stations also has",
+        metrics=group_metrics(),
+    )
+    yield Section(
+        text="If a station can be full or fail, or an attempt can fail, there are also",
+        metrics=failure_metrics(),
+    )
+    yield Section(
+        text="The time in the system of each class divides into these shares, for the stations `S` "
+        "and pools `P` of its program (up to 400 pairs); they add up to 1",
         header=("metric", "unit", "meaning"),
         rows=[(f"`{item.name}`", item.unit, item.description) for item in share_metrics_of_all()],
     )
 
 
-REFERENCE = Reference(
-    example={"model": "mm1"},
-    title="Metrics of the registered model `mm1`, whose station is `server`",
-    sections=_sections,
-)
+REFERENCE = Reference(sections=_sections)

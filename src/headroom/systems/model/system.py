@@ -60,7 +60,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Simulated time (s) after which a run ends, instead of the model's own stopping rule."""
     sample_every_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Simulated time (s) between two values of the time series that the first replication of each
-    point keeps; the report draws them. Where they would be too many, a multiple of it."""
+    point keeps; the report draws them. If they would be too many, a multiple of it."""
     time_limit_s: Annotated[float, msgspec.Meta(gt=0, le=1e7)] | None = None
     """Wall time (s) that one replication may take; after it, it is ended and counts as failed."""
 

@@ -98,7 +98,7 @@ class StorageSystem:
             default=names[0] if len(names) == 1 else None,
             choices=names,
             source="targets of the study",
-            description="What is loaded",
+            description="Target of the load",
         )
         return (target, WORKLOAD, INTERFACE, DIRECT, *workload_parameters())
 

@@ -66,7 +66,7 @@ class MachineModel:
         Examples
         --------
         >>> machine_model("spax").about[:46]
-        'SPAX, the parallel transaction machine of pape'
+        'SPAX, the parallel transaction machine of Kim,'
         """
         return opening_comment(Path(self.place.rpartition(":")[0]))
 

@@ -59,7 +59,7 @@ def block_metrics(config: Mapping[str, Value], *, is_verified: bool = False) -> 
     yield from _FLOW
     for quantity in QUANTITIES:
         yield from observed_metrics(quantity)
-    yield Metric(name="jobs_mean", unit="1", description="Mean number of requests under way")
+    yield Metric(name="jobs_mean", unit="1", description="Mean number of requests in flight")
     yield from _OWN
     if is_verified:
         yield from _VERIFIED

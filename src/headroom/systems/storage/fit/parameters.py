@@ -58,8 +58,8 @@ DEVICE = (
               "waking up hangs on; 1: nothing before it counts"),
     _seconds("idle_most_s", 10e-3, "Idle time beyond which waking up takes no longer", low=1e-9),
     Parameter(name="stalls_per_s", type="float", unit="1/s", default=0.0, low=0.0, high=1e6,
-              source=_DEFAULT, description="How often all stands still"),
-    _seconds("stall_s", 1e-3, "Mean time for which all stands still", low=1e-9),
+              source=_DEFAULT, description="How often the device stalls"),
+    _seconds("stall_s", 1e-3, "Mean length of a stall", low=1e-9),
     Parameter(name="busy_stalls_per_s", type="float", unit="1/s", default=0.0, low=0.0, high=1e6,
               source=_DEFAULT, description="How often it does so besides where the load computes "
               "all the time"),
@@ -78,7 +78,7 @@ LOAD = (
               source="assumed", description="Size of the device: that of the measured target, for "
               "the same requests"),
     Parameter(name="workload", type="str", unit="", default="micro", choices=_WORKLOADS,
-              source="assumed", description="What is asked of the device"),
+              source="assumed", description="Load on the device"),
     *(one for one in workload_parameters(*_WORKLOADS) if one.name not in _LEFT_OUT),
 )  # fmt: skip
 """The load, as the system `storage` names it."""

@@ -1,4 +1,4 @@
-"""How often all stands still: by the clock, and by the processor time that the load takes.
+"""How often the device stalls: by the clock, and by the processor time that the load takes.
 
 A machine that does other things holds up requests in two ways. What takes the host or the device
 away comes by the clock, and requests with due times of their own meet it in proportion to its
@@ -34,7 +34,7 @@ _CHANCE = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stalls:
-    """How often all stands still (1/s), and for how long (s).
+    """How often the device stalls (1/s), and for how long (s).
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class TargetTable(_Table, frozen=True):
     """`[experiment.system.targets.NAME]`: what is loaded."""
 
     kind: TargetKind
-    """`file`: a file of its own in the folder `path`, or the file `path`; `folder`: several files,
+    """`file`: a new file in the folder `path`, or the file `path`; `folder`: several files,
     or the files of PostMark, in the folder `path`; `block_device`: the device `path`; `nothing`: no
     target at all, which shows what the tool itself costs; `soft`: a device made of a script."""
     path: str = ""
@@ -33,11 +33,11 @@ class TargetTable(_Table, frozen=True):
     files: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
     """Files that make up a `folder` as target of requests."""
     script: SoftScript = SoftScript()
-    """What a `soft` device does."""
+    """Behaviour of a `soft` device."""
 
 
 class VerifyTable(_Table, frozen=True):
-    """`[experiment.system.verify]`: written blocks tell what they are, and are checked."""
+    """`[experiment.system.verify]`: written blocks carry their position, and are checked."""
 
     cell_bytes: Annotated[int, msgspec.Meta(ge=512, le=1 << 20)] = 4096
     """Bytes that are judged together: the sector or the block of the target."""
@@ -52,16 +52,16 @@ class StorageSetup(_Table, frozen=True):
     """`[experiment.system]` of a storage target that is measured."""
 
     targets: Annotated[dict[TargetName, TargetTable], msgspec.Meta(min_length=1)]
-    """What may be loaded; the parameter `target` chooses by name."""
+    """Targets of loads; the parameter `target` chooses by name."""
     reserve: Bytes = "256 MiB"
     """Space that stays free on the file system of a target, and in memory for `{memory}`."""
     sample_every_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 0.1
     """Distance (s) of the samples of a run over time."""
     drain_s: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 10.0
-    """How long (s) requests are still begun after the end of the load, and then how long those that
-    began are waited for; the rest has no end (`stuck_count`), and the run says so."""
+    """Time (s) after the end of the load in which requests still start, and then the same time to
+    wait for them; the others count in `stuck_count`, and the run says so."""
     silence_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 300.0
     """How long (s) a target may answer nothing while it is opened, its files are laid out or
     requests are with it, before the run ends."""
     verify: VerifyTable | None = None
-    """Write blocks that tell where they belong, and check what is read back."""
+    """Write blocks with their position, and check what is read back."""

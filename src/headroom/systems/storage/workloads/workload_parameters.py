@@ -45,7 +45,7 @@ def _word(name: str, default: str, choices: tuple[str, ...], source: str, text: 
                      source=source, description=text)  # fmt: skip
 
 
-WORKLOAD = _word("workload", "micro", WORKLOADS, _ASSUMED, "What is asked of the target")
+WORKLOAD = _word("workload", "micro", WORKLOADS, _ASSUMED, "Load on the target")
 
 DIRECT = _word("direct", "auto", ("auto", "yes", "no"), _ASSUMED,
                "Past the page cache (O_DIRECT); auto: where the file system has it")  # fmt: skip
@@ -63,13 +63,13 @@ _MICRO = (
     _word("pattern", "random", ("random", "sequential", "zipf", "strided"), _PAPER,
           "Order of the offsets"),
     _number("random_share", ("1", 0.0, 0.0, 1.0), _PAPER,
-            "Share of random offsets beside another pattern"),
+            "Share of random offsets in addition to another pattern"),
     _number("sequential_share", ("1", 0.0, 0.0, 1.0), _PAPER,
-            "Share of sequential offsets beside another pattern"),
+            "Share of sequential offsets in addition to another pattern"),
     _number("zipf_share", ("1", 0.0, 0.0, 1.0), _ASSUMED,
-            "Share of offsets by popularity beside another pattern"),
+            "Share of offsets by popularity in addition to another pattern"),
     _number("strided_share", ("1", 0.0, 0.0, 1.0), _ASSUMED,
-            "Share of strided offsets beside another pattern"),
+            "Share of strided offsets in addition to another pattern"),
     _number("zipf_exponent", ("1", 0.99, 0.01, 5.0), "assumed: as YCSB has it",
             "Exponent of the popularity of blocks in the pattern zipf"),
     _count("stride_bytes", ("B", 64 * _KIB, 1, 1 << 40), _ASSUMED,
@@ -93,7 +93,7 @@ _SPC1_LIKE = (
     _count("bsus", ("1", 1, 1, 1_000_000), "SPC-1-like: 50 requests per second each",
            "Business scaling units at full load"),
     _number("load_share", ("1", 1.0, 0.001, 1.0), "SPC-1-like: ramp of 10 to 100 %",
-            "Share of the full load that is asked"),
+            "Requested share of the full load"),
     _word("spc1_variant", "published", ("published", "version_1"), "SPC-1-like",
           "Which of two published generators: they differ in walks and in starts of runs"),
 )  # fmt: skip
