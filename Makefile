@@ -3,7 +3,7 @@
 # PYTHON=/path/to/python3 chooses the interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench format docs pictures clean
+.PHONY: help build demo check test bench format docs pictures clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -13,6 +13,10 @@ build: ## build Headroom into .venv/ (the other commands do it by themselves)
 
 demo: build ## simulate a model and measure real programs; ends with two report pages
 	@scripts/demo
+
+check: ## layout, lint, types and tests of what you changed, in a minute
+	@scripts/build test
+	@scripts/with-rust .venv/bin/python -m scripts.check_changes
 
 test: ## install what the tests need and run every check, quick and cheap first
 	@scripts/system-packages

@@ -11,6 +11,7 @@ luck, decides whether it passes; everywhere else the examples are new in each ru
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -55,6 +56,12 @@ would inherit that: a test of Ctrl-C would wait for ever."""
 
 os.environ["HEADROOM_DEBUG"] = "1"
 """A defect fails its test instead of becoming a caution of a report."""
+
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+"""Images of containers often set it. Each of the hundreds of programs that tests start would then
+compile all modules of Headroom anew, which takes longer than most of them run."""
 
 
 class _ByFileAndPage(LoadFileScheduling):

@@ -1,16 +1,21 @@
 """Run every check, quick and cheap first: what `make test` does once all is installed.
 
-Each step prints its name and time. A step whose tool is missing is skipped with the line that
-installs it; with CI=true it fails instead, and all steps run although one has failed. The last
-lines repeat what was skipped, what failed, and the summary of pytest.
+Kinds of checks follow each other; the checks of the second kind have lanes that run beside each
+other, because types and Rust wait for nothing of each other. Each step prints its name, what it
+says and its time; in lanes all of that at once when it ends. A step whose tool is missing is
+skipped with the line that installs it; with CI=true it fails instead, and all steps run although
+one has failed. The last lines repeat what was skipped, what failed, and the summary of pytest.
 """
 
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -55,14 +60,17 @@ def native_modules() -> list[str]:
 CLIPPY = ["cargo", "clippy", "--version"]
 RUSTFMT = ["cargo", "fmt", "--version"]
 
+PROCESSES = min((os.cpu_count() or 1) + 1, 4)
+"""One more than processors: measurements and tests of waits leave theirs idle for a while."""
+
 BESIDE = [
-    *("--numprocesses=auto", "--maxprocesses=4"),
+    f"--numprocesses={PROCESSES}",
     *("--dist=loadfile", "--no-loadscope-reorder"),
 ]
 """Processes of pytest beside each other: a file stays in one (`conftest.py` says what does not),
 and the studies, which take longest, begin first."""
 
-STATIC = [
+TEXT = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),
     Step(
         name="layout of Rust",
@@ -73,8 +81,14 @@ STATIC = [
     Step(name="lint of Python", argv=tool("ruff", "check", "--quiet", ".")),
     Step(name="spelling", argv=tool("typos")),
     Step(name="import directions", argv=tool("lint-imports", "--no-logo")),
+]
+
+TYPES = [
     Step(name="types", argv=tool("mypy", "--no-error-summary")),
     Step(name="types of compiled modules", argv=tool("stubtest", *native_modules())),
+]
+
+RUST = [
     Step(
         name="lint of Rust",
         argv=[*cargo("clippy", "--quiet", "--workspace", "--all-targets"), "--", "-D", "warnings"],
@@ -86,10 +100,10 @@ STATIC = [
         argv=cargo("doc", "--quiet", "--workspace", "--no-deps"),
         environment={"RUSTDOCFLAGS": "-D warnings"},
     ),
+    Step(name="Rust tests", argv=cargo("test", "--quiet")),
 ]
 
 TESTS = [
-    Step(name="Rust tests", argv=cargo("test", "--quiet")),
     Step(
         name="Python tests, documents and studies",
         argv=[
@@ -98,6 +112,12 @@ TESTS = [
         ],
     ),
 ]
+
+
+KINDS: list[list[list[Step]]] = [[TEXT], [TYPES, RUST], [TESTS]]
+"""Kinds of checks, cheap first, each with its lanes of steps."""
+
+_printing = threading.Lock()
 
 
 def say(text: str) -> None:
@@ -110,26 +130,59 @@ def is_continuous_integration() -> bool:
     return os.environ.get("CI") == "true"
 
 
-def run(step: Step) -> Outcome:
-    """Run a step, print its name, what it says and its time."""
-    if step.probe and subprocess.run(step.probe, capture_output=True, check=False).returncode:
+def _is_missing(step: Step) -> bool:
+    return bool(
+        step.probe and subprocess.run(step.probe, capture_output=True, check=False).returncode
+    )
+
+
+def run(step: Step, *, beside: bool = False) -> Outcome:
+    """Run a step, print its name, what it says and its time; `beside` others all of it at once."""
+    if _is_missing(step):
         say(f"== {step.name}: the tool is missing; get it with: {step.cure}")
         return "failed" if is_continuous_integration() else "skipped"
-    say(f"== {step.name}")
+    if not beside:
+        say(f"== {step.name}")
     started = time.monotonic()
-    environment = {**os.environ, "PYO3_PYTHON": sys.executable, **step.environment}
-    status = subprocess.run(step.argv, cwd=ROOT, env=environment, check=False).returncode
-    outcome: Outcome = "failed" if status else "passed"
-    say(f"   {outcome} in {time.monotonic() - started:.1f} s")
+    done = subprocess.run(
+        step.argv,
+        cwd=ROOT,
+        env={**os.environ, "PYO3_PYTHON": sys.executable, **step.environment},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE if beside else None,
+        stderr=subprocess.STDOUT if beside else None,
+    )
+    outcome: Outcome = "failed" if done.returncode else "passed"
+    ending = f"   {outcome} in {time.monotonic() - started:.1f} s"
+    with _printing:
+        say(f"== {step.name}\n{done.stdout}{ending}" if beside else ending)
     return outcome
 
 
-def run_all() -> dict[str, Outcome]:
-    """Run the steps; outside continuous integration a failed static check ends the run."""
+def run_lane(steps: Sequence[Step], *, beside: bool) -> dict[str, Outcome]:
+    """Run steps one after another; outside continuous integration a failed one ends the lane."""
     outcomes: dict[str, Outcome] = {}
-    for stage in (STATIC, TESTS):
-        for step in stage:
-            outcomes[step.name] = run(step)
+    for step in steps:
+        outcomes[step.name] = run(step, beside=beside)
+        if outcomes[step.name] == "failed" and not is_continuous_integration():
+            break
+    return outcomes
+
+
+def run_kind(lanes: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
+    """Run the lanes of a kind beside each other and return the outcomes of their steps."""
+    beside = len(lanes) > 1
+    with ThreadPoolExecutor(len(lanes)) as threads:
+        running = [threads.submit(run_lane, lane, beside=beside) for lane in lanes]
+        return {name: what for lane in running for name, what in lane.result().items()}
+
+
+def run_all(kinds: Sequence[Sequence[Sequence[Step]]] = KINDS) -> dict[str, Outcome]:
+    """Run the kinds in turn; outside continuous integration one that fails ends the run."""
+    outcomes: dict[str, Outcome] = {}
+    for lanes in kinds:
+        outcomes |= run_kind(lanes)
         if "failed" in outcomes.values() and not is_continuous_integration():
             break
     return outcomes
@@ -163,18 +216,19 @@ def pytest_summary() -> str:
     return ", ".join(words) + f" in {float(suite.get('time', '0')):.1f}s"
 
 
-def main() -> int:
-    """Run all, print the end; return 1 where a step has failed."""
+def check(kinds: Sequence[Sequence[Sequence[Step]]]) -> int:
+    """Run the kinds of checks and print the end; return 1 where a step has failed."""
     JUNIT.unlink(missing_ok=True)
     BUILD.mkdir(exist_ok=True)
-    outcomes = run_all()
+    outcomes = run_all(kinds)
     say("\n== summary")
     for reason in skipped_tests():
         say(f"   skipped: {reason}")
     for name, outcome in outcomes.items():
         if outcome != "passed":
             say(f"   {outcome}: {name}")
-    not_run = [step.name for step in STATIC + TESTS if step.name not in outcomes]
+    steps = [step for lanes in kinds for lane in lanes for step in lane]
+    not_run = [step.name for step in steps if step.name not in outcomes]
     if not_run:
         say(f"   not run, because a cheaper check failed: {', '.join(not_run)}")
     say(pytest_summary())
@@ -182,4 +236,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check(KINDS))

@@ -1,18 +1,22 @@
 """The whole laboratory from the outside: the command line as a user types it.
 
-Every test starts the real command in a process of its own, on a copy of a starter study.
+Every test starts the real command in a process of its own. What only looks at results shares one
+run; a test that changes a study, or its results, has a copy of it.
 """
 
 import csv
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +95,58 @@ def results(folder: Path) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Run the study once, with two jobs; return its folder and what was printed. Only to read."""
+    study = write_study(tmp_path_factory.mktemp("ran") / "tiny")
+    run = headroom("run", study, "--jobs", 2)
+    assert run.returncode == 0, run.stderr
+    return study, run.stdout
+
+
+@pytest.fixture
+def copied(ran: tuple[Path, str], tmp_path: Path) -> Path:
+    """Return a copy of that study with its results, to change."""
+    return shutil.copytree(ran[0], tmp_path / "tiny")
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the study once with series; return its folder. Only to read."""
+    study = write_study(tmp_path_factory.mktemp("sampled") / "tiny")
+    replace_in_study(study, 'file = "model.py"', 'file = "model.py"\nsample_every_s = 0.05')
+    run = headroom("run", study)
+    assert run.returncode == 0, run.stderr
+    return study
+
+
+def replace_in_study(study: Path, old: str, new: str) -> None:
+    path = study / "study.toml"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def starters(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]]:
+    """Return the study that `init` writes for a system, and its one quick run."""
+
+    @cache
+    def started(system: str) -> tuple[Path, subprocess.CompletedProcess[str]]:
+        study = tmp_path_factory.mktemp(system) / "mine"
+        assert headroom("init", study, "--system", system).returncode == 0
+        return study, headroom("run", study, "--quick")
+
+    return started
+
+
 @pytest.mark.parametrize("system", ["model", "command", "machine", "storage"])
-def test_a_starter_study_runs_as_it_is_written(tmp_path: Path, system: str) -> None:
-    study = tmp_path / "mine"
-    assert headroom("init", study, "--system", system).returncode == 0
-    run = headroom("run", study, "--quick")
+def test_a_starter_study_runs_as_it_is_written(
+    starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], system: str
+) -> None:
+    study, run = starters(system)
     assert run.returncode == 0, run.stderr
     assert "results/quick/report.html" in run.stdout
     assert "differs" not in run.stdout
@@ -107,16 +158,19 @@ def test_a_starter_study_runs_as_it_is_written(tmp_path: Path, system: str) -> N
     assert shown.stdout == run.stdout
 
 
-def test_every_claim_of_the_starter_model_holds(tmp_path: Path) -> None:
-    study = tmp_path / "mine"
-    headroom("init", study)
+def test_every_claim_of_the_starter_model_holds(
+    starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], tmp_path: Path
+) -> None:
+    assert headroom("init", tmp_path / "mine").returncode == 0
+    study, _ = starters("model")
+    for file in (tmp_path / "mine").iterdir():
+        assert file.read_bytes() == (study / file.name).read_bytes(), "model is what init writes"
     run = headroom("run", study, "--quick", "--check")
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count("holds") >= 3
 
 
-def test_a_claim_that_differs_is_exit_code_three_under_check_only(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
+def test_a_claim_that_differs_is_exit_code_three_under_check_only(copied: Path) -> None:
     claim = """
 [[claim]]
 name = "wrong"
@@ -128,12 +182,12 @@ where = { users = 1 }
 value = 1.0
 tolerance = 0.1
 """
-    with (study / "study.toml").open("a", encoding="utf-8") as file:
+    with (copied / "study.toml").open("a", encoding="utf-8") as file:
         file.write(claim)
-    plain = headroom("run", study)
+    plain = headroom("run", copied)
     assert plain.returncode == 0, plain.stderr
     assert "differs" in plain.stdout
-    assert headroom("run", study, "--check").returncode == 3
+    assert headroom("run", copied, "--check").returncode == 3
 
 
 def test_stdout_holds_one_json_document_that_the_published_schema_accepts(tmp_path: Path) -> None:
@@ -160,11 +214,10 @@ def test_a_study_that_is_run_again_reuses_every_row_and_says_so(tmp_path: Path) 
         assert journal.execute(of_points).fetchone() == (9,)
 
 
-def test_results_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
-    one, two = write_study(tmp_path / "one"), write_study(tmp_path / "two")
+def test_results_do_not_depend_on_the_number_of_jobs(ran: tuple[Path, str], tmp_path: Path) -> None:
+    one = write_study(tmp_path / "tiny")
     headroom("run", one, "--jobs", 1)
-    headroom("run", two, "--jobs", 2)
-    assert results(one) == results(two)
+    assert results(one) == results(ran[0])
 
 
 def test_a_driver_killed_in_mid_study_loses_nothing_and_ends_with_the_same_table(
@@ -262,14 +315,12 @@ def test_a_wrong_study_names_file_line_and_correction(
     assert run.stdout == ""
 
 
-def test_a_damaged_journal_is_refused_and_left_alone(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
-    headroom("run", study)
-    journal = study / "results/journal.sqlite"
+def test_a_damaged_journal_is_refused_and_left_alone(copied: Path) -> None:
+    journal = copied / "results/journal.sqlite"
     damaged = b"not a database" * 512
     journal.write_bytes(damaged)
     for command in ("run", "show", "status", "report", "export"):
-        answer = headroom(command, study)
+        answer = headroom(command, copied)
         assert answer.returncode == 5, (command, answer.stderr)
         assert "journal.sqlite" in answer.stderr
         assert "cure" in answer.stderr
@@ -306,23 +357,16 @@ count = 6
 
 @pytest.mark.parametrize("what", ["points", "replications", "observations", "series"])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_exports_are_tidy_rows(tmp_path: Path, what: str, form: str) -> None:
-    study = write_study(tmp_path / "tiny")
-    text = (study / "study.toml").read_text(encoding="utf-8")
-    sampled = text.replace('file = "model.py"', 'file = "model.py"\nsample_every_s = 0.1')
-    (study / "study.toml").write_text(sampled, encoding="utf-8")
-    headroom("run", study)
-    export = headroom("export", study, "--what", what, "--format", form)
+def test_exports_are_tidy_rows(sampled: Path, what: str, form: str) -> None:
+    export = headroom("export", sampled, "--what", what, "--format", form)
     assert export.returncode == 0, export.stderr
     lines = export.stdout.splitlines()
     assert len(lines) > 9
     assert "factor.users" in lines[0]
 
 
-def test_what_was_tried_is_exported_beside_the_results(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
-    headroom("run", study)
-    export = headroom("export", study, "--what", "what-ifs", "--format", "csv")
+def test_what_was_tried_is_exported_beside_the_results(ran: tuple[Path, str]) -> None:
+    export = headroom("export", ran[0], "--what", "what-ifs", "--format", "csv")
     assert export.returncode == 0, export.stderr
     rows = list(csv.DictReader(export.stdout.splitlines()))
     assert {row["change"] for row in rows} == {
@@ -334,17 +378,12 @@ def test_what_was_tried_is_exported_beside_the_results(tmp_path: Path) -> None:
         assert float(row["after"]) / float(row["before"]) == pytest.approx(float(row["ratio"]))
 
 
-def test_the_first_replication_of_each_point_tells_how_it_went(tmp_path: Path) -> None:
+def test_the_first_replication_of_each_point_tells_how_it_went(sampled: Path) -> None:
     """Oracle: utilization and throughput of a run are the means over its intervals."""
-    study = write_study(tmp_path / "tiny")
-    text = (study / "study.toml").read_text(encoding="utf-8")
-    sampled = text.replace('file = "model.py"', 'file = "model.py"\nsample_every_s = 0.05')
-    (study / "study.toml").write_text(sampled, encoding="utf-8")
-    assert headroom("run", study).returncode == 0
-    export = headroom("export", study, "--what", "series", "--format", "jsonl")
+    export = headroom("export", sampled, "--what", "series", "--format", "jsonl")
     rows = [json.loads(line) for line in export.stdout.splitlines()]
     assert {row["replication"] for row in rows} == {0}
-    points = results(study)["experiments"][0]["points"]
+    points = results(sampled)["experiments"][0]["points"]
     for point in points:
         series = point["series"]
         mine = [row for row in rows if row["point"] == point["key"]]
@@ -363,9 +402,9 @@ def test_a_study_that_was_never_run_says_what_to_do(tmp_path: Path) -> None:
         assert f"headroom run {study}" in answer.stderr
 
 
-def test_colours_are_used_only_where_they_are_wanted(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
-    assert "\x1b[" not in headroom("run", study).stdout
+def test_colours_are_used_only_where_they_are_wanted(ran: tuple[Path, str]) -> None:
+    study, printed = ran
+    assert "\x1b[" not in printed
     assert "\x1b[" in headroom("show", study, "--color", "always").stdout
     assert "\x1b[" not in headroom("show", study, "--color", "auto", NO_COLOR="1").stdout
 
@@ -384,23 +423,19 @@ def test_an_unknown_option_is_a_usage_error(tmp_path: Path) -> None:
     assert "--quick" in answer.stderr
 
 
-def test_a_point_is_named_by_its_levels(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
-    headroom("run", study)
+def test_a_point_is_named_by_its_levels(ran: tuple[Path, str]) -> None:
+    study, _ = ran
     shown = headroom("show", study, "--point", "users=16")
     assert shown.returncode == 0, shown.stderr
     assert "users = 16" in shown.stdout
     assert headroom("show", study, "--point", "users=17").returncode == 2
 
 
-def test_status_counts_a_point_as_finished_only_with_all_its_replications(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny", count=2)
-    headroom("run", study)
-    path = study / "study.toml"
-    path.write_text(path.read_text("utf-8").replace("count = 2", "count = 5"), encoding="utf-8")
-    (row,) = json.loads(headroom("status", study, "--json").stdout)["content"]
+def test_status_counts_a_point_as_finished_only_with_all_its_replications(copied: Path) -> None:
+    replace_in_study(copied, "count = 3", "count = 5")
+    (row,) = json.loads(headroom("status", copied, "--json").stdout)["content"]
     assert (row["finished"], row["open"]) == (0, 3)
-    assert (row["replications"], row["planned_replications"]) == (6, 15)
+    assert (row["replications"], row["planned_replications"]) == (9, 15)
 
 
 def test_a_point_without_any_figure_is_no_success(tmp_path: Path) -> None:
@@ -421,9 +456,10 @@ def test_a_title_with_markup_is_printed_as_it_is(tmp_path: Path) -> None:
     assert title in headroom("list", tmp_path).stdout
 
 
-def test_an_output_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
-    headroom("run", study)
+def test_an_output_that_cannot_be_written_is_a_message(
+    ran: tuple[Path, str], tmp_path: Path
+) -> None:
+    study, _ = ran
     for words in (
         ("export", study, "--output", tmp_path / "missing/rows.csv"),
         ("report", study, "--output", tmp_path / "missing/page.html"),

@@ -8,7 +8,7 @@ import os
 import sys
 import textwrap
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from rich.console import Console
@@ -16,6 +16,8 @@ from rich.console import Console
 DOCUMENT_FORMAT = 1
 _NARROWEST = 20
 """Columns of a terminal below which nothing is wrapped any more."""
+_HEIGHT = 25
+"""Lines of a terminal that does not say how many it has."""
 
 
 class ColorMode(StrEnum):
@@ -38,11 +40,28 @@ def error_console(mode: ColorMode = ColorMode.AUTO) -> Console:
 
 def _console(mode: ColorMode, *, is_error: bool) -> Console:
     chosen = _mode_from_environment() if mode is ColorMode.AUTO else mode
+    console = _console_of(chosen, is_error=is_error)
+    if chosen is ColorMode.ALWAYS and console.is_dumb_terminal:
+        # TERM says that the terminal knows no colours; "always" says so all the same. With a
+        # height given, COLUMNS counts there too.
+        return _console_of(chosen, is_error=is_error, color_system="standard", height=_HEIGHT)
+    return console
+
+
+def _console_of(
+    chosen: ColorMode,
+    *,
+    is_error: bool,
+    color_system: Literal["auto", "standard"] = "auto",
+    height: int | None = None,
+) -> Console:
     return Console(
         stderr=is_error,
         soft_wrap=is_error,
         highlight=False,
         emoji=False,
+        color_system=color_system,
+        height=height,
         no_color=True if chosen is ColorMode.NEVER else None,
         force_terminal=True if chosen is ColorMode.ALWAYS else None,
     )

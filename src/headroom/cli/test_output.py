@@ -19,6 +19,9 @@ from headroom.cli.output import (
     ("mode", "environment", "is_coloured"),
     [
         (ColorMode.ALWAYS, {}, True),
+        (ColorMode.ALWAYS, {"TERM": "dumb"}, True),
+        (ColorMode.AUTO, {"TERM": "dumb", "HEADROOM_COLOR": "always"}, True),
+        (ColorMode.AUTO, {"TERM": "dumb"}, False),
         (ColorMode.NEVER, {}, False),
         (ColorMode.AUTO, {"HEADROOM_COLOR": "always"}, True),
         (ColorMode.AUTO, {"HEADROOM_COLOR": "always", "NO_COLOR": "1"}, False),
@@ -40,6 +43,14 @@ def test_an_option_wins_over_no_color_and_that_over_the_variable(
     assert ("\x1b[" in capsys.readouterr().out) is is_coloured
 
 
+@pytest.mark.parametrize("term", ["dumb", "xterm"])
+def test_columns_count_on_every_terminal(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("COLUMNS", "123")
+    monkeypatch.delenv("LINES", raising=False)
+    assert result_console(ColorMode.ALWAYS).width == 123
+
+
 def test_a_json_document_names_its_kind_and_format(capsys: pytest.CaptureFixture[str]) -> None:
     write_json("status", [{"experiment": "load"}])
     document = json.loads(capsys.readouterr().out)
@@ -56,7 +67,10 @@ WORDS = (
 
 
 def _printed(*, is_terminal: bool) -> list[str]:
-    console = Console(file=io.StringIO(), width=40, force_terminal=is_terminal, color_system=None)
+    # A height too: for TERM=dumb the console would otherwise take itself to be of 80 columns.
+    console = Console(
+        file=io.StringIO(), width=40, height=25, force_terminal=is_terminal, color_system=None
+    )
     print_lines(console, WORDS)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import takewhile
@@ -32,6 +33,8 @@ from tests.support.storage_sessions import config_of, session_of
 
 Mounted = Callable[..., SoftMount]
 NEVER_S = 9e5
+LOOK_EVERY_S = 0.005
+"""Between two looks at what has no event to wait for; looking without a pause takes a processor."""
 INTERFACES = pytest.mark.parametrize("interface", ["io_uring", "threads"])
 
 
@@ -100,7 +103,7 @@ def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: M
         # What is under way fails when the power goes, so the call returns.
         device.switch(has_power=False)
         while _descriptors() > before:
-            os.sched_yield()
+            time.sleep(LOOK_EVERY_S)
 
 
 def test_a_server_that_is_gone_does_not_hold_the_end_of_a_run(soft_device: Mounted) -> None:
@@ -163,7 +166,7 @@ def test_a_place_that_falls_silent_while_files_are_laid_out_ends_the_point(
     assert list(tmp_path.glob(f"{PREFIX}*")) == [stuck]
     gate.set()
     while list(stuck.glob(f"{DATA}*")):
-        os.sched_yield()
+        time.sleep(LOOK_EVERY_S)
 
 
 def test_what_opens_after_nobody_waits_any_more_is_closed(
@@ -185,7 +188,7 @@ def test_what_opens_after_nobody_waits_any_more_is_closed(
             target.opened(config, ()).__enter__()
         gate.set()
         while threading.active_count() > threads:
-            os.sched_yield()
+            time.sleep(LOOK_EVERY_S)
         assert _descriptors() == before
 
 
@@ -201,7 +204,7 @@ def _halt(process: int) -> None:
         return {thread.read_text().rpartition(")")[2].split()[0] for thread in threads}
 
     while states() != {"T"}:
-        os.sched_yield()
+        time.sleep(LOOK_EVERY_S)
 
 
 def test_postmark_ends_where_the_file_system_hangs(soft_device: Mounted) -> None:
@@ -230,7 +233,7 @@ def test_postmark_ends_where_the_file_system_hangs(soft_device: Mounted) -> None
     finally:
         os.kill(device.server, signal.SIGCONT)
     while _descriptors() > before:
-        os.sched_yield()
+        time.sleep(LOOK_EVERY_S)
     os.close(folder)
 
 
@@ -259,7 +262,7 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
     assert clean_up(tmp_path) == ()
     gate.set()
     while first.exists():
-        os.sched_yield()
+        time.sleep(LOOK_EVERY_S)
 
 
 _STUDY = """
@@ -296,6 +299,7 @@ def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up
         assert child.stdout is not None
         while len(list(place.glob(f"{PREFIX}*/{POOL}/*"))) < 100:
             assert child.poll() is None
+            time.sleep(LOOK_EVERY_S)
         subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
         try:
             # Its last words come before it ends, which it cannot in the midst of a call.

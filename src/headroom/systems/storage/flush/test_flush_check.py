@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ from headroom.systems.storage.soft.soft_script import Misdirected, SoftScript, T
 from headroom.systems.storage.targets.places import memory_folder
 
 MIB = 1 << 20
+LOOK_EVERY_S = 0.005
+"""Between two looks at the log; looking without a pause takes a processor from the writer."""
 CELL, BLOCK = 4096, 16384
 RECORD = struct.Struct("<5Q")
 WRITE, WRITTEN, FLUSHED = 1, 2, 4
@@ -64,7 +67,7 @@ def writer(target: Path, log: Path, *words: str) -> Iterator["subprocess.Popen[s
     argv = [*MODULE, "write", str(target), "--log", str(log), "--flush-every", "16", *words]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not _is_under_way(log):
-            os.sched_yield()
+            time.sleep(LOOK_EVERY_S)
         assert process.poll() is None, process.communicate()[1]
         try:
             yield process
@@ -178,8 +181,12 @@ def _after_a_loss_of_power(device: SoftMount, log: Path) -> dict[str, Any]:
 def test_writes_that_a_device_treats_wrongly_are_found_in_the_cells_that_they_left_wrong(
     change: dict[str, Any], fault: str, soft_device: Callable[..., SoftMount], log: Path
 ) -> None:
-    """With one write at a time, the number of a write is that of the script."""
-    device = soft_device(SoftScript(**change), 32 * MIB)
+    """With one write at a time, the number of a write is that of the script.
+
+    After 300 writes, enough for the log that `writer` waits for, one takes so long that the signal
+    comes in its time: else a busy machine writes on until later writes have covered the wrong ones.
+    """
+    device = soft_device(SoftScript(**change, write_s=[1e-6] * 300 + [1.0]), 32 * MIB)
     words = ["--depth", "1", "--overwrite", f"{device.device} {32 * MIB}"]
     with writer(device.device, log, *words) as process:
         process.send_signal(signal.SIGTERM)
