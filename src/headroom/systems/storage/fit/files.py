@@ -156,14 +156,11 @@ class _Builder:
         """Take the next operation, if there is one."""
         at, operations = self._at, self._operations
         program.set(at["is there"], operations.call("next"))
-        with program.branch() as more:
-            with more.when(at["is there"] == 1):
-                program.set(at["kind"], operations.call("kind"))
-                program.set(at["bytes"], operations.call("bytes"))
-                program.set(at["ends"], operations.call("ends_transaction"))
-                program.set(at["phase"], operations.call("phase"))
-            with more.otherwise():
-                pass
+        with program.branch() as more, more.when(at["is there"] == 1):
+            program.set(at["kind"], operations.call("kind"))
+            program.set(at["bytes"], operations.call("bytes"))
+            program.set(at["ends"], operations.call("ends_transaction"))
+            program.set(at["phase"], operations.call("phase"))
 
     def _until(self, walk: Program, operation: Program, is_over: Expression) -> None:
         """Carry operations out until the last was; the one that follows is at hand then."""
@@ -187,8 +184,6 @@ class _Builder:
                         self._sync(one, station, kind)
                     if kind == "delete":
                         self._delete_durable(one, station)
-            with what.otherwise():
-                pass
         # The client's own time is in the length of a phase, and in no time of a transaction.
         own_us = self._us("between_s")
         if phase == 1:
@@ -199,11 +194,8 @@ class _Builder:
 
     def _background(self, one: Program, station: Station, own_us: float) -> None:
         if own_us > 0.0:
-            with one.branch() as last:
-                with last.when(self._at["ends"] == 1):
-                    one.use(station, constant(own_us))
-                with last.otherwise():
-                    pass
+            with one.branch() as last, last.when(self._at["ends"] == 1):
+                one.use(station, constant(own_us))
 
     def _cost(self, name: str, scatter: str) -> Expression:
         bytes_us = self._at["bytes"] * self._us(f"{name}_s_per_byte")
@@ -219,12 +211,12 @@ class _Builder:
             return
         at = self._at
         one.set(at["written"], at["written"] + 1)
-        with one.branch() as due:
-            with due.when(at["written"] >= int(self._values["postmark_sync_every"])):
-                one.set(at["written"], 0)
-                one.use(station, self._cost(f"{kind}_sync", "sync"))
-            with due.otherwise():
-                pass
+        with (
+            one.branch() as due,
+            due.when(at["written"] >= int(self._values["postmark_sync_every"])),
+        ):
+            one.set(at["written"], 0)
+            one.use(station, self._cost(f"{kind}_sync", "sync"))
 
     def _delete_durable(self, one: Program, station: Station) -> None:
         """Let a durable file take longer: each n-th is one, where each n-th write was synced."""

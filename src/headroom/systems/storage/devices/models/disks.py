@@ -131,13 +131,10 @@ class DiskArray:
     def _reading(self) -> Program:
         read, request, cache = self._model.program("read"), self._request, self._cache
         read.set(self._bytes, cache.call("missing", request.offset, request.length))
-        with read.branch() as found:
-            with found.when(self._bytes > 0):
-                read.set(self._start, cache.call("fetch_offset"))
-                read.call(self._on_disks[False])
-                read.set(self._bytes, cache.call("insert", self._start, self._bytes))
-            with found.otherwise():
-                pass
+        with read.branch() as found, found.when(self._bytes > 0):
+            read.set(self._start, cache.call("fetch_offset"))
+            read.call(self._on_disks[False])
+            read.set(self._bytes, cache.call("insert", self._start, self._bytes))
         return read
 
     def _writing(self) -> Program:
@@ -150,11 +147,8 @@ class DiskArray:
                 write.call(self._destage_one)
         write.set(self._bytes, cache.call("write", request.offset, request.length))
         wants = (self._model.free(self._destagers) > 0) & cache.call("wants_destage")
-        with write.branch() as mark:
-            with mark.when(wants):
-                write.start(self._destage)
-            with mark.otherwise():
-                pass
+        with write.branch() as mark, mark.when(wants):
+            write.start(self._destage)
         return write
 
     def _destaging_on(self) -> Program:
@@ -236,10 +230,7 @@ class DiskArray:
                         access.set(
                             group.length, layout.call("bytes", source, self._start, self._bytes)
                         )
-                    with access.branch() as touched:
-                        with touched.when(group.length > 0):
-                            place = layout.call("place", source, self._start, self._bytes)
-                            access.set(group.place, place)
-                            group.use(access, disk, float(is_write))
-                        with touched.otherwise():
-                            pass
+                    with access.branch() as touched, touched.when(group.length > 0):
+                        place = layout.call("place", source, self._start, self._bytes)
+                        access.set(group.place, place)
+                        group.use(access, disk, float(is_write))

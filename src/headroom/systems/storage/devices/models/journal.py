@@ -123,12 +123,9 @@ class Journal:
         """
         at, client, request = self._at, self._client, self._request
         if client.commit_s > 0:
-            with one.branch() as clock:
-                with clock.when(self._model.now >= at["next commit"]):
-                    one.call(self._commit)
-                    one.set(at["next commit"], at["next commit"] + 1e3 * client.commit_s)
-                with clock.otherwise():
-                    pass
+            with one.branch() as clock, clock.when(self._model.now >= at["next commit"]):
+                one.call(self._commit)
+                one.set(at["next commit"], at["next commit"] + 1e3 * client.commit_s)
         if client.journal_bytes == 0:
             return
         if client.checkpoint_share > 0:
@@ -141,20 +138,17 @@ class Journal:
     def _checkpoint(self, one: Program, home: Expression) -> None:
         """Send a block to its home where so much of a full journal has been given up."""
         at, client, request = self._at, self._client, self._request
-        with one.branch() as full:
-            with full.when(at["written"] >= client.journal_full_share * self._bytes):
-                one.set(at["owed"], at["owed"] + client.checkpoint_share * client.journal_bytes)
-                with one.branch() as due:
-                    with due.when(at["owed"] >= PAGE_BYTES):
-                        one.set(at["owed"], at["owed"] - PAGE_BYTES)
-                        one.set(request.offset, floor(home / PAGE_BYTES) * PAGE_BYTES)
-                        one.set(request.length, PAGE_BYTES)
-                        one.set(request.is_write, 1)
-                        one.call(self._below.carry)
-                    with due.otherwise():
-                        pass
-            with full.otherwise():
-                pass
+        with (
+            one.branch() as full,
+            full.when(at["written"] >= client.journal_full_share * self._bytes),
+        ):
+            one.set(at["owed"], at["owed"] + client.checkpoint_share * client.journal_bytes)
+            with one.branch() as due, due.when(at["owed"] >= PAGE_BYTES):
+                one.set(at["owed"], at["owed"] - PAGE_BYTES)
+                one.set(request.offset, floor(home / PAGE_BYTES) * PAGE_BYTES)
+                one.set(request.length, PAGE_BYTES)
+                one.set(request.is_write, 1)
+                one.call(self._below.carry)
 
     def _committing(self) -> Program:
         """Return the program that writes back, many requests at once, until nothing is dirty."""

@@ -92,8 +92,6 @@ class _Flash:
                     pages = flash.call("pages", die, request.offset, request.length)
                     with touched.when(pages > 0):
                         self._at_die(move, die, is_write=is_write)
-                    with touched.otherwise():
-                        pass
 
     def _at_die(self, move: Program, die: int, *, is_write: bool) -> None:
         """Use a die and its channel, in the order in which data move."""

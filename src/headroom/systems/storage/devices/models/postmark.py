@@ -163,14 +163,11 @@ class _Benchmark:
         """Add the job that walks the operations."""
         walk, at = self._model.program("transaction"), self._at
         operation = self._operation()
-        with walk.branch() as first:
-            with first.when(at["made"] == 0):
-                self._journal.begin(walk)
-                with walk.loop(int(self._values["postmark_files"])):
-                    walk.call(operation)
-                walk.set(at["made"], 1)
-            with first.otherwise():
-                pass
+        with walk.branch() as first, first.when(at["made"] == 0):
+            self._journal.begin(walk)
+            with walk.loop(int(self._values["postmark_files"])):
+                walk.call(operation)
+            walk.set(at["made"], 1)
         with walk.network() as steps:
             with steps.node("operate", to={steps.leave: at["ends"] == 1, "again": None}):
                 walk.call(operation)
@@ -296,25 +293,15 @@ class _Benchmark:
             with what.when(at["kind"] == READ):
                 self._read(one)
             with what.when(at["kind"] == DELETE):
-                with one.branch() as some:
-                    with some.when(at["bytes"] > 0):
-                        one.set(
-                            at["scratch"], self._cache.call("forget", at["address"], at["bytes"])
-                        )
-                    with some.otherwise():
-                        pass
+                with one.branch() as some, some.when(at["bytes"] > 0):
+                    one.set(at["scratch"], self._cache.call("forget", at["address"], at["bytes"]))
                 self._metadata(one)
             with what.when(at["kind"] != NOTHING):
-                with one.branch() as some:
-                    with some.when(at["bytes"] > 0):
-                        one.set(self._request.offset, at["address"])
-                        one.set(self._request.length, at["bytes"])
-                        one.call(self._touch)
-                    with some.otherwise():
-                        pass
+                with one.branch() as some, some.when(at["bytes"] > 0):
+                    one.set(self._request.offset, at["address"])
+                    one.set(self._request.length, at["bytes"])
+                    one.call(self._touch)
                 self._metadata(one)
-            with what.otherwise():
-                pass
         return one
 
     def _processor_ms(self) -> Expression:
@@ -329,20 +316,14 @@ class _Benchmark:
     def _read(self, one: Program) -> None:
         """Fetch what is not in the file cache."""
         at, cache, request = self._at, self._cache, self._request
-        with one.branch() as some:
-            with some.when(at["bytes"] > 0):
-                one.set(request.length, cache.call("missing", at["address"], at["bytes"]))
-                with one.branch() as missing:
-                    with missing.when(request.length > 0):
-                        one.set(request.offset, cache.call("fetch_offset"))
-                        one.set(request.is_write, 0)
-                        one.call(self._carry)
-                        kept = cache.call("insert", request.offset, request.length)
-                        one.set(at["scratch"], kept)
-                    with missing.otherwise():
-                        pass
-            with some.otherwise():
-                pass
+        with one.branch() as some, some.when(at["bytes"] > 0):
+            one.set(request.length, cache.call("missing", at["address"], at["bytes"]))
+            with one.branch() as missing, missing.when(request.length > 0):
+                one.set(request.offset, cache.call("fetch_offset"))
+                one.set(request.is_write, 0)
+                one.call(self._carry)
+                kept = cache.call("insert", request.offset, request.length)
+                one.set(at["scratch"], kept)
 
     def _metadata(self, one: Program) -> None:
         """Make the inode and a record of the journal dirty."""
@@ -371,11 +352,8 @@ class _Benchmark:
                 touch.call(self._write_back_one)
         touch.set(length, cache.call("write", offset, length))
         wants = (self._model.free(self._jobs) > 0) & cache.call("wants_destage")
-        with touch.branch() as mark:
-            with mark.when(wants):
-                touch.start(self._write_back)
-            with mark.otherwise():
-                pass
+        with touch.branch() as mark, mark.when(wants):
+            touch.start(self._write_back)
         return touch
 
     def _writing_back(self) -> Program:
