@@ -471,11 +471,6 @@ class PlannedFit:
         return f"fitted: {word} {', '.join(self.sources)}, method {self.method.name}"
 
 
-def method_names() -> tuple[str, ...]:
-    """Return the names of all registered methods, sorted."""
-    return tuple(sorted(registered()))
-
-
 def find_method(name: str) -> FitMethod:
     """Return a registered method.
 

@@ -11,7 +11,7 @@ from headroom.systems.storage import native
 from headroom.systems.storage.blocks.job import REQUESTS, stream_seed
 from headroom.systems.storage.devices.models.load import SPC1_STREAMS
 from headroom.systems.storage.fit.device import fitted_device
-from headroom.systems.storage.fit.simulated_sweep import mean_s
+from tests.support.simulated_sweep import mean_s
 
 SIZE = 96 << 20
 SAME: dict[str, Value] = {

@@ -23,7 +23,7 @@ from headroom.systems.storage.fit.laws import quantile_of
 from headroom.systems.storage.fit.method import DeviceFit, DeviceOptions
 from headroom.systems.storage.fit.network import closed_throughput
 from headroom.systems.storage.fit.parameters import DEVICE
-from headroom.systems.storage.fit.simulated_sweep import (
+from tests.support.simulated_sweep import (
     counted,
     mean_s,
     sweep_of,

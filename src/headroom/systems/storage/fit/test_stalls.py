@@ -12,14 +12,14 @@ from headroom.systems.storage.devices.models.load import REQUESTS_PER_BSU
 from headroom.systems.storage.fit.device import US_PER_S, fitted_device
 from headroom.systems.storage.fit.laws import quantile_of
 from headroom.systems.storage.fit.method import DeviceFit, DeviceOptions
-from headroom.systems.storage.fit.simulated_sweep import (
+from headroom.systems.storage.fit.stalls import Stalls
+from tests.support.simulated_sweep import (
     counted,
     mean_s,
     sweep_of,
     target,
     throughput_of,
 )
-from headroom.systems.storage.fit.stalls import Stalls
 
 FAST: Mapping[str, Value] = {
     "host_s": 8e-6, "units": 8,
