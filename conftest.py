@@ -21,7 +21,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-collect_ignore_glob = ["src/headroom/cli/starters/*"]
+collect_ignore_glob = ["src/headroom/systems/*/starter/*"]
 """Starter studies are files to be copied, not modules of the package."""
 
 MAY_SKIP: dict[str, str] = {

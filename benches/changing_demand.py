@@ -5,8 +5,8 @@ has a rate that depends on how many jobs are there, so the throughput follows fr
 constant (Gordon and Newell 1967; convolution by Buzen 1973). What depends on the load as a whole,
 such as a demand that falls with utilization, is found by iteration.
 
-Five families follow the observations that the published errors of `headroom.analysis.demand_errors`
-come from; three follow laws that were not among them.
+Five families follow the observations that the published errors of
+`headroom.analysis.fits.demand_errors` come from; three follow laws that were not among them.
 """
 
 import math
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from headroom.experiment.run import FloatArray
+from headroom.experiment.protocol.run import FloatArray
 
 Rate: TypeAlias = Callable[[FloatArray], FloatArray]
 """Jobs at a station to its speed, relative to one job alone."""

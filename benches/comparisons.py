@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from headroom.analysis.comparison import paired_ratio
-from headroom.analysis.intervals import Interval, Sample
-from headroom.analysis.pairing import RunOfPoint
-from headroom.analysis.two_samples import ratio_within_pairs
-from headroom.analysis.versus import Side, ratio_of
-from headroom.experiment.run import FloatArray
-from headroom.experiment.study import SAME_WITHIN
-from headroom.experiment.system import Column
+from headroom.analysis.statistics.comparison import paired_ratio
+from headroom.analysis.statistics.intervals import Interval, Sample
+from headroom.analysis.statistics.pairing import RunOfPoint
+from headroom.analysis.statistics.two_samples import ratio_within_pairs
+from headroom.analysis.statistics.versus import Side, ratio_of
+from headroom.experiment.protocol.run import FloatArray
+from headroom.experiment.protocol.system import Column
+from headroom.experiment.study.study import SAME_WITHIN
 
 RESULTS = Path(__file__).resolve().parent / "results" / "comparisons.json"
 COMPARISONS = 2_000

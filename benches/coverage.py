@@ -24,13 +24,13 @@ import numpy as np
 from scipy import stats
 
 from benches.coverage_models import Known, models
+from headroom.analysis.follow_up.stopping import IntervalRule
 from headroom.analysis.point import PointSummary, summarise
-from headroom.analysis.rare import RARE_SUFFIX
-from headroom.analysis.stopping import IntervalRule
-from headroom.experiment.plan import PlannedExperiment, Point
-from headroom.experiment.run import Run
-from headroom.experiment.study import Experiment, Replications
-from headroom.experiment.system import Column
+from headroom.analysis.run.rare import RARE_SUFFIX
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column
+from headroom.experiment.study.plan import PlannedExperiment, Point
+from headroom.experiment.study.study import Experiment, Replications
 from headroom.simulation import Model, simulate
 from headroom.systems.model.conversion import run_of
 

@@ -22,13 +22,13 @@ import numpy as np
 
 from benches.coverage import planned
 from benches.coverage_models import mm1, open_queue
-from headroom.analysis.crossover import RatioAt, crossings_of
-from headroom.analysis.dispersion import statistic_interval, statistic_ratio
-from headroom.analysis.intervals import Interval, Sample, t_quantile
 from headroom.analysis.point import summarise
-from headroom.analysis.saturation import is_saturated
-from headroom.experiment.run import FloatArray
-from headroom.experiment.study import Statistic, WarmUp
+from headroom.analysis.statistics.crossover import RatioAt, crossings_of
+from headroom.analysis.statistics.dispersion import statistic_interval, statistic_ratio
+from headroom.analysis.statistics.intervals import Interval, Sample, t_quantile
+from headroom.analysis.verdicts.saturation import is_saturated
+from headroom.experiment.protocol.run import FloatArray
+from headroom.experiment.study.study import Statistic, WarmUp
 from headroom.simulation import simulate
 from headroom.systems.model.conversion import run_of
 

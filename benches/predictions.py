@@ -29,14 +29,23 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from benches.changing_demand import KNOWN, OTHER, Case, Maker, Queue, cores, throughput
-from headroom.analysis.intervals import Sample
-from headroom.analysis.least_squares import LeastSquares, Options
-from headroom.analysis.loads import load_of
-from headroom.analysis.model_answers import ModelAnswers
-from headroom.analysis.prediction import Margins, Sides
-from headroom.experiment.changes import Change
-from headroom.experiment.fit_method import FitError, FittedSet, Observed, SourcePoint, Target
-from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
+from headroom.analysis.fits.least_squares import LeastSquares, Options
+from headroom.analysis.fits.loads import load_of
+from headroom.analysis.fits.model_answers import ModelAnswers
+from headroom.analysis.fits.prediction import Margins, Sides
+from headroom.analysis.statistics.intervals import Sample
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.fit_method import (
+    FitError,
+    FittedSet,
+    Observed,
+    SourcePoint,
+    Target,
+)
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.forecasts import Forecast
+from headroom.simulation import Model
 from headroom.systems.model.library import interactive
 from headroom.systems.model.parameters import parameters_of
 
@@ -118,14 +127,21 @@ class Repairman:
         """Return nothing: it is not registered."""
         return ()
 
-    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
-        """Return as much of the model as its load needs."""
-        users = {
-            "kind": "closed",
-            "population": config["users"],
-            "think": {"mean": config["think_s"]},
-        }
-        return {"time_unit": "s", "classes": [users], "stations": [{"servers": config["servers"]}]}
+    def model(
+        self,
+        config: Mapping[str, Value],
+        changes: Sequence[Change] = (),  # noqa: ARG002
+    ) -> Model:
+        """Return the model, from which its load is read."""
+        return interactive(**cast("Any", config))
+
+    def natural_end(self, model: Model) -> str:  # noqa: ARG002
+        """Return nothing: it has a steady state."""
+        return ""
+
+    def run_model(self, config: Mapping[str, Value], **how: object) -> Run:
+        """Refuse to run: it has formulas."""
+        raise NotImplementedError(config, how)
 
 
 @lru_cache(maxsize=4096)

@@ -34,9 +34,8 @@ import msgspec
 from benches.folders import new_folder
 from benches.harness import Case, Row, Work, aligned, figure, read_rows
 from benches.peers import bare_io, fio
-from headroom import _core
-from headroom.systems.storage import measure
-from headroom.systems.storage.postmark import carry_out
+from headroom.systems.storage import measure, native
+from headroom.systems.storage.postmark.postmark import carry_out
 
 RESULTS = Path(__file__).resolve().parent / "results" / "storage.json"
 COST = "processor time per million requests"
@@ -322,7 +321,7 @@ def _drawn(workload: dict[str, Any]) -> Work:
     encoded = msgspec.json.encode(workload)
 
     def work() -> float:
-        found = _core.storage_requests(
+        found = native.requests(
             workload=encoded, seed=1, target_bytes=100 << 30, count=DRAWN_REQUESTS
         )
         return float(len(found["kind"]))

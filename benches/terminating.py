@@ -21,14 +21,14 @@ from pathlib import Path
 
 import numpy as np
 
-from headroom.analysis.distributions import Bins, kept_bins, merge_by_metric, percentiles
-from headroom.analysis.intervals import Sample
-from headroom.analysis.over_time import course_of
-from headroom.analysis.time_windows import over_replications, part_of, values_of_parts
-from headroom.experiment.run import FloatArray, Run
-from headroom.experiment.system import Column
+from headroom.analysis.run.distributions import Bins, kept_bins, merge_by_metric, percentiles
+from headroom.analysis.run.over_time import course_of
+from headroom.analysis.run.time_windows import over_replications, part_of, values_of_parts
+from headroom.analysis.statistics.intervals import Sample
+from headroom.experiment.protocol.run import FloatArray, Run
+from headroom.experiment.protocol.system import Column
 from headroom.simulation import Model, changing_rate, exponential
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.model.conversion import run_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "terminating.json"

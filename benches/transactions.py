@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benches.harness import Case, Row, Work, aligned, figure, read_rows
 from benches.peers import simpy_machine
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
 from headroom.systems.transactions.model import SPAX
 

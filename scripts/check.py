@@ -45,6 +45,13 @@ def cargo(*arguments: str) -> list[str]:
     return ["cargo", *arguments, "--locked"]
 
 
+def native_modules() -> list[str]:
+    """Return the compiled modules: the core's, and that of each layer."""
+    stubs = sorted((ROOT / "src").glob("headroom/systems/*/native.pyi"))
+    names = [".".join(stub.relative_to(ROOT / "src").with_suffix("").parts) for stub in stubs]
+    return ["headroom._core", *names]
+
+
 CLIPPY = ["cargo", "clippy", "--version"]
 RUSTFMT = ["cargo", "fmt", "--version"]
 
@@ -67,7 +74,7 @@ STATIC = [
     Step(name="spelling", argv=tool("typos")),
     Step(name="import directions", argv=tool("lint-imports", "--no-logo")),
     Step(name="types", argv=tool("mypy", "--no-error-summary")),
-    Step(name="types of headroom._core", argv=tool("stubtest", "headroom._core")),
+    Step(name="types of compiled modules", argv=tool("stubtest", *native_modules())),
     Step(
         name="lint of Rust",
         argv=[*cargo("clippy", "--quiet", "--workspace", "--all-targets"), "--", "-D", "warnings"],

@@ -12,14 +12,12 @@ from typing import Any
 
 import pytest
 
-from headroom.systems.storage.leftovers import PREFIX
-from headroom.systems.storage.places import memory_folder
-
 pytest.register_assert_rewrite("studies.quick_form")
 
 from studies.quick_form import QuickRun  # noqa: E402 - pytest has to know of it before
 
 LIMIT_S = 900
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - memory, as a target
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +37,16 @@ def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     copy = tmp_path_factory.mktemp("study") / folder.name
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("results", "pictures"))
     command = [sys.executable, "-m", "headroom", "run", str(copy), "--quick", "--check"]
-    with tempfile.TemporaryDirectory() as disk:
+    with tempfile.TemporaryDirectory() as disk, tempfile.TemporaryDirectory(dir=MEMORY) as memory:
         done = subprocess.run(
             [*command, *getattr(request.module, "QUICK_OPTIONS", ())],
-            env={**os.environ, "TMPDIR": disk},
+            env={**os.environ, "TMPDIR": disk, "HEADROOM_MEMORY": memory},
             timeout=LIMIT_S,
             check=False,
             capture_output=True,
             text=True,
         )
-        left = [*Path(disk).glob(f"{PREFIX}*"), *memory_folder().glob(f"{PREFIX}*")]
+        left = [*Path(disk).iterdir(), *Path(memory).iterdir()]
         assert left == [], done.stderr
     results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
     return QuickRun(code=done.returncode, results=results, said=done.stdout)

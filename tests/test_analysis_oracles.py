@@ -12,17 +12,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from headroom.analysis.knee import curve_of, find_knee
-from headroom.analysis.limits import limit_without_steady_state, with_overload
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
-from headroom.analysis.test_example_runs import queue, station_run
-from headroom.analysis.warm_up import choose_cut
-from headroom.experiment.plan import PlannedExperiment
-from headroom.experiment.study import Experiment, WarmUp
-from headroom.experiment.system import Column
+from headroom.analysis.run.warm_up import choose_cut
+from headroom.analysis.verdicts.knee import curve_of, find_knee
+from headroom.analysis.verdicts.limits import limit_without_steady_state, with_overload
+from headroom.experiment.protocol.system import Column
+from headroom.experiment.study.plan import PlannedExperiment
+from headroom.experiment.study.study import Experiment, WarmUp
 from headroom.simulation import Model, constant, exponential, simulate
 from headroom.systems.model.conversion import run_of
+from tests.support.example_runs import queue, station_run
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headroom.analysis.batches import spreads_of
-from headroom.analysis.distributions import kept_bins, merge_by_metric
-from headroom.analysis.summaries import run_values
-from headroom.analysis.windows import Window, open_window
+from headroom.analysis.run.batches import spreads_of
+from headroom.analysis.run.distributions import kept_bins, merge_by_metric
+from headroom.analysis.run.summaries import run_values
+from headroom.analysis.run.windows import Window, open_window
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model.conversion import run_of
 

@@ -9,8 +9,8 @@ from scipy import stats
 from benches import transactions as part
 from benches.harness import read_rows
 from benches.peers.simpy_machine import Simulation
-from headroom.experiment.system import Value
-from headroom.simulation.run import ready, run_ready
+from headroom.experiment.protocol.system import Value
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions.model import SPAX
 
 SEEDS = range(1, 6)

@@ -28,8 +28,8 @@ from headroom.simulation import (
     simulate,
     uniform,
 )
-from headroom.simulation.remarks import remarks
-from headroom.simulation.stations import BY_POSITION, Discipline
+from headroom.simulation.checks.remarks import remarks
+from headroom.simulation.language.stations import BY_POSITION, Discipline
 from headroom.solvers import solve
 
 DISCIPLINES = sorted(BY_POSITION)

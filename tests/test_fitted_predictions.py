@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headroom.analysis.demand_errors import published, reach_of
-from headroom.analysis.intervals import Interval, t_quantile
-from headroom.analysis.prediction import widened
+from headroom.analysis.fits.demand_errors import published, reach_of
+from headroom.analysis.fits.prediction import widened
+from headroom.analysis.fits.test_fits import analysed, opened, planned, run_all
 from headroom.analysis.results import ExperimentResult, Margin
-from headroom.analysis.test_fits import analysed, opened, planned, run_all
-from headroom.experiment.fit_method import Load
+from headroom.analysis.statistics.intervals import Interval, t_quantile
+from headroom.experiment.protocol.fit_method import Load
 from headroom.report.fits import candidates_table, fit_sentences, prediction_sentences
 from headroom.report.profiles import profile_pictures, profiles_of
 

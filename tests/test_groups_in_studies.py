@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from headroom.analysis.analyse import analyse
+from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import PointResult
-from headroom.analysis.test_example_session import run_study
-from headroom.analysis.what_if import planned_what_ifs
-from headroom.experiment.design import make_plan
-from headroom.experiment.journal import Journal
-from headroom.experiment.study_file import load_study
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.study_file import load_study
 from headroom.simulation import Model
 from headroom.systems.model.metrics import metrics_of
+from tests.support.example_session import run_study
 
 MODEL = """
 from headroom.simulation import Model, exponential

@@ -29,7 +29,7 @@ from headroom.simulation import (
     weibull,
     zipf,
 )
-from headroom.simulation.kernel_version import KERNEL_VERSION
+from headroom.simulation.runs.kernel_version import KERNEL_VERSION
 from headroom.systems.model import ModelSystem, library
 from headroom.systems.model.system import ModelSetup
 

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from headroom.analysis.operational_laws import LawReport, check_laws
-from headroom.analysis.windows import open_window
-from headroom.experiment.run import Run
+from headroom.analysis.run.operational_laws import LawReport, check_laws
+from headroom.analysis.run.windows import open_window
+from headroom.experiment.protocol.run import Run
 from headroom.simulation import Model, SimulationError, constant, exponential, pareto, simulate
-from headroom.simulation.fake_models import laws, models
-from headroom.simulation.run import ready, run_ready
-from headroom.simulation.stations import Discipline
+from headroom.simulation.language.stations import Discipline
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.solvers import solve
 from headroom.systems.model.conversion import run_of
+from tests.support.fake_models import laws, models
 
 
 def laws_of(run: Run, cut_s: float = 0.0) -> LawReport:

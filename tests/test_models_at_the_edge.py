@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from headroom.analysis.distributions import kept_bins
-from headroom.analysis.relaxation import joined
-from headroom.analysis.warm_up import choose_cut
-from headroom.analysis.windows import open_window
-from headroom.experiment.study import WarmUp
+from headroom.analysis.run.distributions import kept_bins
+from headroom.analysis.run.relaxation import joined
+from headroom.analysis.run.warm_up import choose_cut
+from headroom.analysis.run.windows import open_window
+from headroom.experiment.study.study import WarmUp
 from headroom.simulation import Model, exponential, simulate
 from headroom.solvers import solve
 from headroom.systems.model.conversion import run_of

@@ -11,7 +11,7 @@ import pytest
 
 from benches.changing_demand import KNOWN, OTHER, Case, Maker, Queue, cores
 from benches.predictions import CPU, EVIDENCE, RATE, TIME, Repairman, Row, load, outcomes
-from headroom.systems.model.forecast import forecast_of
+from headroom.forecasts.forecast import forecast_of
 from headroom.systems.model.library import interactive
 
 

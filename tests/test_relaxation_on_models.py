@@ -2,7 +2,7 @@
 
 import pytest
 
-from headroom.analysis.relaxation import jobs_over_time, times_beyond_one
+from headroom.analysis.run.relaxation import jobs_over_time, times_beyond_one
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model.conversion import run_of
 

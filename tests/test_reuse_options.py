@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headroom.cli.app import app
-from headroom.experiment import machine_identity
-from headroom.experiment.machine_identity import Machine
+from headroom.experiment.machine import machine_identity
+from headroom.experiment.machine.machine_identity import Machine
 
 STUDY = """
 schema = 1

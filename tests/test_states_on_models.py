@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from headroom.analysis.distributions import kept_occupancies
-from headroom.analysis.states import state_values
-from headroom.analysis.windows import Window, open_window
+from headroom.analysis.run.distributions import kept_occupancies
+from headroom.analysis.run.states import state_values
+from headroom.analysis.run.windows import Window, open_window
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.metrics import metrics_of

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from headroom.analysis.analyse import analyse
-from headroom.analysis.busy_stretch import busy_stretches
 from headroom.analysis.export import interval_rows
-from headroom.analysis.over_time import course_of
+from headroom.analysis.formulas import forecast_at
 from headroom.analysis.point import PointSummary, summarise
-from headroom.analysis.time_windows import part_of, values_of_parts
+from headroom.analysis.run.over_time import course_of
+from headroom.analysis.run.time_windows import part_of, values_of_parts
+from headroom.analysis.verdicts.busy_stretch import busy_stretches
 from headroom.errors import StudyError
-from headroom.experiment.design import make_plan
-from headroom.experiment.journal import Journal, ReplicationRow
-from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.run import Run
-from headroom.experiment.study import Replications
-from headroom.experiment.study_file import load_study
-from headroom.experiment.system import Forecasts
-from headroom.experiment.window_checks import time_windows
+from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.experiment.study.study import Replications
+from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.window_checks import time_windows
 from headroom.report.summary import find
 from headroom.simulation import Model, SimulationError, changing_rate, exponential, simulate
 from headroom.sizing.evaluate import Subject, plan_of
@@ -332,9 +332,8 @@ def test_few_jobs_make_no_busy_stretch_by_chance(tmp_path: Path) -> None:
 def test_formulas_for_steady_states_say_nothing_about_a_day(tmp_path: Path) -> None:
     """A theory that was 204,249 % off stood beside the figures of a day."""
     experiment = planned(tmp_path).experiments[0]
-    system = experiment.system
-    assert isinstance(system, Forecasts)
-    found = system.forecast(experiment.points[0].config, [])
+    found = forecast_at(experiment.system, experiment.points[0].config)
+    assert found is not None
     assert (found.values, found.overload) == ({}, "")
     assert "no steady state: the arrival rate of class users changes" in found.reasons[0]
 

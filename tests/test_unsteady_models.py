@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from headroom.errors import HeadroomError
+from headroom.forecasts.forecast import forecast_of
 from headroom.jmt import jsimg_text
 from headroom.simulation import Model, exponential, schedule
 from headroom.solvers import bounds, solve
-from headroom.systems.model.forecast import forecast_of
 
 
 def impatient() -> Model:

@@ -17,9 +17,9 @@ import numpy as np
 
 from benches.coverage import SEEDS_APART, SETTINGS, Setting, planned
 from benches.coverage_models import Known, models
-from headroom.analysis.intervals import Sample
 from headroom.analysis.point import summarise
-from headroom.experiment.run import Run
+from headroom.analysis.statistics.intervals import Sample
+from headroom.experiment.protocol.run import Run
 from headroom.simulation import Model, simulate
 from headroom.systems.model.conversion import run_of
 
@@ -58,7 +58,7 @@ def causes(samples: Sequence[Sample | None], truth: float | None) -> Causes:
 
     Examples
     --------
-    >>> from headroom.analysis.spread import Spread
+    >>> from headroom.analysis.statistics.spread import Spread
     >>> spread = Spread(standard_error=1.0, degrees=9, skewness=0.0)
     >>> found = causes([Sample(values=np.array([value]), spread=spread) for value in (4.0, 6.0)],
     ...                truth=5.0)

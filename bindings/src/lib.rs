@@ -1,46 +1,24 @@
 //! The extension module `headroom._core`: conversion only, no branch on domain values.
 //!
-//! Arrays cross as bytes that `NumPy` wraps without a copy: read-only, and without a crate whose
-//! dependencies would turn on `num-traits/std` (see the core's `Cargo.toml`).
-
-#[cfg(unix)]
-mod storage_engine;
-mod storage_postmark;
-mod storage_requests;
-#[cfg(target_os = "linux")]
-mod storage_soft;
+//! The functions of a layer are in the folder of the layer; `layers` hands them on.
 
 use pyo3::prelude::*;
 
 /// Compiled core of Headroom.
 #[pymodule]
 mod _core {
-    use headroom::simulation::mechanism::{Made, Parameters, Unit};
-    use headroom::simulation::result::{
-        HistogramTable, IntervalTables, OccupancyTable, Outcome, SeriesTable, Table, TableSet,
-        Trace,
+    use headroom::python::{bins_dict, floats, histogram_dict, integers, series_dict, table_dict};
+    use headroom::simulation::kernel::plan::mechanism::{Made, Parameters, Unit};
+    use headroom::simulation::kernel::random::stream::Stream;
+    use headroom::simulation::kernel::run::result::{
+        IntervalTables, OccupancyTable, Outcome, TableSet, Trace,
     };
-    use headroom::simulation::stream::Stream;
-    use headroom::simulation::{self as kernel, RunOptions, Stop};
-    use headroom::systems::storage;
+    use headroom::simulation::kernel::{self, RunOptions, Stop};
+    use headroom::systems;
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
     use pyo3::prelude::*;
-    use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-
-    #[cfg(unix)]
-    #[pymodule_export]
-    use crate::storage_engine::{StorageError, storage_check, storage_run};
-    #[pymodule_export]
-    use crate::storage_postmark::{storage_postmark, storage_postmark_operations};
-    #[pymodule_export]
-    use crate::storage_requests::{
-        storage_requests, storage_source_seed, storage_trace_description,
-    };
-
-    #[cfg(target_os = "linux")]
-    #[pymodule_export]
-    use crate::storage_soft::storage_soft_mount;
+    use pyo3::types::{PyDict, PyList, PyTuple};
 
     create_exception!(
         headroom._core,
@@ -55,15 +33,14 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("KernelError", module.py().get_type::<KernelError>())?;
-        let workload_error = module
-            .py()
-            .get_type::<crate::storage_requests::WorkloadError>();
-        module.add("WorkloadError", workload_error)?;
-        let launcher = PyBytes::new(module.py(), headroom::systems::command::LAUNCHER);
-        module.add("LAUNCHER", launcher)?;
+        module.add("layers", systems::python_layers(module.py())?)?;
         let kinds = PyTuple::new(
             module.py(),
-            [&kernel::mechanisms::KINDS[..], &storage::mechanisms::KINDS].concat(),
+            [
+                &kernel::plan::mechanisms::KINDS[..],
+                &systems::mechanism_kinds(),
+            ]
+            .concat(),
         )?;
         module.add("MECHANISM_KINDS", kinds)?;
         module.add(
@@ -120,8 +97,8 @@ mod _core {
 
     /// Make a mechanism of any part of Headroom.
     fn registry(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made> {
-        kernel::mechanisms::mechanism(kind, parameters, stream.clone())
-            .or_else(|| storage::mechanisms::mechanism(kind, parameters, stream))
+        kernel::plan::mechanisms::mechanism(kind, parameters, stream.clone())
+            .or_else(|| systems::mechanism(kind, parameters, stream))
     }
 
     /// A function of a mechanism: its name, its arguments, and whether it returns seconds.
@@ -132,7 +109,7 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (*, kind, parameters))]
     fn mechanism_functions(kind: &str, parameters: &[u8]) -> PyResult<Option<Vec<FunctionRow>>> {
-        let functions = kernel::calls::functions(kind, parameters, registry);
+        let functions = kernel::plan::calls::functions(kind, parameters, registry);
         functions.map_err(PyValueError::new_err).map(|found| {
             found.map(|functions| {
                 let described = functions
@@ -172,7 +149,7 @@ mod _core {
         count: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let times = py
-            .detach(|| kernel::arrivals::draw(process, seed, key, count))
+            .detach(|| kernel::plan::arrivals::draw(process, seed, key, count))
             .map_err(|error| raise(&error))?;
         floats(py, &times)
     }
@@ -286,92 +263,5 @@ mod _core {
             &occupancy.counts,
             &occupancy.segment_end_times_s,
         )
-    }
-
-    pub(crate) fn table_dict<'py>(
-        py: Python<'py>,
-        table: &Table,
-        snapshot_count: usize,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let shape = (snapshot_count, table.names.len());
-        let columns = PyDict::new(py);
-        for (name, values) in &table.columns {
-            columns.set_item(name, floats(py, values)?.call_method1("reshape", (shape,))?)?;
-        }
-        let maxima = PyDict::new(py);
-        for (name, values) in &table.maxima {
-            maxima.set_item(name, floats(py, values)?)?;
-        }
-        let dict = PyDict::new(py);
-        dict.set_item("names", &table.names)?;
-        dict.set_item("capacity", floats(py, &table.capacity)?)?;
-        dict.set_item("columns", columns)?;
-        dict.set_item("maxima", maxima)?;
-        Ok(dict)
-    }
-
-    pub(crate) fn series_dict<'py>(
-        py: Python<'py>,
-        series: &SeriesTable,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        dict.set_item("values", floats(py, &series.values)?)?;
-        dict.set_item("batch_size", series.batch_size)?;
-        dict.set_item("end_times_s", floats(py, &series.end_times_s)?)?;
-        Ok(dict)
-    }
-
-    pub(crate) fn histogram_dict<'py>(
-        py: Python<'py>,
-        histogram: &HistogramTable,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        bins_dict(
-            py,
-            &histogram.bin_low,
-            &histogram.bin_high,
-            &histogram.counts,
-            &histogram.segment_end_times_s,
-        )
-    }
-
-    fn bins_dict<'py>(
-        py: Python<'py>,
-        low: &[f64],
-        high: &[f64],
-        counts: &[u64],
-        ends_s: &[f64],
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let shape = (ends_s.len(), low.len());
-        let dict = PyDict::new(py);
-        dict.set_item("bin_low", floats(py, low)?)?;
-        dict.set_item("bin_high", floats(py, high)?)?;
-        let counts = integers(py, counts)?.call_method1("reshape", (shape,))?;
-        dict.set_item("counts", counts)?;
-        dict.set_item("segment_end_times_s", floats(py, ends_s)?)?;
-        Ok(dict)
-    }
-
-    pub(crate) fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
-        array(py, values.iter().map(|value| value.to_ne_bytes()), "f8")
-    }
-
-    /// Counts are below 2^63, so they read the same as signed numbers.
-    pub(crate) fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
-        array(py, values.iter().map(|value| value.to_ne_bytes()), "i8")
-    }
-
-    fn array<'py>(
-        py: Python<'py>,
-        values: impl ExactSizeIterator<Item = [u8; 8]>,
-        kind: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
-            for (to, value) in bytes.chunks_exact_mut(8).zip(values) {
-                to.copy_from_slice(&value);
-            }
-            Ok(())
-        })?;
-        py.import("numpy")?
-            .call_method1("frombuffer", (bytes, kind))
     }
 }

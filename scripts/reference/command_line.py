@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, get_args, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
-from headroom.cli.app import COMMANDS, app, load
+from headroom.cli.app import app, command_names, load
 from headroom.errors import ExitCode
 from scripts.reference.docstrings import one_line
 from scripts.reference.tables import NOTICE, table
@@ -60,7 +60,7 @@ def command_line() -> str:
 
 def _commands() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield each command with its full name, those of groups after the others."""
-    loaded = {name: load(name).registered_commands for name in COMMANDS}
+    loaded = {name: load(name).registered_commands for name in command_names()}
     for name, commands in sorted(loaded.items(), key=lambda item: len(item[1]) > 1):
         for command in commands:
             if command.name and command.callback:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from benches import terminating
 from benches.coverage import Row, load, table
-from headroom.analysis.rare import RARE_SUFFIX
+from headroom.analysis.run.rare import RARE_SUFFIX
 from scripts.reference.tables import NOTICE
 
 REQUIRED = (0.92, 0.98)

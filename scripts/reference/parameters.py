@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from headroom.experiment.system import Metric, Parameter
+from headroom.experiment.protocol.system import Metric, Parameter
 from scripts.reference.tables import table
 
 _STATISTIC = re.compile(r"(.*_s)_(mean|stdev|mean_deviation|min|max|p\d+(?:_\d+)?)")

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headroom.experiment import study
+from headroom.experiment.study import study
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import common_keys, fields_table
 from scripts.reference.tables import NOTICE

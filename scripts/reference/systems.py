@@ -8,15 +8,9 @@ from typing import Any
 
 import msgspec
 
-from headroom.experiment.registry import find_system, system_names
-from headroom.experiment.system import Parameter
-from headroom.systems.model.metrics import (
-    failure_metrics,
-    group_metrics,
-    resource_metrics,
-    visit_metrics,
-)
-from headroom.systems.model.share_metrics import share_metrics_of_all
+from headroom.experiment.protocol.reference import Section, reference_of
+from headroom.experiment.protocol.registry import find_system, system_names
+from headroom.experiment.protocol.system import Parameter, System
 from scripts.reference.docstrings import opening
 from scripts.reference.fields import fields_table
 from scripts.reference.parameters import (
@@ -28,17 +22,8 @@ from scripts.reference.parameters import (
 )
 from scripts.reference.tables import NOTICE, table
 
-EXAMPLES: dict[str, tuple[dict[str, Any], str]] = {
-    "command": ({"argv": ["true"]}, "Metrics of every command"),
-    "storage": (
-        {"targets": {"memory": {"kind": "file", "path": "{memory}"}}},
-        "Metrics of 4 KiB random reads",
-    ),
-}
-"""System -> a set-up whose metrics the page shows, and the heading above them."""
-
-SAME_PARAMETERS = {"server": "spax"}
-"""Model -> model of the same parameters: the page shows only what differs."""
+MODELS = "model"
+"""The system whose models are registered by name."""
 
 CLASS_METRIC = re.compile(r"class\.[^.]+\.")
 
@@ -67,26 +52,32 @@ def _system_section(name: str) -> Iterator[str]:
         yield f"### `{name}`: {_words_of(struct)}\n"
         yield f"{opening(struct)}\n"
         yield fields_table(struct)
-    if name == "storage":
-        yield from _parameters_section(name)
-    if name in EXAMPLES:
-        yield from _metrics_section(name)
-    if name == "model":
-        yield _resource_metrics()
+    reference = reference_of(name)
+    if reference.has_parameters:
+        yield from _parameters_section(name, _loaded(name, reference.example))
+    if reference.title:
+        yield from _metrics_section(reference.title, _loaded(name, reference.example))
+    for section in reference.sections():
+        yield _section(section)
+    if name == MODELS:
         yield from _registered_models()
 
 
-def _parameters_section(name: str) -> Iterator[str]:
+def _loaded(name: str, example: Mapping[str, Any]) -> System:
+    system_type = find_system(name)
+    return system_type.load(msgspec.convert(example, system_type.setup_type), base=Path())
+
+
+def _parameters_section(name: str, system: System) -> Iterator[str]:
     yield f"### Parameters of `{name}`\n"
-    yield parameter_table(_example_of(name).parameters())
+    yield parameter_table(system.parameters())
 
 
-def _metrics_section(name: str) -> Iterator[str]:
-    system = _example_of(name)
+def _metrics_section(title: str, system: System) -> Iterator[str]:
     defaults = {item.name: item.default for item in system.parameters() if item.default is not None}
     metrics = system.metrics(defaults)
     of_the_whole = [item for item in metrics if not CLASS_METRIC.match(item.name)]
-    yield f"### {EXAMPLES[name][1]}\n"
+    yield f"### {title}\n"
     yield metric_table(of_the_whole)
     of_classes = {CLASS_METRIC.sub("", item.name) for item in metrics} - {
         item.name for item in of_the_whole
@@ -98,42 +89,9 @@ def _metrics_section(name: str) -> Iterator[str]:
         )
 
 
-def _example_of(name: str) -> Any:  # noqa: ANN401  # any system
-    system_type = find_system(name)
-    setup = msgspec.convert(EXAMPLES[name][0], system_type.setup_type)
-    return system_type.load(setup, base=Path())
-
-
-def _resource_metrics() -> str:
-    """Return the metrics that a model has for itself and for its stations, pools and classes."""
-    each = resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"])
-    return (
-        "### Metrics of every model\n\n"
-        "`NAME` is the name of a station, pool or class. The whole model has the metrics of a "
-        "class, without `class.NAME.`.\n\n"
-        + metric_table(each)
-        + "\nWith several classes, each class `C` also has "
-        + " and ".join(
-            f"{_names_of_visits(kind)} as `{kind}.NAME.class.C.METRIC`"
-            for kind in ("station", "pool")
-        )
-        + " (up to 400 pairs of class and station or pool).\n"
-        "\nA group of stations also has\n\n"
-        + metric_table(group_metrics())
-        + "\nIf a station can be full or fail, or an attempt can fail, there are also\n\n"
-        + metric_table(failure_metrics())
-        + "\nThe time in the system of each class divides into these shares, for the stations `S` "
-        "and pools `P` of its program (up to 400 pairs); they add up to 1\n\n"
-        + table(
-            ("metric", "unit", "meaning"),
-            [(f"`{item.name}`", item.unit, item.description) for item in share_metrics_of_all()],
-        )
-    )
-
-
-def _names_of_visits(kind: str) -> str:
-    names = [item.name.rpartition(".")[2] for item in visit_metrics() if item.name.startswith(kind)]
-    return ", ".join(f"`{name}`" for name in names)
+def _section(section: Section) -> str:
+    title = f"### {section.title}\n\n" if section.title else ""
+    return f"{title}{section.text}\n\n{table(section.header, section.rows)}"
 
 
 def _registered_models() -> Iterator[str]:
@@ -145,8 +103,9 @@ def _registered_models() -> Iterator[str]:
         ).parameters()
         for entry in entries
     }
-    parameters["storage"] = _example_of("storage").parameters()
-    earlier = ["storage"]
+    earlier = [name for name in system_names() if reference_of(name).has_parameters]
+    for name in earlier:
+        parameters[name] = _loaded(name, reference_of(name).example).parameters()
     for entry in entries:
         yield f"### Registered model `{entry.name}`\n"
         loaded = entry.load()
@@ -160,21 +119,27 @@ def _model_parameters(
 ) -> Iterator[str]:
     """Yield the parameters of a model; those that an earlier model has as well by name only."""
     own = list(parameters[name])
-    if name in SAME_PARAMETERS:
-        base = SAME_PARAMETERS[name]
+    base = _model_of_the_same_parameters(name, parameters)
+    if base != name:
         yield f"It has the parameters of `{base}`, with these differences:\n"
         yield difference_table(own, {item.name: item for item in parameters[base]})
         return
     references = []
     while True:
-        closest = max(earlier, key=lambda other: len(shared(own, parameters[other])))
-        common = shared(own, parameters[closest])
+        closest = max(earlier, key=lambda other: len(shared(own, parameters[other])), default=name)
+        common = shared(own, parameters[closest]) if closest != name else []
         if len(common) < FEWEST_SHARED:
             break
         references.append(f"As in `{closest}`: {', '.join(f'`{item}`' for item in common)}.\n")
         own = [item for item in own if item.name not in common]
     yield parameter_table(own)
     yield from references
+
+
+def _model_of_the_same_parameters(name: str, parameters: Mapping[str, Sequence[Parameter]]) -> str:
+    """Return the last of the models that have the parameters of this one by name."""
+    names = {model: [item.name for item in items] for model, items in parameters.items()}
+    return max(model for model in names if names[model] == names[name])
 
 
 def _structs_within(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:

@@ -3,5 +3,7 @@
 //! The Python package of the same name lives in the same tree; the extension
 //! module in `bindings/` converts between the two and holds no logic.
 
+#[cfg(feature = "python")]
+pub mod python;
 pub mod simulation;
 pub mod systems;

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headroom.systems.storage.setup_table import parse_bytes
+from headroom.systems.storage.workloads.sizes import parse_bytes
 from studies.quick_form import ClaimRows, QuickForm, QuickRun
 
 

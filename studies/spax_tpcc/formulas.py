@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.solvers import solve
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.queues import queue_network

@@ -7,8 +7,8 @@ speak of it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headroom.experiment.changes import parse_change
-from headroom.experiment.system import Parameter, Value
+from headroom.experiment.protocol.changes import parse_change
+from headroom.experiment.protocol.system import Parameter, Value
 from headroom.simulation import Model
 from headroom.systems.model.changed import changed_model
 from headroom.systems.transactions import MachineModel, machine_model

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headroom.errors import ExitCode
-from headroom.simulation import simulate
+from headroom.simulation import canonical_json, simulate
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.queues import demands_of
 from studies.quick_form import QuickForm, QuickRun
@@ -89,4 +89,4 @@ def test_twice_as_fast_a_machine_does_twice_as_much() -> None:
 def test_every_element_that_is_doubled_is_an_element_of_the_machine() -> None:
     path = module("path")
     for doubled in path.CHANGES:
-        assert path.build(doubled=doubled).to_json()
+        assert canonical_json(path.build(doubled=doubled))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from headroom.simulation import simulate
-from headroom.systems.storage.models.calibrate import MODELS, PUBLISHED, Row
+from headroom.systems.storage.devices.models.calibrate import MODELS, PUBLISHED, Row
 
 FOLDER = Path(__file__).resolve().parent
 PICTURE = FOLDER / "pictures" / "table-1.svg"

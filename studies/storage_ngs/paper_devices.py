@@ -5,9 +5,9 @@ The models are the registered `postmark_ngs` and `postmark_eva4400`; here the de
 
 from dataclasses import dataclass
 
-from headroom.experiment.system import Metric, Parameter, Value
+from headroom.experiment.protocol.system import Metric, Parameter, Value
 from headroom.simulation import Model, SimulationResult
-from headroom.systems.storage.models import POSTMARK_EVA4400, POSTMARK_NGS
+from headroom.systems.storage.devices.models import POSTMARK_EVA4400, POSTMARK_NGS
 
 MODELS = {"NGS": POSTMARK_NGS, "EVA4400": POSTMARK_EVA4400}
 _OF_BOTH = {one.name for one in POSTMARK_NGS.parameters} & {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headroom.systems.storage.models.calibrate import PUBLISHED, RUNS, Row
+from headroom.systems.storage.devices.models.calibrate import PUBLISHED, RUNS, Row
 from studies.quick_form import ClaimRows, QuickForm, QuickRun
 
 OF_THE_TABLE = {

@@ -14,24 +14,19 @@ from typing import Any
 import msgspec
 
 from headroom.analysis.answers import Memory, answers
-from headroom.analysis.claim_evidence import Evidence, MeasuredPoint
-from headroom.analysis.claims import check_claim
+from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
+from headroom.analysis.claims.claims import check_claim
+from headroom.analysis.claims.law import by_law, with_basis
 from headroom.analysis.drawn_model import drawn_model
-from headroom.analysis.fit_result import fit_result
-from headroom.analysis.fits import with_fits
-from headroom.analysis.headroom_left import crossing_of
-from headroom.analysis.intervals import Sample
-from headroom.analysis.knee import FEWEST_TOLD, KneeFit, knee_over
-from headroom.analysis.law import by_law, with_basis
-from headroom.analysis.level_comparison import ComparedPoint, Question, compare_levels
-from headroom.analysis.level_crossovers import crossovers_of
-from headroom.analysis.measured_when import measured_when
-from headroom.analysis.pairing import RunOfPoint
+from headroom.analysis.fits.fit_result import fit_result
+from headroom.analysis.fits.fits import with_fits
+from headroom.analysis.fits.prediction import margin_of, with_prediction
+from headroom.analysis.follow_up.refine import with_refined
+from headroom.analysis.follow_up.stopping import in_words
+from headroom.analysis.follow_up.tried import with_tried_verdict
+from headroom.analysis.follow_up.what_if import StoredWhatIfs, compared_metrics, untried_count
 from headroom.analysis.pictures import PICTURES_AT_MOST, SERIES_AT_MOST, evenly
 from headroom.analysis.point_answer import PointAnswer, PointQuestion
-from headroom.analysis.predicted_limits import counting_predictions
-from headroom.analysis.prediction import margin_of, with_prediction
-from headroom.analysis.refine import with_refined
 from headroom.analysis.results import (
     ClaimResult,
     ExperimentResult,
@@ -46,19 +41,24 @@ from headroom.analysis.results import (
 )
 from headroom.analysis.results_file import FORMAT
 from headroom.analysis.solver_answers import SOLVED_AT_MOST
-from headroom.analysis.stopping import in_words
-from headroom.analysis.tried import with_tried_verdict
-from headroom.analysis.undecidable import RESPONSES_SHOWN
-from headroom.analysis.what_if import StoredWhatIfs, compared_metrics, untried_count
+from headroom.analysis.statistics.intervals import Sample
+from headroom.analysis.statistics.pairing import RunOfPoint
+from headroom.analysis.statistics.undecidable import RESPONSES_SHOWN
+from headroom.analysis.verdicts.headroom_left import crossing_of
+from headroom.analysis.verdicts.knee import FEWEST_TOLD, KneeFit, knee_over
+from headroom.analysis.verdicts.level_comparison import ComparedPoint, Question, compare_levels
+from headroom.analysis.verdicts.level_crossovers import crossovers_of
+from headroom.analysis.verdicts.measured_when import measured_when
+from headroom.analysis.verdicts.predicted_limits import counting_predictions
 from headroom.defects import fallback
-from headroom.experiment.fresh import is_mark
-from headroom.experiment.journal import Journal
-from headroom.experiment.limit_checks import load_factor
-from headroom.experiment.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
-from headroom.experiment.selection import PLACES, WORKED_ON, Selection
-from headroom.experiment.study import AgreementClaim, Claim, Limit, in_base_units
-from headroom.experiment.system import Metric, Value
-from headroom.experiment.windows import WORST, window_metric
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.system import Metric, Value
+from headroom.experiment.runner.fresh import is_mark
+from headroom.experiment.runner.selection import PLACES, WORKED_ON, Selection
+from headroom.experiment.study.limit_checks import load_factor
+from headroom.experiment.study.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
+from headroom.experiment.study.study import AgreementClaim, Claim, Limit, in_base_units
+from headroom.experiment.study.windows import WORST, window_metric
 from headroom.version import version
 
 

@@ -24,9 +24,9 @@ from headroom.analysis.point_answer import (
     key_of,
 )
 from headroom.defects import defects_met
-from headroom.experiment.journal import Journal
-from headroom.experiment.plan import Plan
-from headroom.experiment.selection import Selection
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.runner.selection import Selection
+from headroom.experiment.study.plan import Plan
 
 FEWEST_SHARED = 200
 """Points that must be missing before processes are started for them."""

@@ -11,8 +11,9 @@ import msgspec
 
 from headroom.analysis.pictures import first_point
 from headroom.analysis.results import DrawnModel, PointResult
-from headroom.experiment.plan import PlannedExperiment
-from headroom.experiment.system import HasModel
+from headroom.experiment.protocol.system import Modelled
+from headroom.experiment.study.plan import PlannedExperiment
+from headroom.simulation import model_data
 
 BYTES_AT_MOST = 500_000
 """A larger model is not stored with the results; `headroom model picture` still draws it."""
@@ -22,12 +23,12 @@ _STREAMS = ("stream", "batch_stream", "pause_stream")
 def drawn_model(experiment: PlannedExperiment, points: Sequence[PointResult]) -> DrawnModel | None:
     """Return the model of the point to look at first; None for systems without one."""
     system = experiment.system
-    if not isinstance(system, HasModel):
+    if not isinstance(system, Modelled):
         return None
     chosen = first_point(points)
     key = chosen.key if chosen else experiment.points[0].key
     config = next(point.config for point in experiment.points if point.key == key)
-    data = without_streams(system.model_data(config))
+    data = without_streams(model_data(system.model(config)))
     if len(msgspec.json.encode(data)) > BYTES_AT_MOST:
         return None
     return DrawnModel(point=key, data=data)

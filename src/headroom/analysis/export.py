@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 from headroom.analysis.point import summarise
 from headroom.analysis.results import Effect, PointResult, StudyResult, WhatIfResult
-from headroom.analysis.time_series import part_series
-from headroom.experiment.journal import Journal, ReplicationRow
-from headroom.experiment.plan import Plan, PlannedExperiment, Point
-from headroom.experiment.selection import Selection
+from headroom.analysis.run.time_series import part_series
+from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.runner.selection import Selection
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 Row: TypeAlias = dict[str, Any]
 

@@ -19,11 +19,11 @@ import msgspec
 
 from headroom.analysis.kept_answers import read_sealed, write_sealed
 from headroom.analysis.results import StudyResult
-from headroom.experiment.journal import Journal
-from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.program_identity import Stamp, digest_of
-from headroom.experiment.registry import class_path
-from headroom.experiment.selection import Selection
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.machine.program_identity import Stamp, digest_of
+from headroom.experiment.protocol.registry import class_path
+from headroom.experiment.runner.selection import Selection
+from headroom.experiment.study.plan import Plan, PlannedExperiment
 
 _MAGIC = b"headroom result 1\n"
 _KEY_BYTES = 16
@@ -42,7 +42,7 @@ def result_key(
     identity
         Of the program and of the files that the study read.
     stamp
-        Of the journal, see `headroom.experiment.program_identity.journal_stamp`.
+        Of the journal, see `headroom.experiment.machine.program_identity.journal_stamp`.
     command
         The command that repeats the study, which the result names.
     """

@@ -13,26 +13,6 @@ from math import inf, isfinite
 
 import msgspec
 
-from headroom.analysis.batches import spreads_of
-from headroom.analysis.disk_health import disk_health_of
-from headroom.analysis.distributions import (
-    Bins,
-    kept_bins,
-    kept_occupancies,
-    merge_by_metric,
-    thinned,
-)
-from headroom.analysis.disturbances import disturbances_of
-from headroom.analysis.estimates import estimates_of, resource_metrics, resources_of, samples_of
-from headroom.analysis.intervals import Sample
-from headroom.analysis.latency_map import latency_map
-from headroom.analysis.level_comparison import ComparedPoint
-from headroom.analysis.limits import bottleneck_of, limit_without_steady_state, with_overload
-from headroom.analysis.nature import STEADY_STATE, nature_of, whole_runs
-from headroom.analysis.operational_laws import LawReport, check_laws
-from headroom.analysis.over_time import Course, course_of, pictured_course, worst_samples
-from headroom.analysis.pairing import RunOfPoint
-from headroom.analysis.rare import too_rare
 from headroom.analysis.results import (
     Bottleneck,
     Distribution,
@@ -44,27 +24,51 @@ from headroom.analysis.results import (
     Saturation,
     WarmUpCut,
 )
-from headroom.analysis.run_length import run_length
-from headroom.analysis.saturation import (
+from headroom.analysis.run.batches import spreads_of
+from headroom.analysis.run.distributions import (
+    Bins,
+    kept_bins,
+    kept_occupancies,
+    merge_by_metric,
+    thinned,
+)
+from headroom.analysis.run.estimates import estimates_of, resource_metrics, resources_of, samples_of
+from headroom.analysis.run.latency_map import latency_map
+from headroom.analysis.run.operational_laws import LawReport, check_laws
+from headroom.analysis.run.over_time import Course, course_of, pictured_course, worst_samples
+from headroom.analysis.run.rare import too_rare
+from headroom.analysis.run.run_length import run_length
+from headroom.analysis.run.states import state_metrics
+from headroom.analysis.run.summaries import run_values, without_classes
+from headroom.analysis.run.time_series import pictured_series
+from headroom.analysis.run.time_windows import over_replications, window_values
+from headroom.analysis.run.warm_up import choose_cut
+from headroom.analysis.run.windows import Window, open_window
+from headroom.analysis.run.within_run import observed_values, too_few_for, with_only_class
+from headroom.analysis.statistics.intervals import Sample
+from headroom.analysis.statistics.pairing import RunOfPoint
+from headroom.analysis.statistics.spread import Spread, batch_count
+from headroom.analysis.verdicts.disk_health import disk_health_of
+from headroom.analysis.verdicts.disturbances import disturbances_of
+from headroom.analysis.verdicts.level_comparison import ComparedPoint
+from headroom.analysis.verdicts.limits import (
+    bottleneck_of,
+    limit_without_steady_state,
+    with_overload,
+)
+from headroom.analysis.verdicts.nature import STEADY_STATE, nature_of, whole_runs
+from headroom.analysis.verdicts.saturation import (
     flows_of,
     is_saturated,
     saturation_of,
     unbounded_metrics,
     unbounded_samples,
 )
-from headroom.analysis.spread import Spread, batch_count
-from headroom.analysis.states import state_metrics
-from headroom.analysis.summaries import run_values, without_classes
-from headroom.analysis.time_series import pictured_series
-from headroom.analysis.time_windows import over_replications, window_values
-from headroom.analysis.warm_up import choose_cut
-from headroom.analysis.windows import Window, open_window
-from headroom.analysis.within_run import observed_values, too_few_for, with_only_class
-from headroom.analysis.worst_stretch import limit_of_terminating
-from headroom.experiment.journal import ReplicationRow
-from headroom.experiment.plan import PlannedExperiment, Point
-from headroom.experiment.run import Run
-from headroom.experiment.system import Column, HasKnownError, Metric
+from headroom.analysis.verdicts.worst_stretch import limit_of_terminating
+from headroom.experiment.journal.journal import ReplicationRow
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, HasKnownError, Metric
+from headroom.experiment.study.plan import PlannedExperiment, Point
 
 OCCUPANCIES_AT_MOST = 20
 """Stations of a point whose number of jobs present is kept as a picture: the fullest ones."""

@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from headroom.analysis.law import with_law
-from headroom.analysis.level_comparison import ComparedPoint
+from headroom.analysis.claims.law import with_law
+from headroom.analysis.follow_up.stopping import planned_replications
 from headroom.analysis.point import analyse_point
 from headroom.analysis.solver_answers import with_solver_answer
-from headroom.analysis.stopping import planned_replications
-from headroom.experiment.journal import ReplicationRow
-from headroom.experiment.plan import PlannedExperiment, Point
-from headroom.experiment.program_identity import digest_of
-from headroom.experiment.registry import class_path
+from headroom.analysis.verdicts.level_comparison import ComparedPoint
+from headroom.experiment.journal.journal import ReplicationRow
+from headroom.experiment.machine.program_identity import digest_of
+from headroom.experiment.protocol.registry import class_path
+from headroom.experiment.study.plan import PlannedExperiment, Point
 
 _OF_OTHER_POINTS = ("title", "factors", "zipped", "fixed", "quick", "fit")
 """Keys of an experiment that say which points there are; a point knows what it has of them."""
@@ -119,7 +119,7 @@ def key_of(question: PointQuestion, experiment: bytes, rows: bytes) -> bytes:
     experiment
         See `experiment_identity`.
     rows
-        See `headroom.experiment.selection.Selection.identity`.
+        See `headroom.experiment.runner.selection.Selection.identity`.
     """
     point = question.point
     return digest_of(

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
 Basis: TypeAlias = Literal["fitted", "arithmetic", "simulator", "own", ""]
@@ -273,8 +273,8 @@ class OverTime(_Result, frozen=True, kw_only=True):
 class RunLength(_Result, frozen=True, kw_only=True):
     """How long the runs of a point are against the time that the system remembers.
 
-    With too few bursts, see `headroom.analysis.run_length`, an interval covers the truth less often
-    than it says; `note` then names the metrics, and how much would do.
+    With too few bursts, see `headroom.analysis.run.run_length`, an interval covers the truth less
+    often than it says; `note` then names the metrics, and how much would do.
     """
 
     correlation_s: float
@@ -383,7 +383,7 @@ class Disturbance(_Result, frozen=True, kw_only=True):
     share: float
     """The worst of these replications: share of processor time that other programs used or the
     host took, of the periods of a quota in which it was used up, or of time (by `SWAP_PAGE_S`
-    of `headroom.analysis.disturbances`) that swapping took."""
+    of `headroom.analysis.verdicts.disturbances`) that swapping took."""
     replications: list[int]
     """Numbers of the replications, from 0."""
 

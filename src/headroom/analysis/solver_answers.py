@@ -8,11 +8,12 @@ from collections.abc import Collection
 
 import msgspec
 
-from headroom.analysis.nature import is_terminating
+from headroom.analysis.formulas import forecast_at
 from headroom.analysis.results import PointResult, SolverAnswer
+from headroom.analysis.verdicts.nature import is_terminating
 from headroom.defects import fallback
-from headroom.experiment.plan import PlannedExperiment, Point
-from headroom.experiment.system import Forecast, Forecasts
+from headroom.experiment.study.plan import PlannedExperiment, Point
+from headroom.forecasts import Forecast
 
 SOLVED_AT_MOST = 200
 """Points of an experiment for which formulas are asked, evenly chosen: milliseconds each, but a
@@ -32,10 +33,9 @@ def solver_answer(
     estimates
         Metrics that the point reports; the answer keeps those.
     """
-    system = experiment.system
-    if not isinstance(system, Forecasts):
+    found = forecast_at(experiment.system, point.config, point.changes)
+    if found is None:
         return None
-    found = system.forecast(point.config, point.changes)
     values = {
         metric: float(f"{value:.{DIGITS}g}")
         for metric, value in found.values.items()

@@ -14,13 +14,13 @@ import pytest
 from headroom.analysis.analyse import analyse
 from headroom.analysis.results import StudyResult
 from headroom.analysis.results_file import read_results, write_results
-from headroom.analysis.test_example_plan import THROUGHPUT, WALL, ExampleStudy
-from headroom.analysis.test_example_runs import mm1_run
 from headroom.errors import EnvironmentUnfitError
-from headroom.experiment.journal import Journal
-from headroom.experiment.run import Run
-from headroom.experiment.study import Claim, Replications, WarmUp
-from headroom.experiment.system import Column, Metric
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Metric
+from headroom.experiment.study.study import Claim, Replications, WarmUp
+from tests.support.example_plan import THROUGHPUT, WALL, ExampleStudy
+from tests.support.example_runs import mm1_run
 
 Make = Callable[[int, int], Run | str | None]
 STATION = Metric(name="station.cpu.utilization", unit="1")

@@ -21,11 +21,11 @@ from headroom.analysis.analyse import analyse
 from headroom.analysis.answers import Memory
 from headroom.analysis.kept_answers import KeptAnswers
 from headroom.analysis.point_answer import answer_of
-from headroom.analysis.test_example_plan import THROUGHPUT, WALL, ExampleStudy
-from headroom.analysis.test_example_runs import mm1_run
-from headroom.experiment.journal import Journal
-from headroom.experiment.journal_salvage import salvage
-from headroom.experiment.study import Claim, WarmUp
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.journal.journal_salvage import salvage
+from headroom.experiment.study.study import Claim, WarmUp
+from tests.support.example_plan import THROUGHPUT, WALL, ExampleStudy
+from tests.support.example_runs import mm1_run
 
 IDENTITY = b"this program"
 RUNS = {

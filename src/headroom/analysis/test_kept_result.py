@@ -8,10 +8,10 @@ import pytest
 
 from headroom.analysis.analyse import analyse
 from headroom.analysis.kept_result import KeptResult, result_key
-from headroom.analysis.test_example_plan import ExampleStudy
-from headroom.experiment.journal import Journal
-from headroom.experiment.program_identity import journal_stamp
-from headroom.experiment.run import Run
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.machine.program_identity import journal_stamp
+from headroom.experiment.protocol.run import Run
+from tests.support.example_plan import ExampleStudy
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def test_a_journal_that_was_just_written_or_is_being_written_has_no_stamp(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = path.stat().st_ctime_ns
-    monkeypatch.setattr("headroom.experiment.program_identity.time_ns", lambda: now + 1)
+    monkeypatch.setattr("headroom.experiment.machine.program_identity.time_ns", lambda: now + 1)
     assert journal_stamp(path) is None
-    monkeypatch.setattr("headroom.experiment.program_identity.time_ns", lambda: now + 10**9)
+    monkeypatch.setattr("headroom.experiment.machine.program_identity.time_ns", lambda: now + 10**9)
     before = journal_stamp(path)
     assert before is not None
     os.utime(path, ns=(1, 1))

@@ -9,9 +9,10 @@ import msgspec
 
 from headroom.analysis.results import Estimate, PointResult
 from headroom.analysis.solver_answers import solver_answer, with_solver_answer
-from headroom.experiment.changes import Change
-from headroom.experiment.plan import PlannedExperiment, Point
-from headroom.experiment.system import Forecast, Limits, Value
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.plan import PlannedExperiment, Point
+from headroom.forecasts import Forecast, Limits
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from headroom.cli.output import error_console
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
+from headroom.experiment.protocol import plug_ins
 from headroom.version import version
 
 COMMANDS = {
@@ -26,19 +27,25 @@ COMMANDS = {
     "size": ("size_command", "size"),
     "solve": ("solve_command", "solve"),
     "model": ("model_command", "app"),
-    "check-disk": ("check_disk_command", "check_disk"),
     "init": ("init_command", "init"),
     "schema": ("export_command", "schema"),
     "export": ("export_command", "export"),
 }
 """Module of `headroom.cli` and function of each command, in the order of the help."""
+GROUP = "headroom.commands"
+"""Entry points of the commands that layers bring."""
+_BEFORE = "init"
+"""The command before which the help lists those of layers."""
 
 
 @cache
 def load(name: str) -> typer.Typer:
-    """Return a command of `COMMANDS`, loaded now."""
-    module, function = COMMANDS[name]
-    found = getattr(import_module(f"headroom.cli.{module}"), function)
+    """Return a command of `COMMANDS` or of a layer, loaded now."""
+    if name in COMMANDS:
+        module, function = COMMANDS[name]
+        found = getattr(import_module(f"headroom.cli.{module}"), function)
+    else:
+        found = plug_ins.find(name, plug_ins.plug_ins(GROUP), kind="command")
     if isinstance(found, typer.Typer):
         return found
     alone = typer.Typer(**_STYLE)
@@ -46,16 +53,24 @@ def load(name: str) -> typer.Typer:
     return alone
 
 
+def command_names() -> list[str]:
+    """Return the names of all commands, in the order of the help."""
+    names = list(COMMANDS)
+    place = names.index(_BEFORE)
+    of_layers = sorted({*plug_ins.plug_ins(GROUP)} - {*COMMANDS})
+    return [*names[:place], *of_layers, *names[place:]]
+
+
 class HeadroomGroup(TyperGroup):
     """Loads its commands late; turns errors with a cure into a message and an exit code."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - typer's signature
         """Return the names of all commands."""
-        return list(COMMANDS)
+        return command_names()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - as above
         """Return a command, None where there is none of that name."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS and cmd_name not in plug_ins.plug_ins(GROUP):
             return None
         command: Any = typer.main.get_command(load(cmd_name))
         command.name = cmd_name

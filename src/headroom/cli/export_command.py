@@ -24,9 +24,9 @@ from headroom.analysis.export import (
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy
 from headroom.cli import options, session
-from headroom.experiment.journal import Journal
-from headroom.experiment.plan import Plan
-from headroom.experiment.study_schema import study_schema
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.study.plan import Plan
+from headroom.experiment.study.study_schema import study_schema
 
 
 class What(StrEnum):

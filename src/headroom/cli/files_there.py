@@ -1,7 +1,7 @@
 """Are the files there that the points of a plan read? Asked before anything is made."""
 
-from headroom.experiment.plan import Plan
-from headroom.experiment.system import ChecksFiles
+from headroom.experiment.protocol.system import ChecksFiles
+from headroom.experiment.study.plan import Plan
 
 
 def check_files(plan: Plan) -> None:

@@ -2,8 +2,7 @@
 
 import re
 import shlex
-from enum import StrEnum
-from importlib.resources import files
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,73 +10,58 @@ import typer
 
 from headroom.cli.output import ColorMode, result_console
 from headroom.errors import StudyError
-from headroom.fio import read_fio
+from headroom.experiment.protocol import plug_ins
+from headroom.experiment.protocol.starters import find_starter, starter_names
+
+IMPORTERS = "headroom.importers"
+"""Entry points of the readers of other tools' files."""
+DEFAULT = "model"
+"""The starter that is written where none is named."""
 
 
-class Starter(StrEnum):
-    """The starter studies."""
-
-    MODEL = "model"
-    COMMAND = "command"
-    MACHINE = "machine"
-    STORAGE = "storage"
+def _likes() -> dict[str, str]:
+    """Return what a starter can be like: name -> starter."""
+    return {like: name for name in starter_names() for like in find_starter(name).variants()}
 
 
-_BESIDE = {Starter.MACHINE: ("headroom.systems.transactions", "machines/spax.toml", "machine.toml")}
-"""What a starter takes from elsewhere: package, path in it, name in the new folder."""
-
-
-_LIKE = """\
-# Your machine: like {name!r}, but for what stands here. `headroom model show model.py` lists every
-# number, with its unit and where it is from; write down those that differ, and how you know.
-like = "{name}"
-
-[processor]
-# processor_mhz = {{ value = 3500.0, source = "data sheet: the processors of our machine" }}
-
-[load]
-# terminals = {{ value = 25, source = "measured: connections at noon" }}
-"""
-
-
-def machine_names() -> list[str]:
-    """Return the machines that a new one can be like, sorted."""
-    package, path, _ = _BESIDE[Starter.MACHINE]
-    folder = files(package).joinpath(path.rpartition("/")[0])
-    return sorted(
-        one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml")
-    )
-
-
-def _like(name: str, system: Starter) -> Starter:
-    """Return the starter of a machine that is like another; refuse one that nobody knows."""
-    if system not in {Starter.MODEL, Starter.MACHINE}:
+def _with(name: str, system: str) -> str:
+    """Return the starter that has a variant; refuse a name that nobody knows."""
+    likes = _likes()
+    if name not in likes:
+        raise StudyError(f"there is no machine {name!r}", cure=f"name one of {', '.join(likes)}")
+    if system not in {DEFAULT, likes[name]}:
         raise StudyError(
             f"--like names a machine, and --system {system} is none", cure="leave one of them out"
         )
-    if name not in machine_names():
-        raise StudyError(
-            f"there is no machine {name!r}", cure=f"name one of {', '.join(machine_names())}"
-        )
-    return Starter.MACHINE
+    return likes[name]
+
+
+def _importer(source: Path) -> Callable[..., str]:
+    """Return who reads a file of another tool: by its suffix, else the only one there is."""
+    importers = plug_ins.plug_ins(IMPORTERS)
+    by_suffix = source.suffix.removeprefix(".").lower()
+    name = by_suffix if by_suffix in importers or len(importers) > 1 else next(iter(importers))
+    found: Callable[..., str] = plug_ins.find(name, importers, kind="reader of files")
+    return found
 
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder to create; an empty one is fine.")],
     *,
     system: Annotated[
-        Starter,
+        str,
         typer.Option(
-            help="A simulation model, a real program as a black box, a machine, or a disk."
+            metavar="STARTER",
+            help=f"What the study is about: one of {', '.join(starter_names())}.",
         ),
-    ] = Starter.MODEL,
+    ] = DEFAULT,
     like: Annotated[
         str,
         typer.Option(
             "--like",
             metavar="MACHINE",
             help="Of a machine: write only what differs from one that Headroom knows "
-            f"({', '.join(machine_names())}).",
+            f"({', '.join(sorted(_likes()))}).",
         ),
     ] = "",
     source: Annotated[
@@ -90,13 +74,14 @@ def init(
     ] = None,
 ) -> None:
     """Write a commented starter study that runs as it is."""
-    if source is not None and (like or system is not Starter.MODEL):
+    starter = find_starter(system)
+    if source is not None and (like or system != DEFAULT):
         raise StudyError(
             "--from says what the study is, and so do --system and --like",
             cure="leave them out",
         )
     if like:
-        system = _like(like, system)
+        starter = find_starter(_with(like, system))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StudyError(
             f"{folder} exists and is not an empty folder",
@@ -105,25 +90,13 @@ def init(
     if source is not None:
         name = re.sub(r"[^A-Za-z0-9_-]+", "_", source.stem)
         name = name if name[:1].isalpha() else f"fio-{name}"
-        text = read_fio(source, name=name, here=Path.cwd())
+        text = _importer(source)(source, name=name, here=Path.cwd())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "study.toml").write_text(text, encoding="utf-8")
     else:
-        _write_starter(folder, system, like)
+        starter.write(folder, like=like)
     result_console(ColorMode.AUTO).print(
         f"wrote {folder}/study.toml; next: headroom run {shlex.quote(str(folder))}",
         markup=False,
         soft_wrap=True,
     )
-
-
-def _write_starter(folder: Path, system: Starter, like: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for part in files("headroom.cli").joinpath("starters", system.value).iterdir():
-        if part.is_file():
-            (folder / part.name).write_bytes(part.read_bytes())
-    if like:
-        (folder / "machine.toml").write_text(_LIKE.format(name=like), encoding="utf-8")
-    elif system in _BESIDE:
-        package, path, name = _BESIDE[system]
-        (folder / name).write_bytes(files(package).joinpath(path).read_bytes())

@@ -15,10 +15,10 @@ from headroom.cli import options, session
 from headroom.cli.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.paths import JOURNAL_NAME
-from headroom.experiment.plan import PlannedExperiment
-from headroom.experiment.registry import system_names
-from headroom.experiment.study_file import load_study
+from headroom.experiment.protocol.registry import system_names
+from headroom.experiment.study.paths import JOURNAL_NAME
+from headroom.experiment.study.plan import PlannedExperiment
+from headroom.experiment.study.study_file import load_study
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):

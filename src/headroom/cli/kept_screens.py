@@ -21,13 +21,7 @@ import msgspec
 from rich.console import Console
 
 from headroom.analysis.kept_answers import read_sealed, write_sealed
-from headroom.experiment.paths import (
-    JOURNAL_NAME,
-    KEPT_SCREENS_NAME,
-    STUDY_NAME,
-    results_folder,
-)
-from headroom.experiment.program_identity import (
+from headroom.experiment.machine.program_identity import (
     PACKAGE,
     Stamp,
     digest_of,
@@ -35,6 +29,12 @@ from headroom.experiment.program_identity import (
     program_identity,
     settled_stamp,
     stamp_of,
+)
+from headroom.experiment.study.paths import (
+    JOURNAL_NAME,
+    KEPT_SCREENS_NAME,
+    STUDY_NAME,
+    results_folder,
 )
 
 _MAGIC = b"headroom screens 1\n"

@@ -6,11 +6,11 @@ from dataclasses import replace
 import msgspec
 
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.limit_checks import load_factor
-from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.study import Limit
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Metric
+from headroom.experiment.study.limit_checks import load_factor
+from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.experiment.study.study import Limit
 from headroom.sizing.targets import parse_target
 
 

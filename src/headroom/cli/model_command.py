@@ -17,18 +17,14 @@ from headroom.cli.series_command import series
 from headroom.cli.session import note
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
-from headroom.experiment import registry
-from headroom.experiment.system import (
-    HasModel,
-    Parameter,
-    Remarkable,
-    System,
-    Traceable,
-    Value,
-    WritesJsimg,
-)
+from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.system import Modelled, Parameter, System, Value
+from headroom.jmt import write_jsimg
 from headroom.quantities import format_with_unit
 from headroom.report.model_picture import draw_model, list_model
+from headroom.simulation import Model, model_data
+from headroom.simulation.checks.remarks import remarks
+from headroom.simulation.runs.trace_file import trace_model
 
 app = typer.Typer(no_args_is_help=True, help="List, show, draw and trace models.")
 
@@ -68,7 +64,7 @@ class ListedModel(msgspec.Struct, frozen=True, kw_only=True):
 def model_names() -> tuple[str, ...]:
     """Return the names of all registered models, sorted."""
     kind = registry.find_system("model")
-    return kind.model_names() if issubclass(kind, HasModel) else ()
+    return kind.model_names() if issubclass(kind, Modelled) else ()
 
 
 PARAMETERS_LISTED = 20
@@ -138,9 +134,8 @@ def show(model: Name, *, settings: Settings = None) -> None:
         meaning = f"; {one.description}" if one.description else ""
         typer.echo(f"  {name} = {format_with_unit(value, one.unit)}{meaning}")
     typer.echo(list_model(data))
-    if isinstance(system, Remarkable):
-        for remark in system.remarks(config):
-            note(f"remark: {remark}")
+    for remark in remarks(_model(system, config)):
+        note(f"remark: {remark}")
 
 
 @app.command("json")
@@ -181,9 +176,7 @@ def trace(
 ) -> None:
     """Run a model once and write its events for ui.perfetto.dev or chrome://tracing."""
     system, config = _configured(model, settings)
-    if not isinstance(system, Traceable):
-        raise StudyError(f"the system of {model!r} writes no traces", cure="name a model")
-    count = system.write_trace(config, seed=seed, event_count=events, path=output)
+    count = trace_model(_model(system, config), output, seed=seed, event_count=events)
     typer.echo(f"{output}: {count:,} events; open it in https://ui.perfetto.dev")
 
 
@@ -196,9 +189,7 @@ def jsimg(
 ) -> None:
     """Write a model as a file that JMT's JSIMgraph opens; see docs/guides/bring-your-model.md."""
     system, config = _configured(model, settings)
-    if not isinstance(system, WritesJsimg):
-        raise StudyError(f"the system of {model!r} writes no files of JMT", cure="name a model")
-    system.write_jsimg(config, output)
+    write_jsimg(_model(system, config), output)
     typer.echo(output)
 
 
@@ -217,6 +208,10 @@ def _configured(name: str, settings: list[str] | None) -> tuple[System, Mapping[
 
 
 def _data(system: System, config: Mapping[str, Value]) -> Mapping[str, Any]:
-    if not isinstance(system, HasModel):
+    return model_data(_model(system, config))
+
+
+def _model(system: System, config: Mapping[str, Value]) -> Model:
+    if not isinstance(system, Modelled):
         raise StudyError("this system has no model to show", cure="name a model")
-    return system.model_data(config)
+    return system.model(config)

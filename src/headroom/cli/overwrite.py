@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from headroom.cli import session
 from headroom.errors import EnvironmentUnfitError, StudyError
-from headroom.experiment.plan import Plan, PlannedExperiment, Point
-from headroom.experiment.shell import one_spaced, quoted
-from headroom.experiment.system import Confirmation, Destructive, Foresees
+from headroom.experiment.machine.shell import one_spaced, quoted
+from headroom.experiment.protocol.system import Confirmation, Destructive, Foresees
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 
 def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:

@@ -10,13 +10,13 @@ from typing import Annotated
 import msgspec
 import typer
 
-from headroom.analysis.fits import with_fits
-from headroom.analysis.refine import Known, refinements, with_refined
+from headroom.analysis.fits.fits import with_fits
+from headroom.analysis.follow_up.refine import Known, refinements, with_refined
+from headroom.analysis.follow_up.stopping import IntervalRule
+from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import ExperimentResult, StudyResult
-from headroom.analysis.stopping import IntervalRule
+from headroom.analysis.statistics.undecidable import undecidable, undecidable_lines
 from headroom.analysis.stored_form import stored_form
-from headroom.analysis.undecidable import undecidable, undecidable_lines
-from headroom.analysis.what_if import planned_what_ifs
 from headroom.cli import options, session
 from headroom.cli.files_there import check_files
 from headroom.cli.kept_screens import KeptScreens, watched, words_of_show
@@ -37,16 +37,16 @@ from headroom.cli.overwrite import (
 from headroom.cli.shown import keep_text
 from headroom.defects import fallback
 from headroom.errors import ExitCode
-from headroom.experiment.fit_plan import stages
-from headroom.experiment.fresh import mark_fresh
-from headroom.experiment.interrupt import Interrupt
-from headroom.experiment.journal import Journal
-from headroom.experiment.journal_salvage import salvage
-from headroom.experiment.plan import Plan
-from headroom.experiment.progress import Progress
-from headroom.experiment.runner import Outcome, run_plan
-from headroom.experiment.shell import quoted
-from headroom.experiment.system import Column, Value
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.journal.journal_salvage import salvage
+from headroom.experiment.machine.shell import quoted
+from headroom.experiment.protocol.system import Column, Value
+from headroom.experiment.runner.fresh import mark_fresh
+from headroom.experiment.runner.interrupt import Interrupt
+from headroom.experiment.runner.progress import Progress
+from headroom.experiment.runner.runner import Outcome, run_plan
+from headroom.experiment.study.fit_plan import stages
+from headroom.experiment.study.plan import Plan
 from headroom.quantities import format_level
 from headroom.report.terminal import render_study
 from headroom.report.words import count_noun

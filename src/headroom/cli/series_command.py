@@ -10,12 +10,12 @@ from typing import Annotated, TextIO
 
 import typer
 
-from headroom.analysis.time_series import PartSeries, part_series
+from headroom.analysis.run.time_series import PartSeries, part_series
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
-from headroom.experiment.run import TimeSamples
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Sampled
+from headroom.experiment.protocol.run import TimeSamples
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Modelled
 
 
 def series(
@@ -72,9 +72,9 @@ def _sampled(
     subject = find_subject(model, "", completions, ())[0]
     given = parse_settings(settings, subject.system.parameters())
     subject = with_config(subject, given, ())
-    if not isinstance(subject.system, Sampled):
+    if not isinstance(subject.system, Modelled):
         raise StudyError(f"the system of {model!r} tells no series", cure="name a model")
-    run = subject.system.run_sampled(subject.config, seed=seed, every_s=every_s)
+    run = subject.system.run_model(subject.config, seed=seed, every_s=every_s)
     if run.samples is None or not run.samples.times_s.size:
         raise StudyError(
             f"the run ends before the first interval of {every_s:g} s does",

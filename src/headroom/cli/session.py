@@ -22,10 +22,14 @@ from headroom.analysis.results_file import write_results
 from headroom.cli.output import error_console, print_lines
 from headroom.defects import defects_met, fallback
 from headroom.errors import StudyError
-from headroom.experiment.content_identity import study_files_identity
-from headroom.experiment.design import make_plan
-from headroom.experiment.journal import Journal
-from headroom.experiment.paths import (
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.machine.program_identity import digest_of, journal_stamp, program_identity
+from headroom.experiment.protocol.system import Column, Modelled
+from headroom.experiment.runner.resume import OF_NO_POINT, survey
+from headroom.experiment.runner.selection import Selection
+from headroom.experiment.study.content_identity import study_files_identity
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.paths import (
     KEPT_ANSWERS_NAME,
     KEPT_RESULT_NAME,
     PAGE_NAME,
@@ -33,15 +37,12 @@ from headroom.experiment.paths import (
     journal_path,
     results_folder,
 )
-from headroom.experiment.plan import Plan, PlannedExperiment
-from headroom.experiment.program_identity import digest_of, journal_stamp, program_identity
-from headroom.experiment.resume import OF_NO_POINT, survey
-from headroom.experiment.selection import Selection
-from headroom.experiment.study_file import load_study
-from headroom.experiment.system import Column, Remarkable
+from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.experiment.study.study_file import load_study
 from headroom.quantities import format_level
 from headroom.report.terminal import render_study
 from headroom.report.words import count_noun
+from headroom.simulation.checks.remarks import remarks
 
 
 def open_plan(
@@ -55,7 +56,7 @@ def open_plan(
     path = journal_of(plan)
     if all(one.is_ready for one in plan.experiments) or not path.exists():
         return plan
-    from headroom.analysis.fits import with_fits  # noqa: PLC0415 - few studies are fitted
+    from headroom.analysis.fits.fits import with_fits  # noqa: PLC0415 - few studies are fitted
 
     with Journal.open(path, create=False) as journal:
         return with_fits(plan, journal)
@@ -75,13 +76,13 @@ def say_remarks(plan: Plan, *, quiet: bool = False) -> None:
 
 def _remarks_at_all_points(experiment: PlannedExperiment) -> list[str]:
     system = experiment.system
-    if not isinstance(system, Remarkable) or not experiment.points:
+    if not isinstance(system, Modelled) or not experiment.points:
         return []
     first, *others = experiment.points
-    found = list(system.remarks(first.config))
+    found = list(remarks(system.model(first.config)))
     for point in others:
         if found:
-            here = system.remarks(point.config)
+            here = remarks(system.model(point.config))
             found = [remark for remark in found if remark in here]
     return found
 

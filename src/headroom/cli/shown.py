@@ -8,9 +8,9 @@ from headroom.analysis.results import StudyResult
 from headroom.cli import session
 from headroom.cli.kept_screens import KeptScreens, Watch
 from headroom.defects import defects_met
-from headroom.experiment.plan import Plan
-from headroom.experiment.program_identity import Stamp, journal_stamp
-from headroom.experiment.system import Column
+from headroom.experiment.machine.program_identity import Stamp, journal_stamp
+from headroom.experiment.protocol.system import Column
+from headroom.experiment.study.plan import Plan
 from headroom.report.terminal import render_study
 
 

@@ -12,10 +12,10 @@ from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
-from headroom.experiment.journal import Journal
-from headroom.experiment.paths import JOURNAL_NAME, PAGE_NAME
-from headroom.experiment.progress import Progress
-from headroom.experiment.system import Parameter
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.system import Parameter
+from headroom.experiment.runner.progress import Progress
+from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
 from headroom.report.sizing import render_sizing
 from headroom.report.sizing_page import render_sizing_page
 from headroom.sizing.conclusion import Question, conclude

@@ -9,16 +9,24 @@ from typing import Annotated
 import msgspec
 import typer
 
+from headroom.analysis.formulas import forecast_at
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.cli.subjects import model_setup
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment import registry
-from headroom.experiment.changes import Change, parse_change
-from headroom.experiment.paths import STUDY_NAME
-from headroom.experiment.plan import Point
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Forecast, Forecasts, HasStandIn, Parameter, System, Value
+from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.changes import Change, parse_change
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import (
+    HasStandIn,
+    Modelled,
+    Parameter,
+    System,
+    Value,
+)
+from headroom.experiment.study.paths import STUDY_NAME
+from headroom.experiment.study.plan import Point
+from headroom.forecasts import Forecast, of_stand_in
 from headroom.quantities import format_level
 from headroom.report.solved import SolvedPoint, render_solved
 from headroom.sizing.space import Axis, parse_axis
@@ -82,7 +90,7 @@ def _of_model(name: str, axes: Sequence[Axis]) -> Iterator[SolvedPoint]:
 
 def _of_study(path: Path, axes: Sequence[Axis], *, is_quick: bool) -> Iterator[SolvedPoint]:
     plan = session.open_plan(path, quick=is_quick)
-    solvable = [one for one in plan.experiments if isinstance(one.system, Forecasts)]
+    solvable = [one for one in plan.experiments if isinstance(one.system, Modelled)]
     if not solvable:
         raise StudyError(
             f"study {plan.study.name!r} measures; formulas know only simulated systems",
@@ -148,13 +156,14 @@ def _solved(
 
 
 def _answer(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
-    if not isinstance(system, Forecasts):
-        raise TypeError(f"system {system.name!r} has no formulas")
     try:
-        found = system.forecast(config, changes)
+        found = forecast_at(system, config, changes)
+        if found is None:
+            raise TypeError(f"system {system.name!r} has no formulas")
         if found.values or found.overload or changes or not isinstance(system, HasStandIn):
             return found
-        instead = system.stand_in(config)
+        simpler = system.stand_in(config)
+        instead = Forecast() if simpler is None else of_stand_in(*simpler)
         return replace(instead, highest=found.highest) if instead.values else found
     except StudyError:
         raise  # a station that the model has not, a value that it refuses: a mistake, no answer

@@ -13,13 +13,13 @@ import msgspec
 
 from headroom.cli import session
 from headroom.errors import StudyError
-from headroom.experiment import registry
-from headroom.experiment.paths import STUDY_NAME
-from headroom.experiment.plan import PlannedExperiment
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Column, Parameter, Value
-from headroom.experiment.window_checks import time_windows
-from headroom.experiment.windows import with_windows
+from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Column, Parameter, Value
+from headroom.experiment.study.paths import STUDY_NAME
+from headroom.experiment.study.plan import PlannedExperiment
+from headroom.experiment.study.window_checks import time_windows
+from headroom.experiment.study.windows import with_windows
 from headroom.sizing.evaluate import Subject
 from headroom.sizing.space import parse_value
 

@@ -13,7 +13,7 @@ from headroom.analysis.results import (
 )
 from headroom.cli.run_command import _exit_code
 from headroom.errors import ExitCode
-from headroom.experiment.runner import Outcome
+from headroom.experiment.runner.runner import Outcome
 
 FIGURE = Estimate(
     metric="wall_s", unit="s", better="low", count=4, value=1.0, low=None, high=None,

@@ -55,7 +55,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "helper.py").write_text("SERVERS = 1\n")
     (tmp_path / "service.txt").write_text("0.5\n")
     # Files that changed just now are kept by nobody: let a second have passed.
-    later = "headroom.experiment.program_identity.time_ns"
+    later = "headroom.experiment.machine.program_identity.time_ns"
     monkeypatch.setattr(later, lambda: time.time_ns() + 10**9)
     return tmp_path
 

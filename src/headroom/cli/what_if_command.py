@@ -9,29 +9,24 @@ from typing import Annotated
 import msgspec
 import typer
 
+from headroom.analysis.follow_up.stopping import IntervalRule
+from headroom.analysis.follow_up.what_if import all_doubled
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult, WhatIfResult
-from headroom.analysis.stopping import IntervalRule
-from headroom.analysis.what_if import all_doubled
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.cli.subjects import find_subject, is_study, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
-from headroom.experiment.changes import Change
-from headroom.experiment.interrupt import Interrupt
-from headroom.experiment.journal import Journal
-from headroom.experiment.paths import JOURNAL_NAME
-from headroom.experiment.plan import Plan, PlannedExperiment, Point
-from headroom.experiment.progress import Progress
-from headroom.experiment.runner import run_plan
-from headroom.experiment.study import Replications
-from headroom.experiment.system import Changeable
-from headroom.experiment.what_if import (
-    changed_plan,
-    changed_point,
-    changes_in,
-    check_changes,
-    text_of,
-)
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.changes import Change, changes_in, text_of
+from headroom.experiment.protocol.system import Modelled
+from headroom.experiment.runner.interrupt import Interrupt
+from headroom.experiment.runner.progress import Progress
+from headroom.experiment.runner.runner import run_plan
+from headroom.experiment.runner.what_if import changed_plan, changed_point
+from headroom.experiment.study.changed_parameters import check_changes
+from headroom.experiment.study.paths import JOURNAL_NAME
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.study.study import Replications
 from headroom.report.what_if import render_what_ifs
 from headroom.report.words import settings_words
 from headroom.sizing.evaluate import plan_of
@@ -206,7 +201,7 @@ def _base(plan: Plan, journal: Journal, wanted: str | None) -> tuple[PlannedExpe
     result = session.analysed(plan, journal)
     key = _last_limited(result) if wanted is None else session.point_key(result, wanted)
     experiment, point = points[key]
-    if not isinstance(experiment.system, Changeable):
+    if not isinstance(experiment.system, Modelled):
         raise StudyError(
             f"experiment {experiment.spec.name!r} measures a system that cannot be changed so",
             cure="name a point of a simulated experiment with --point",

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from headroom.experiment import registry
-from headroom.experiment.design import Plan, make_plan
-from headroom.experiment.fake_systems import fake_entries
-from headroom.experiment.study_file import load_study
+from headroom.experiment.protocol import registry
+from headroom.experiment.study.design import Plan, make_plan
+from headroom.experiment.study.study_file import load_study
+from tests.support.fake_systems import fake_entries
 
 HEADER = """\
 schema = 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from headroom.simulation import Distribution, Model, SimulationError
-from headroom.simulation.structure import (
+from headroom.simulation.checks.structure import (
     Acquire,
     Body,
     BranchBlock,

@@ -12,11 +12,11 @@ from typing import Literal, TypeAlias
 from headroom.jmt.flow import Hop, Site, flow_of, groups, hops, sites_of
 from headroom.jmt.laws_out import JmtLaw, jmt_arrivals, jmt_law
 from headroom.simulation import Model, SimulationError, Station
-from headroom.simulation.classes import JobClass
-from headroom.simulation.controllers import changes_of
-from headroom.simulation.model import SECONDS_PER_UNIT
-from headroom.simulation.parsed import parse_model
-from headroom.simulation.stations import BY_POSITION
+from headroom.simulation.checks.controllers import changes_of
+from headroom.simulation.checks.parsed import parse_model
+from headroom.simulation.language.classes import JobClass
+from headroom.simulation.language.model import SECONDS_PER_UNIT
+from headroom.simulation.language.stations import BY_POSITION
 
 NodeKind: TypeAlias = Literal[
     "source", "sink", "queue", "delay", "router", "fork", "join", "switch"

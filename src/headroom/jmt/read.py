@@ -18,8 +18,8 @@ from headroom.simulation import (
     Program,
     Station,
 )
-from headroom.simulation.model import DEFAULT_COMPLETIONS, SECONDS_PER_UNIT, TimeUnit
-from headroom.simulation.network import LEAVE, Weight
+from headroom.simulation.language.model import DEFAULT_COMPLETIONS, SECONDS_PER_UNIT, TimeUnit
+from headroom.simulation.language.network import LEAVE, Weight
 
 _UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "ps")
 SMALL_MEAN = 1e-4
@@ -54,7 +54,7 @@ def read_jsimg(path: str | Path) -> Model:
     --------
     >>> import tempfile
     >>> from headroom.jmt import write_jsimg
-    >>> from headroom.simulation import exponential
+    >>> from headroom.simulation import expected_visits, exponential
     >>> model = Model("shop", time_unit="s")
     >>> request = model.program("request")
     >>> request.use(model.station("web", servers=2), exponential(0.005))
@@ -62,7 +62,7 @@ def read_jsimg(path: str | Path) -> Model:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_jsimg(model, Path(folder) / "shop.jsimg")
     ...     twin = read_jsimg(Path(folder) / "shop.jsimg")
-    >>> twin.visits().demands
+    >>> expected_visits(twin).demands
     {'users': {'web': 0.005}}
     """
     return model_of(parse_file(Path(path)))

@@ -7,7 +7,7 @@ from headroom.jmt.document import Document, JmtNode, UserClass
 from headroom.jmt.laws_in import number, whole
 from headroom.jmt.place import Place
 from headroom.jmt.xml_tree import Element
-from headroom.simulation.blocks import Policy
+from headroom.simulation.language.blocks import Policy
 
 _TOLERANCE = 1e-6
 

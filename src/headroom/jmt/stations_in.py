@@ -8,7 +8,7 @@ from headroom.jmt.laws_in import number, whole
 from headroom.jmt.place import Place, put, standing_at
 from headroom.jmt.xml_tree import Element
 from headroom.simulation import Model, Station
-from headroom.simulation.stations import Discipline, WhenFull
+from headroom.simulation.language.stations import Discipline, WhenFull
 
 _DISCIPLINES: Mapping[tuple[str, str], Discipline] = {
     ("Server", "TailStrategy"): "fcfs",

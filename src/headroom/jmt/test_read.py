@@ -12,6 +12,7 @@ from headroom.simulation import (
     Model,
     SimulationError,
     constant,
+    expected_visits,
     exponential,
     mixture,
     mmpp,
@@ -254,7 +255,7 @@ def test_a_class_switch_leads_to_the_services_of_the_new_class(
         ways="Users > cpu > Switch > Users",
     )
     # A job is at the cpu once as new, then as old until half of the switches make it new again.
-    demands = found.visits().demands["new"]
+    demands = expected_visits(found).demands["new"]
     assert demands == pytest.approx({"cpu": 0.5 + 2 * 0.125, "Users": 2.0})
 
 
@@ -347,7 +348,7 @@ def test_a_replayed_file_is_read_from_beside_the_model(
     found = read(
         jmt.closed("jobs", 1, "cpu"), jmt.queue("cpu", {"jobs": replayed}), ways="cpu > cpu"
     )
-    assert found.visits().demands["jobs"] == {"cpu": 2.0}
+    assert expected_visits(found).demands["jobs"] == {"cpu": 2.0}
 
 
 def test_hyperexponential_laws_keep_their_branches(read: Callable[..., Model]) -> None:

@@ -16,7 +16,7 @@ from headroom.jmt.regions_in import Region
 from headroom.jmt.routing_in import class_changes, routing_of
 from headroom.jmt.stations_in import refuse_room
 from headroom.jmt.xml_tree import Element
-from headroom.simulation.blocks import Policy
+from headroom.simulation.language.blocks import Policy
 
 MOST_SPOTS = 100_000
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from headroom.jmt.laws_out import JmtLaw, Matrix
 from headroom.jmt.net_out import OutNet, OutNode, Route, net_of
 from headroom.simulation import Model, SimulationError, Station
-from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.language.model import SECONDS_PER_UNIT
 
 Xml = ElementTree.Element
 _SCHEMA = "xsi:noNamespaceSchemaLocation"

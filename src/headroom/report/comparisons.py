@@ -6,7 +6,7 @@ Invariant: restates `LevelsCompared`; nothing is computed here.
 from collections.abc import Sequence
 
 from headroom.analysis.results import ExperimentResult, LevelComparison, LevelsCompared
-from headroom.experiment.study import SAME_WITHIN
+from headroom.experiment.study.study import SAME_WITHIN
 from headroom.quantities import (
     choose_scale,
     format_bounds,

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from rich.console import Console
 
-from headroom.experiment.system import Forecast, Limits, Value
+from headroom.experiment.protocol.system import Value
+from headroom.forecasts import Forecast, Limits
 from headroom.quantities import (
     choose_scale,
     format_given,

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
-from headroom.experiment.paths import PAGE_NAME, RESULTS_NAME, results_folder
+from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, results_folder
 from headroom.quantities import format_level, format_quantity
 from headroom.report.beside import pairs_of
 from headroom.report.chosen_points import (

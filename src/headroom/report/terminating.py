@@ -5,9 +5,9 @@ Invariant: restates fields of the results.
 
 from collections.abc import Sequence
 
-from headroom.analysis.nature import is_terminating
 from headroom.analysis.results import Bottleneck, ExperimentResult, PointResult
-from headroom.experiment.windows import WORST, window_metric
+from headroom.analysis.verdicts.nature import is_terminating
+from headroom.experiment.study.windows import WORST, window_metric
 from headroom.quantities import format_time_span
 from headroom.report.numbers import format_estimate
 from headroom.report.remarks import analysis_words

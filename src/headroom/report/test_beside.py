@@ -6,7 +6,7 @@ import pytest
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult, SolverAnswer
 from headroom.report.beside import pairs_of, theory_sentences, theory_table, theory_words
 from headroom.report.charts.sweep import sweep_figures
-from headroom.report.test_example_results import model_experiment
+from tests.support.example_results import model_experiment
 
 
 def with_theory(*, is_exact: bool, shift: float = 0.0) -> ExperimentResult:

@@ -16,8 +16,8 @@ from headroom.report.replication_table import replication_table
 from headroom.report.screen import Screen
 from headroom.report.summary import find
 from headroom.report.terminal import render_study
-from headroom.report.test_example_comparisons import compared, predicting
-from headroom.report.test_example_results import SHAPES, measured_experiment, model_experiment
+from tests.support.example_comparisons import compared, predicting
+from tests.support.example_results import SHAPES, measured_experiment, model_experiment
 
 
 def test_a_sentence_names_every_metric_with_verdict_and_ratio() -> None:

@@ -4,7 +4,7 @@ import msgspec
 
 from headroom.analysis.results import DiskFigure, ExperimentResult
 from headroom.report.disk_health import disk_health_sentences
-from headroom.report.test_example_results import measured_experiment
+from tests.support.example_results import measured_experiment
 
 
 def figure(first: float, last: float, highest: float | None = None) -> DiskFigure:

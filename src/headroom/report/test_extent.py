@@ -10,7 +10,7 @@ from headroom.analysis.results import Estimate, PointResult
 from headroom.report.charts.figure import drawn_words, thin
 from headroom.report.charts.tradeoff import frontier
 from headroom.report.extent import fair_shares
-from headroom.report.test_example_results import estimate
+from tests.support.example_results import estimate
 
 SIZES = st.lists(st.integers(0, 20_000), min_size=1, max_size=8)
 COSTS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=40)

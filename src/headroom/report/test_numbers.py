@@ -1,7 +1,7 @@
 """Estimates as text."""
 
 from headroom.report.numbers import format_short
-from headroom.report.test_example_results import estimate
+from tests.support.example_results import estimate
 
 
 def test_a_short_estimate_never_understates_its_interval() -> None:

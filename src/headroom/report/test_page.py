@@ -15,7 +15,7 @@ from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form
 from headroom.report.extent import WHOLE_UP_TO
 from headroom.report.page import embed_json, render_page
-from headroom.report.test_example_results import (
+from tests.support.example_results import (
     SHAPES,
     categorical_experiment,
     claims,

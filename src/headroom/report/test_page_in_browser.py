@@ -16,7 +16,7 @@ from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium,
 from headroom.report.charts.test_latency_map import latency_experiment
 from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.page import render_page
-from headroom.report.test_example_results import SHAPES, large_study, measured_experiment, study
+from tests.support.example_results import SHAPES, large_study, measured_experiment, study
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PAPER_PX = 700

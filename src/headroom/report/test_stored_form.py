@@ -4,7 +4,7 @@ import msgspec
 
 from headroom.analysis.results import Estimate, Margin, StudyResult
 from headroom.analysis.stored_form import StoredEstimate, StoredStudy, read_form, stored_form
-from headroom.report.test_example_results import (
+from tests.support.example_results import (
     failing_experiment,
     large_study,
     measured_experiment,

@@ -7,7 +7,7 @@ import pytest
 
 from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.report.summary import describe_progress, find
-from headroom.report.test_example_results import (
+from tests.support.example_results import (
     SHAPES,
     categorical_experiment,
     estimate,

@@ -11,7 +11,7 @@ from rich.console import Console
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.errors import StudyError
 from headroom.report.terminal import render_study
-from headroom.report.test_example_results import (
+from tests.support.example_results import (
     SHAPES,
     black_box_experiment,
     claims,

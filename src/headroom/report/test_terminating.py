@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from benches.terminating import load
 from headroom.analysis.results import ExperimentResult, PointResult, RunsAnalysed
 from headroom.report.terminating import COVERED, analysis_sentences
-from headroom.report.test_example_results import estimate
+from tests.support.example_results import estimate
 
 METRIC = "response_s_mean"
 

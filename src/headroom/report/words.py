@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from headroom.analysis.results import Factor, PointResult
-from headroom.experiment.system import Value
-from headroom.experiment.windows import WORST
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.windows import WORST
 from headroom.quantities import Scale, format_level
 
 _WORDS = {

@@ -4,7 +4,30 @@ Build a `Model` of stations, pools, programs and job classes, then `simulate` it
 docs/background/simulation-kernel.md for how the kernel works and what it promises.
 """
 
-from headroom.simulation.arrivals import (
+from headroom.simulation.checks.capacity import offered_loads
+from headroom.simulation.checks.check import canonical_json, model_data
+from headroom.simulation.checks.holding import holds, nested
+from headroom.simulation.checks.remarks import ModelWarning
+from headroom.simulation.checks.visits import Visits, expected_visits
+from headroom.simulation.errors import SimulationError
+from headroom.simulation.language.blocks import Attempt, Branch, Fork
+from headroom.simulation.language.computed_arrivals import ComputedArrivals, computed_arrivals
+from headroom.simulation.language.expression import (
+    Attribute,
+    Expression,
+    draw,
+    floor,
+    maximum,
+    minimum,
+)
+from headroom.simulation.language.mechanisms import Mechanism
+from headroom.simulation.language.mix_draws import ComputedDraw, computed_draw
+from headroom.simulation.language.model import Model
+from headroom.simulation.language.network import Network
+from headroom.simulation.language.program import Program
+from headroom.simulation.language.schedules import Schedule, schedule
+from headroom.simulation.language.stations import Pool, Station
+from headroom.simulation.laws.arrivals import (
     ArrivalProcess,
     bursty,
     changing_rate,
@@ -12,10 +35,8 @@ from headroom.simulation.arrivals import (
     on_off,
     trace,
 )
-from headroom.simulation.blocks import Attempt, Branch, Fork
-from headroom.simulation.compound_laws import coxian, from_moments, hypoexponential, mixture
-from headroom.simulation.computed_arrivals import ComputedArrivals, computed_arrivals
-from headroom.simulation.discrete_laws import (
+from headroom.simulation.laws.compound_laws import coxian, from_moments, hypoexponential, mixture
+from headroom.simulation.laws.discrete_laws import (
     discrete,
     empirical,
     geometric,
@@ -23,7 +44,7 @@ from headroom.simulation.discrete_laws import (
     replay,
     zipf,
 )
-from headroom.simulation.distribution import (
+from headroom.simulation.laws.distribution import (
     Distribution,
     bounded_pareto,
     constant,
@@ -38,18 +59,10 @@ from headroom.simulation.distribution import (
     uniform,
     weibull,
 )
-from headroom.simulation.errors import SimulationError
-from headroom.simulation.event_trace import EventTrace
-from headroom.simulation.expression import Attribute, Expression, draw, floor, maximum, minimum
-from headroom.simulation.fitting import Fit, from_samples
-from headroom.simulation.law_data import law_from_data
-from headroom.simulation.mechanisms import Mechanism
-from headroom.simulation.mix_draws import ComputedDraw, computed_draw
-from headroom.simulation.model import Model
-from headroom.simulation.network import Network
-from headroom.simulation.program import Program
-from headroom.simulation.remarks import ModelWarning
-from headroom.simulation.result import (
+from headroom.simulation.laws.fitting import Fit, from_samples
+from headroom.simulation.laws.law_data import law_from_data
+from headroom.simulation.runs.event_trace import EventTrace
+from headroom.simulation.runs.result import (
     ClassHistogram,
     ClassSeries,
     Occupancy,
@@ -57,10 +70,7 @@ from headroom.simulation.result import (
     SimulationResult,
     Table,
 )
-from headroom.simulation.run import simulate
-from headroom.simulation.schedules import Schedule, schedule
-from headroom.simulation.stations import Pool, Station
-from headroom.simulation.visits import Visits
+from headroom.simulation.runs.run import simulate
 
 __all__ = [
     "ArrivalProcess",
@@ -92,6 +102,7 @@ __all__ = [
     "Visits",
     "bounded_pareto",
     "bursty",
+    "canonical_json",
     "changing_rate",
     "computed_arrivals",
     "computed_draw",
@@ -101,12 +112,14 @@ __all__ = [
     "draw",
     "empirical",
     "erlang",
+    "expected_visits",
     "exponential",
     "floor",
     "from_moments",
     "from_samples",
     "gamma",
     "geometric",
+    "holds",
     "hyperexponential",
     "hypoexponential",
     "law_from_data",
@@ -115,8 +128,11 @@ __all__ = [
     "minimum",
     "mixture",
     "mmpp",
+    "model_data",
+    "nested",
     "normal",
     "nurand",
+    "offered_loads",
     "on_off",
     "pareto",
     "replay",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from headroom.errors import HeadroomError
 
-_OWN_FOLDER = str(Path(__file__).parent)
-_PACKAGE = Path(__file__).parent.parent
+_OWN_FOLDER = Path(__file__).parent
+_PACKAGE = _OWN_FOLDER.parent
 
 
 class SimulationError(HeadroomError):
@@ -62,7 +62,7 @@ def _is_inside(filename: str) -> bool:
     Every step of every model asks, so the answer is kept.
     """
     path = Path(filename)
-    is_own = str(path.parent) == _OWN_FOLDER and not path.name.startswith("test_")
+    is_own = path.is_relative_to(_OWN_FOLDER) and not path.name.startswith("test_")
     return is_own or filename == contextlib.__file__
 
 

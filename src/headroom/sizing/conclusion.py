@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_bounds, format_level, format_percent, format_quantity
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
 from headroom.sizing.size import Looked, Sizing, trial_of

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from headroom.experiment.changes import Change
-from headroom.experiment.interrupt import Interrupt
-from headroom.experiment.journal import Journal
-from headroom.experiment.plan import Plan, PlannedExperiment, Point
-from headroom.experiment.progress import Progress
-from headroom.experiment.runner import run_plan
-from headroom.experiment.seeds import digest, point_key
-from headroom.experiment.selection import Selection
-from headroom.experiment.study import Experiment, Replications, Study, WarmUp
-from headroom.experiment.system import System, Value
-from headroom.experiment.what_if import CHANGE_LEVEL, text_of
-from headroom.experiment.windows import NO_WINDOWS, TimeWindows
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.changes import Change, text_of
+from headroom.experiment.protocol.system import System, Value
+from headroom.experiment.runner.interrupt import Interrupt
+from headroom.experiment.runner.progress import Progress
+from headroom.experiment.runner.runner import run_plan
+from headroom.experiment.runner.selection import Selection
+from headroom.experiment.runner.what_if import CHANGE_LEVEL
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.study.seeds import digest, point_key
+from headroom.experiment.study.study import Experiment, Replications, Study, WarmUp
+from headroom.experiment.study.windows import NO_WINDOWS, TimeWindows
 from headroom.sizing.verdicts import Judgement, Rule
 
 EXPERIMENT = "size"

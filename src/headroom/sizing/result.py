@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from headroom.analysis.results import Bottleneck
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.sizing.search import Verdict
 from headroom.sizing.targets import Target
 

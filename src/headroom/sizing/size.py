@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from headroom.analysis.comparison import paired_difference
+from headroom.analysis.formulas import forecast_at
+from headroom.analysis.statistics.comparison import paired_difference
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.changes import Change, parse_change
-from headroom.experiment.run import FloatArray
-from headroom.experiment.system import Changeable, Forecast, Forecasts, Parameter, Value
+from headroom.experiment.protocol.changes import Change, parse_change
+from headroom.experiment.protocol.run import FloatArray
+from headroom.experiment.protocol.system import Modelled, Parameter, Value
+from headroom.forecasts import Forecast
 from headroom.sizing.evaluate import Configuration, Evaluator, Subject
 from headroom.sizing.result import Check, How, Trial
 from headroom.sizing.search import Search, Verdict
@@ -126,12 +128,9 @@ class Sizing:
         return self._forecasts[place]
 
     def _asked(self, place: Place) -> Forecast:
-        system = self._subject.system
-        if not isinstance(system, Forecasts):
-            return Forecast()
         one = self.configuration(place)
         try:
-            return system.forecast(one.config, one.changes)
+            return forecast_at(self._subject.system, one.config, one.changes) or Forecast()
         except HeadroomError:
             return Forecast()
 
@@ -427,7 +426,7 @@ def check_axes(axes: Sequence[Axis], subject: Subject, parameters: Sequence[Para
         for level in axis.levels
         if (change := change_of(axis.name, level)) is not None
     ]
-    if changes and not isinstance(subject.system, Changeable):
+    if changes and not isinstance(subject.system, Modelled):
         raise StudyError(
             f"the system {subject.system.name!r} cannot change its stations and pools",
             cure="name parameters of it instead",

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom.errors import StudyError
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_level
 
 Place: TypeAlias = tuple[int, ...]

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import msgspec
 
 from headroom.errors import StudyError
-from headroom.experiment.metric_names import metric_suggestion
-from headroom.experiment.system import Direction, Metric
+from headroom.experiment.protocol.system import Direction, Metric
+from headroom.experiment.study.metric_names import metric_suggestion
 from headroom.quantities import format_given
 from headroom.units import UNITS
 

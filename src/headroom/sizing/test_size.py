@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 
 from headroom.errors import StudyError
-from headroom.experiment import registry
-from headroom.experiment.journal import Journal
-from headroom.experiment.progress import Progress
-from headroom.experiment.system import Forecast, Value
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.runner.progress import Progress
+from headroom.forecasts import Forecast
 from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, Subject
 from headroom.sizing.result import SizingResult

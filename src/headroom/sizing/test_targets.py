@@ -3,7 +3,7 @@
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.system import Metric
 from headroom.sizing.targets import parse_target
 
 METRICS = (

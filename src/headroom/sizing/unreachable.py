@@ -7,7 +7,7 @@ time of a job is sure.
 import re
 from collections.abc import Iterator
 
-from headroom.experiment.system import Forecast, Limits
+from headroom.forecasts import Forecast, Limits
 from headroom.quantities import format_quantity
 from headroom.sizing.targets import Target
 

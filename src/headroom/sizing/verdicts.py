@@ -15,11 +15,11 @@ sections 9.4 and 9.7.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headroom.analysis.follow_up.stopping import looks
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
-from headroom.analysis.stopping import looks
-from headroom.experiment.plan import PlannedExperiment, Point
-from headroom.experiment.run import FloatArray, Run
+from headroom.experiment.protocol.run import FloatArray, Run
+from headroom.experiment.study.plan import PlannedExperiment, Point
 from headroom.quantities import is_share
 from headroom.sizing.result import Check
 from headroom.sizing.search import Verdict

@@ -13,8 +13,8 @@ from itertools import product
 from typing import Any
 
 from headroom.simulation import Distribution
-from headroom.simulation.amounts import Amount
-from headroom.simulation.expression import UNARY, Expression
+from headroom.simulation.language.amounts import Amount
+from headroom.simulation.language.expression import UNARY, Expression
 from headroom.solvers.moments import Moments
 
 MOST_VALUES = 512

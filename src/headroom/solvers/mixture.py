@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from headroom.simulation import ComputedDraw, Model
-from headroom.simulation import classes as simulated
+from headroom.simulation.language import classes as simulated
 from headroom.solvers.walk import Hold, Join, Part, Section, Visit, Walk, add_join
 
 Key = TypeVar("Key")

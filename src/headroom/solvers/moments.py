@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headroom.simulation import Distribution
-from headroom.simulation.amounts import Amount
-from headroom.simulation.expression import Call, Expression
+from headroom.simulation.language.amounts import Amount
+from headroom.simulation.language.expression import Call, Expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from headroom.simulation import Model, Station
-from headroom.simulation import classes as simulated
-from headroom.simulation.check import check_model
-from headroom.simulation.model import SECONDS_PER_UNIT
-from headroom.simulation.parsed import parse_model
-from headroom.simulation.structure import Body
+from headroom.simulation.checks.check import check_model
+from headroom.simulation.checks.parsed import parse_model
+from headroom.simulation.checks.structure import Body
+from headroom.simulation.language import classes as simulated
+from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.solvers.arrivals import Arrivals, arrivals_of
 from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError

@@ -10,7 +10,7 @@ state; no limits, no priorities, nothing held or waited for at two places at the
 import math
 from collections.abc import Iterator
 
-from headroom.simulation.stations import BY_POSITION
+from headroom.simulation.language.stations import BY_POSITION
 from headroom.solvers.network import INDIFFERENT, PRIORITY, Centre, JobClass, Network
 
 SAME = 1e-9

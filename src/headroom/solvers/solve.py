@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from headroom.simulation import Model
-from headroom.simulation.capacity import overloaded_station
+from headroom.simulation.checks.capacity import overloaded_station
 from headroom.solvers.alone import exact_formula
 from headroom.solvers.bounds import Bounds
 from headroom.solvers.class_bounds import bounds_of

@@ -18,11 +18,11 @@ from headroom.simulation import (
     hyperexponential,
     simulate,
 )
-from headroom.simulation.fake_programs import Outline, Parts, outlines, write
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.solvers import Bounds, network_of
 from headroom.solvers.class_bounds import STARVED, bounds_of
 from headroom.solvers.needs import LEFT_OUT, MAY_BE_LOST, needs_of
+from tests.support.fake_programs import Outline, Parts, outlines, write
 
 RUN_TIME = 20_000.0
 """Units of the model's time (s) that a random model runs for."""

@@ -12,7 +12,7 @@ from headroom.simulation import (
     simulate,
     uniform,
 )
-from headroom.simulation.classes import Draw
+from headroom.simulation.language.classes import Draw
 from headroom.solvers import bounds, network_of, solve
 from headroom.solvers.solution import Solution
 

@@ -5,9 +5,9 @@ they count as sure only what is.
 """
 
 from headroom.simulation import Model
-from headroom.simulation.controllers import changes_of
-from headroom.simulation.parsed import parse_model
-from headroom.simulation.structure import Acquire, Use, walk
+from headroom.simulation.checks.controllers import changes_of
+from headroom.simulation.checks.parsed import parse_model
+from headroom.simulation.checks.structure import Acquire, Use, walk
 from headroom.solvers.errors import SolverError
 
 

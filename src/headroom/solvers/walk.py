@@ -12,9 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headroom.simulation import Distribution
-from headroom.simulation.amounts import Amount
-from headroom.simulation.expression import Expression
-from headroom.simulation.structure import (
+from headroom.simulation.checks.structure import (
     Acquire,
     Assign,
     AttemptBlock,
@@ -38,7 +36,9 @@ from headroom.simulation.structure import (
     parts,
     run_deep,
 )
-from headroom.simulation.traffic import chosen_shares, passages
+from headroom.simulation.checks.traffic import chosen_shares, passages
+from headroom.simulation.language.amounts import Amount
+from headroom.simulation.language.expression import Expression
 from headroom.solvers.finite import Known, Law, Way, mixed_law, moments
 from headroom.solvers.moments import Moments, moments_of
 

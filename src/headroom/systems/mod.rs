@@ -1,4 +1,72 @@
-//! Systems that can be studied: the native parts of each layer.
+//! Layers: what Headroom measures and models.
 
-pub mod command;
-pub mod storage;
+#[cfg(feature = "python")]
+use pyo3::{prelude::*, types::PyDict};
+
+use crate::simulation::kernel::plan::mechanism::{Made, Parameters};
+use crate::simulation::kernel::random::stream::Stream;
+
+/// What a layer brings to the compiled core; all of it is optional.
+pub trait Layer: Sync {
+    /// Kinds of the mechanisms that its models may use.
+    fn mechanism_kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Make a mechanism of one of those kinds; None where there is no such kind.
+    fn mechanism(&self, _kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Made> {
+        None
+    }
+
+    /// Add what Python may call to the layer's module.
+    ///
+    /// # Errors
+    ///
+    /// Fails where Python does.
+    #[cfg(feature = "python")]
+    fn register(&self, _module: &Bound<'_, PyModule>) -> PyResult<()> {
+        Ok(())
+    }
+}
+
+macro_rules! layers {
+    ($($layer:ident),* $(,)?) => {
+        $(pub mod $layer;)*
+        const LAYERS: &[(&str, &dyn Layer)] = &[$((stringify!($layer), &$layer::LAYER)),*];
+    };
+}
+
+// One line for each layer that has a compiled part.
+layers! {
+    command,
+    storage,
+}
+
+/// Return the kinds of mechanisms of all layers.
+pub fn mechanism_kinds() -> Vec<&'static str> {
+    let kinds = LAYERS.iter().map(|(_, layer)| layer.mechanism_kinds());
+    kinds.flatten().copied().collect()
+}
+
+/// Make a mechanism of any layer; None where no layer has the kind.
+pub fn mechanism(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made> {
+    let has = |layer: &dyn Layer| layer.mechanism_kinds().contains(&kind);
+    let (_, layer) = LAYERS.iter().find(|(_, layer)| has(*layer))?;
+    layer.mechanism(kind, parameters, stream)
+}
+
+/// Return the module of each layer by its name.
+///
+/// # Errors
+///
+/// Fails where Python does.
+#[cfg(feature = "python")]
+pub fn python_layers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, layer) in LAYERS {
+        let module = PyModule::new(py, name)?;
+        layer.register(&module)?;
+        dict.set_item(name, module)?;
+    }
+    Ok(dict)
+}

@@ -10,8 +10,6 @@ replaces them by the words of the selected point and metric.
 from collections.abc import Iterable
 from typing import Any
 
-from headroom.analysis.distributions import is_occupancy
-from headroom.analysis.nature import is_terminating
 from headroom.analysis.pictures import best_pictured, evenly, first_point
 from headroom.analysis.results import (
     Distribution,
@@ -21,6 +19,8 @@ from headroom.analysis.results import (
     Resource,
     WarmUpCut,
 )
+from headroom.analysis.run.distributions import is_occupancy
+from headroom.analysis.verdicts.nature import is_terminating
 from headroom.quantities import Scale, choose_scale, format_plain, format_quantity
 from headroom.report.charts.course import course_choices, course_figures
 from headroom.report.charts.figure import Figure, Row, Spec, estimate_row

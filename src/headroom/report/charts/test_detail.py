@@ -1,7 +1,7 @@
 """Pictures of one point: those that its parts have something to show for."""
 
 from headroom.report.charts.detail import detail_figures, detail_points
-from headroom.report.test_example_results import black_box_experiment, model_experiment
+from tests.support.example_results import black_box_experiment, model_experiment
 
 
 def test_a_part_without_a_known_number_of_servers_has_no_picture_of_its_utilization() -> None:

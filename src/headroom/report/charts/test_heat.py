@@ -10,7 +10,7 @@ from headroom.analysis.results import (
     Saturation,
 )
 from headroom.report.charts.heat import heat_maps
-from headroom.report.test_example_results import estimate, measured_experiment
+from tests.support.example_results import estimate, measured_experiment
 
 
 def grid(columns: int, rows: int) -> ExperimentResult:

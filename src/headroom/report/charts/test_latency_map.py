@@ -8,7 +8,7 @@ from headroom.analysis.results import ExperimentResult, LatencyMap
 from headroom.report.charts.latency_map import latency_map_figure, latency_words
 from headroom.report.charts.over_time import with_series
 from headroom.report.page import render_page
-from headroom.report.test_example_results import measured_experiment, study
+from tests.support.example_results import measured_experiment, study
 
 
 def latency_experiment() -> ExperimentResult:

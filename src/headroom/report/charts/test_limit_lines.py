@@ -8,7 +8,7 @@ import pytest
 from headroom.analysis.results import ExperimentResult, LimitCrossing
 from headroom.report.charts.figure import Figure
 from headroom.report.charts.sweep import sweep_figures
-from headroom.report.test_example_results import model_experiment
+from tests.support.example_results import model_experiment
 
 LIMIT = LimitCrossing(
     metric="response_s_p99", unit="s", at_most=0.2, at_least=None, factor="users",

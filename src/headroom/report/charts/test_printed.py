@@ -5,7 +5,7 @@ import pytest
 
 from headroom.analysis.results import ClaimResult, PrintedPoint
 from headroom.report.charts.sweep import sweep_figures
-from headroom.report.test_example_results import claims, model_experiment
+from tests.support.example_results import claims, model_experiment
 
 
 def printed(value: float, **other: str) -> ClaimResult:

@@ -2,7 +2,7 @@
 
 from headroom.analysis.results import ExperimentResult, Factor, PointResult, Saturation
 from headroom.report.charts.sweep import sweep_figures
-from headroom.report.test_example_results import estimate
+from tests.support.example_results import estimate
 
 METRIC = "response_s_mean"
 

@@ -11,7 +11,7 @@ from headroom.report.charts.states import (
     states_figure,
 )
 from headroom.report.state_tables import class_tables
-from headroom.report.test_example_results import (
+from tests.support.example_results import (
     classes_experiment,
     estimate,
     measured_experiment,

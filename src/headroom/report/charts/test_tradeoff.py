@@ -5,7 +5,7 @@ import msgspec
 from headroom.analysis.results import Factor
 from headroom.report.charts.figure import Spec
 from headroom.report.charts.tradeoff import tradeoff_figures
-from headroom.report.test_example_results import estimate, model_experiment
+from tests.support.example_results import estimate, model_experiment
 
 
 def test_points_of_one_series_are_filled_by_a_channel_and_say_what_is_beside_them() -> None:

@@ -3,7 +3,7 @@
 import json
 
 from headroom.report.model_picture import list_model
-from headroom.simulation import Model, discrete, exponential, schedule
+from headroom.simulation import Model, canonical_json, discrete, exponential, schedule
 
 
 def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
@@ -25,7 +25,7 @@ def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
         with net.node("b", to=net.leave):
             program.delay(2)
     model.closed_class("users", program, population=9, start="ready", placed={disk: 2})
-    listing = list_model(json.loads(model.to_json()))
+    listing = list_model(json.loads(canonical_json(model)))
     for words in (
         "3 may wait, else blocks",
         "each server fails after 1 s; repaired in 10 ms",
@@ -70,7 +70,7 @@ def test_what_changes_and_who_loses_patience_is_said() -> None:
     scale.set_speed(cpu, model.jobs(cpu) + 1)
     model.controller("governor", scale, every=10)
     model.open_class("callers", call, interarrival=exponential(9))
-    listing = list_model(json.loads(model.to_json()))
+    listing = list_model(json.loads(canonical_json(model)))
     for words in (
         "desk; 2 to 6 servers by schedule, every 24 s; patience 30 s",
         "lines; 3 to 5 tokens by schedule; patience 4 s",

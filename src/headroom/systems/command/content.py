@@ -18,9 +18,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from headroom.errors import StudyError
-from headroom.experiment.file_digests import is_regular
-from headroom.experiment.seeds import digest
-from headroom.experiment.suggestions import suggestion
+from headroom.experiment.machine.file_digests import is_regular
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.study.seeds import digest
 from headroom.systems.command.plan import Words
 from headroom.systems.command.study_tree import (
     StudyTree,

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from headroom import _core
+from headroom.systems.command import native
 from headroom.systems.command.descendants import kill_descendants
 
 LAUNCHER_VERSION = 1
@@ -193,14 +193,14 @@ def _launcher_path() -> str:
 def _launcher_in_memory() -> int:
     descriptor = os.memfd_create("headroom-launch", os.MFD_CLOEXEC)
     with open(descriptor, "wb", closefd=False) as file:
-        file.write(_core.LAUNCHER)
+        file.write(native.LAUNCHER)
     return descriptor
 
 
 @cache
 def _launcher_on_disk() -> Path:
     path = Path(tempfile.mkdtemp(prefix="headroom-launch-")) / "launch"
-    path.write_bytes(_core.LAUNCHER)
+    path.write_bytes(native.LAUNCHER)
     path.chmod(0o700)
     return path
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from headroom.errors import StudyError
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Parameter, Value
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Parameter, Value
 from headroom.systems.command.pick import check_metric
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 from headroom.systems.command.template import Template, parse_template

@@ -4,7 +4,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from headroom.experiment.system import Direction, ParameterType, Value
+from headroom.experiment.protocol.system import Direction, ParameterType, Value
 from headroom.units import unit_named
 
 Argv: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from headroom.errors import StudyError
-from headroom.experiment.file_digests import digest_of_file, is_regular
-from headroom.experiment.paths import JOURNAL_NAME, STUDY_NAME
+from headroom.experiment.machine.file_digests import digest_of_file, is_regular
+from headroom.experiment.study.paths import JOURNAL_NAME, STUDY_NAME
 
 MOST_FILES = 20_000
 MOST_BYTES = 4 * 2**30

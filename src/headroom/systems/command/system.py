@@ -12,10 +12,10 @@ from typing import ClassVar, Self
 import msgspec
 
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.run import Run
-from headroom.experiment.seeds import digest
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Column, Metric, Parameter, Value
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.study.seeds import digest
 from headroom.systems.command.content import Content
 from headroom.systems.command.measure import LAUNCHER_VERSION, Launch, Launcher, Usage
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of

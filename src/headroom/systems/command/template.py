@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headroom.errors import StudyError
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z][A-Za-z0-9_-]*)\}|[{}]")
 _BRACES = {"{{": "{", "}}": "}"}

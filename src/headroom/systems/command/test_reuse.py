@@ -9,18 +9,18 @@ import msgspec
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.design import make_plan
-from headroom.experiment.journal import Journal
-from headroom.experiment.paths import journal_path
-from headroom.experiment.plan import Plan
-from headroom.experiment.runner import Outcome
-from headroom.experiment.seeds import digest
-from headroom.experiment.session_for_tests import run_study
-from headroom.experiment.study_file import load_study
-from headroom.experiment.what_ran import ChangedMeanwhileError
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.runner.runner import Outcome
+from headroom.experiment.runner.what_ran import ChangedMeanwhileError
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.paths import journal_path
+from headroom.experiment.study.plan import Plan
+from headroom.experiment.study.seeds import digest
+from headroom.experiment.study.study_file import load_study
 from headroom.systems.command import content, study_tree, system
 from headroom.systems.command.measure import LAUNCHER_VERSION
 from headroom.systems.command.study_tree import StudyTree
+from tests.support.study_sessions import run_study
 
 HEAD = 'schema = 1\nname = "s"\ntitle = "t"\nseed = 1\n'
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headroom.experiment.machine_watch import PREFIX, watched
+from headroom.experiment.machine.machine_watch import PREFIX, watched
 from headroom.systems.command import CommandSystem, measure
 from headroom.systems.command.failure import CommandFailedError
 from headroom.systems.command.setup_table import CommandSetup

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from headroom.errors import StudyError
-from headroom.experiment.changes import Change
-from headroom.experiment.suggestions import suggestion
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.simulation import Expression, Model, Pool, Station
-from headroom.simulation.controllers import changes_of
-from headroom.simulation.parsed import parse_model
+from headroom.simulation.checks.controllers import changes_of
+from headroom.simulation.checks.parsed import parse_model
 
 Resource = TypeVar("Resource", Station, Pool)
 
@@ -28,7 +28,7 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
 
     Examples
     --------
-    >>> from headroom.experiment.changes import parse_change
+    >>> from headroom.experiment.protocol.changes import parse_change
     >>> from headroom.systems.model import library
     >>> changed = changed_model(library.mm1(), [parse_change("station.server.servers=x2")])
     >>> changed.stations["server"].servers

@@ -5,7 +5,7 @@ Invariant: nothing is computed here; each number of the run is a number of the s
 
 from collections.abc import Callable, Mapping
 
-from headroom.experiment.run import (
+from headroom.experiment.protocol.run import (
     Histogram,
     Intervals,
     ResourceKind,
@@ -14,7 +14,7 @@ from headroom.experiment.run import (
     Series,
 )
 from headroom.simulation import SimulationResult, Table
-from headroom.simulation.result import ClassHistogram
+from headroom.simulation.runs.result import ClassHistogram
 from headroom.systems.model.sampling import samples_of
 
 

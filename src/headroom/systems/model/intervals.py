@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from headroom.errors import StudyError
-from headroom.experiment.windows import TimeWindows
+from headroom.experiment.study.windows import TimeWindows
 from headroom.simulation import Model
-from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.systems.model.nature import why_terminating
 
 INTERVALS = 96
@@ -99,7 +99,7 @@ def unreached_remark(windows: TimeWindows, end_s: float) -> str:
 
     Examples
     --------
-    >>> from headroom.experiment.windows import Window
+    >>> from headroom.experiment.study.windows import Window
     >>> peak = Window(name="peak", from_s=60, to_s=120)
     >>> unreached_remark(TimeWindows(windows=(peak,)), 100.0)
     "window 'peak' ends at 120 s, but the run ended by its completions before: it has no figures"

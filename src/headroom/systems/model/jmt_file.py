@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from headroom.errors import StudyError
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Parameter, Value
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Parameter, Value
 from headroom.jmt import SUFFIXES, read_jsimg
 from headroom.simulation import Model
-from headroom.simulation.arrivals import mmpp
+from headroom.simulation.laws.arrivals import mmpp
 
 
 @dataclass(frozen=True, slots=True)

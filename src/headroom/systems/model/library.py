@@ -8,8 +8,8 @@ Sevcik, *Quantitative System Performance* (1984).
 from typing import Annotated
 
 from headroom.simulation import Model, Program, Station, exponential
-from headroom.simulation.check import SHORTEST_MEAN
-from headroom.simulation.model import SECONDS_PER_UNIT, TimeUnit
+from headroom.simulation.checks.check import SHORTEST_MEAN
+from headroom.simulation.language.model import SECONDS_PER_UNIT, TimeUnit
 from headroom.systems.model.parameters import parameter
 
 _TEXTBOOK = "assumed: a round number, as in textbooks"

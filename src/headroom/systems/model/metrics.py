@@ -1,17 +1,17 @@
 """The metrics of a model: what the analysis makes of its stations, pools and classes.
 
-Invariant: names and units are those of `headroom.analysis.summaries`; with several classes the
+Invariant: names and units are those of `headroom.analysis.run.summaries`; with several classes the
 response percentiles are declared for each class and not for all together. Failures are declared
 where a model can have them; then they are reported although none happened.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from headroom.experiment.observed_metrics import percent_name
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.observed_metrics import percent_name
+from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model, Pool, Station
-from headroom.simulation.controllers import changes_of
-from headroom.simulation.parsed import parse_model
+from headroom.simulation.checks.controllers import changes_of
+from headroom.simulation.checks.parsed import parse_model
 from headroom.systems.model.share_metrics import share_metrics
 
 _FLOW = (

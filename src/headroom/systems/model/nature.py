@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from headroom.quantities import format_given, format_level, format_moment
 from headroom.simulation import Model
-from headroom.simulation.arrivals import ArrivalProcess
-from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.language.model import SECONDS_PER_UNIT
+from headroom.simulation.laws.arrivals import ArrivalProcess
 
 PERIODS = 10
 """Periods of a repeating curve from which on a run is a sample of a steady state: as many batches
-as an interval is made of at least (`headroom.analysis.spread.FEWEST_BATCHES`)."""
+as an interval is made of at least (`headroom.analysis.statistics.spread.FEWEST_BATCHES`)."""
 _ROUNDING = 1e-9
 
 

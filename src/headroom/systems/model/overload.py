@@ -11,7 +11,7 @@ import math
 
 from headroom.errors import HeadroomError
 from headroom.simulation import Model
-from headroom.simulation.capacity import Overload, overloads
+from headroom.simulation.checks.capacity import Overload, overloads
 
 ARRIVALS_PER_COMPLETION = 4.0
 """Arrivals after which an overloaded run ends, for each completion that it was to have: at many

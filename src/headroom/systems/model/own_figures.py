@@ -20,8 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headroom.experiment.seeds import digest
-from headroom.experiment.system import Metric, Value
+from headroom.experiment.protocol.system import Metric, Value
+from headroom.experiment.study.seeds import digest
 from headroom.simulation import SimulationResult
 from headroom.systems.model.parameters import place_of
 from headroom.systems.model.source import of_user_code

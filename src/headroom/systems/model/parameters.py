@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headroom.errors import StudyError
-from headroom.experiment.system import Parameter, ParameterType, Value
+from headroom.experiment.protocol.system import Parameter, ParameterType, Value
 
 _TYPES: dict[object, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
 _EXAMPLE = 'users: Annotated[int, parameter(unit="1", low=1, source="assumed")] = 10'

@@ -7,9 +7,9 @@ are equal in Python, and yet a model may tell them apart.
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
-from headroom.experiment.changes import Change
-from headroom.experiment.system import Value
-from headroom.simulation.run import ReadyModel
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.system import Value
+from headroom.simulation.runs.run import ReadyModel
 
 MOST_BYTES = 16 * 2**20
 """Bytes of models as data that are kept; the model itself takes some ten times as many."""

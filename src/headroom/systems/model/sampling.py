@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from headroom.errors import StudyError
-from headroom.experiment.run import ResourceKind, ResourceTable, TimeSamples
+from headroom.experiment.protocol.run import ResourceKind, ResourceTable, TimeSamples
 from headroom.simulation import Model, SimulationResult, Table
-from headroom.simulation.model import SECONDS_PER_UNIT
+from headroom.simulation.language.model import SECONDS_PER_UNIT
 
 ROWS_AT_MOST = 500
 """Samples that a replication of a study keeps."""

@@ -1,15 +1,16 @@
 """Where the time of each class can go: the shares that its programs make possible.
 
-Invariant: what is declared here is what `headroom.analysis.states` finds in a run, and only for the
-stations and pools that a class can come to. Where only work comes that no job waits for, there is
-no share: it is no part of the time of a job.
+Invariant: what is declared here is what `headroom.analysis.run.states` finds in a run, and only for
+the stations and pools that a class can come to. Where only work comes that no job waits for, there
+is no share: it is no part of the time of a job.
 """
 
 from collections.abc import Collection, Iterator
 
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model
-from headroom.simulation.step import Step
+from headroom.simulation.checks.background import unawaited
+from headroom.simulation.language.step import Step
 
 MOST_PLACES = 400
 """Stations, or pools, times classes up to which each pair has shares; as the analysis has it."""
@@ -54,9 +55,9 @@ def _place_shares(
     model: Model, name: str, steps: list[Step], *, can_fill: bool
 ) -> Iterator[Metric]:
     """Yield the shares of the stations and pools that `steps` come to."""
-    unawaited = model.unawaited()
+    background = unawaited(model)
     if len(model.classes) * len(model.station_rows()) <= MOST_PLACES:
-        used_ones = _named(steps, "use", "station", unawaited.get("station", ()))
+        used_ones = _named(steps, "use", "station", background.get("station", ()))
         stations = (model.stations[used] for used in used_ones)
         for used, station in {one.row: one for one in stations}.items():
             prefix = f"class.{name}.station.{used}."
@@ -66,7 +67,7 @@ def _place_shares(
             if can_fill and station.discipline != "infinite":
                 yield _share(f"{prefix}blocked_share", "blocked_share")
     if len(model.classes) * len(model.pool_rows()) <= MOST_PLACES:
-        asked_ones = _named(steps, "acquire", "pool", unawaited.get("pool", ()))
+        asked_ones = _named(steps, "acquire", "pool", background.get("pool", ()))
         for asked in dict.fromkeys(model.pools[one].row for one in asked_ones):
             yield _share(f"class.{name}.pool.{asked}.wait_share", "pool.wait_share")
 

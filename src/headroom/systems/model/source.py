@@ -15,11 +15,11 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment import plug_ins
-from headroom.experiment.streams import prints_to_stderr
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Value
-from headroom.simulation import Model
+from headroom.experiment.protocol import plug_ins
+from headroom.experiment.protocol.streams import prints_to_stderr
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Value
+from headroom.simulation import Model, canonical_json
 from headroom.systems.model.parameters import place_of
 from headroom.systems.model.user_code import UserCode
 
@@ -113,7 +113,7 @@ def built_model(
 def model_as_data(function: Callable[..., Any], model: Model) -> bytes:
     """Return a model as canonical JSON; what is wrong with the whole names its function's line."""
     try:
-        return model.to_json()
+        return canonical_json(model)
     except HeadroomError as error:
         if _PLACED.match(error.message):
             raise

@@ -10,22 +10,17 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 
 from headroom.errors import StudyError
-from headroom.experiment.changes import Change
-from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Forecast, Metric, Parameter, Value
-from headroom.experiment.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
-from headroom.jmt import write_jsimg
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.study.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
 from headroom.simulation import Model, SimulationResult
 from headroom.simulation.errors import OverloadError
-from headroom.simulation.event_trace import EventTrace
-from headroom.simulation.kernel_version import KERNEL_VERSION
-from headroom.simulation.model import SECONDS_PER_UNIT
-from headroom.simulation.remarks import remarks
-from headroom.simulation.run import ReadyModel, ready, run_ready
-from headroom.simulation.trace_file import write_trace
+from headroom.simulation.language.model import SECONDS_PER_UNIT
+from headroom.simulation.runs.kernel_version import KERNEL_VERSION
+from headroom.simulation.runs.run import ReadyModel, ready, run_ready
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
-from headroom.systems.model.forecast import forecast_of, of_stand_in
 from headroom.systems.model.intervals import IntervalPlan, interval_plan, unreached_remark
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import metrics_of, windowed_metrics
@@ -161,43 +156,42 @@ class ModelSystem:
         """Simulate the model of `config` once."""
         return self._run_of(self._ready(config), seed, every_s=self.setup.sample_every_s)
 
-    def run_sampled(self, config: Mapping[str, Value], *, seed: int, every_s: float) -> Run:
-        """Simulate the model of `config` once and keep how it went over time."""
-        return self._run_of(self._ready(config), seed, every_s=every_s, are_all_samples_kept=True)
-
-    def check_changes(self, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
-        """Raise `StudyError` where the model of `config` cannot be changed so."""
-        changed_model(self._model(config), changes)
-
-    def run_changed(
-        self, config: Mapping[str, Value], changes: Sequence[Change], *, seed: int
+    def run_model(
+        self,
+        config: Mapping[str, Value],
+        *,
+        seed: int,
+        changes: Sequence[Change] = (),
+        every_s: float | None = None,
     ) -> Run:
-        """Simulate the model of `config` with changed stations and pools once."""
-        return self._run_of(self._ready(config, changes), seed)
+        """Simulate the changed model of `config` once; with `every_s`, keep how it went."""
+        ready_model = self._ready(config, changes)
+        return self._run_of(
+            ready_model, seed, every_s=every_s, are_all_samples_kept=every_s is not None
+        )
 
-    def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
-        """Return what formulas say about the (changed) model of `config` in its steady state.
+    def model(self, config: Mapping[str, Value], changes: Sequence[Change] = ()) -> Model:
+        """Return the model of `config`, with changed stations and pools."""
+        return changed_model(self._model(config), changes)
 
-        Runs with a natural end have none, so formulas say nothing about them.
-        """
-        model = changed_model(self._model(config), changes)
+    def natural_end(self, model: Model) -> str:
+        """Return why runs of a model have no steady state; empty if they do."""
         plan = self._intervals(model)
-        if plan.is_terminating:
-            why = plan.ends_because or "the study analyses its runs as terminating"
-            return Forecast(reasons=(f"no steady state: {why}",))
-        return forecast_of(model)
+        if not plan.is_terminating:
+            return ""
+        return plan.ends_because or "the study analyses its runs as terminating"
 
-    def stand_in(self, config: Mapping[str, Value]) -> Forecast:
-        """Return what formulas say of the model that the model function offers in its place.
+    def stand_in(self, config: Mapping[str, Value]) -> tuple[Model, tuple[str, ...]] | None:
+        """Return the simpler model that the model function offers, and what its errors are.
 
         A function does so by an attribute ``stand_in``, which takes the parameters and returns the
         simpler model and sentences on its error.
         """
         simpler = getattr(self.function, "stand_in", None)
         if simpler is None:
-            return Forecast()
+            return None
         model, errors = simpler(**config)
-        return of_stand_in(model, tuple(errors))
+        return model, tuple(errors)
 
     @property
     def known_error(self) -> str:
@@ -208,32 +202,6 @@ class ModelSystem:
     def model_names(cls) -> tuple[str, ...]:
         """Return the names of the registered models, sorted."""
         return model_names()
-
-    def model_data(self, config: Mapping[str, Value]) -> Mapping[str, Any]:
-        """Return the model of `config` as data."""
-        data: dict[str, Any] = msgspec.json.decode(
-            model_as_data(self.function, self._model(config))
-        )
-        return data
-
-    def remarks(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return what is likely a mistake in the model of `config`, each with its line."""
-        return remarks(self._model(config))
-
-    def write_trace(
-        self, config: Mapping[str, Value], *, seed: int, event_count: int, path: Path
-    ) -> int:
-        """Write the first `event_count` events of one run in Chrome's trace format."""
-        model = self._model(config)
-        trace = _traced(
-            model, seed=seed, event_count=event_count, completions=self.setup.completions
-        )
-        write_trace(path, trace, model.to_data())
-        return int(trace.time_s.size)
-
-    def write_jsimg(self, config: Mapping[str, Value], path: Path) -> None:
-        """Write the model of `config` as a file that JSIMgraph opens."""
-        write_jsimg(self._model(config), path)
 
     def _worst(self, model: Model) -> Iterator[Metric]:
         """Yield the metrics of the worst interval, where runs have a natural end."""
@@ -305,14 +273,6 @@ class ModelSystem:
 
     def _model(self, config: Mapping[str, Value]) -> Model:
         return built_model(self.function, config, self.code)
-
-
-def _traced(model: Model, *, seed: int, event_count: int, completions: int | None) -> EventTrace:
-    """Return the first events of one run of `model`."""
-    trace = run_ready(ready(model), seed=seed, completions=completions, trace=event_count).trace
-    if trace is None:
-        raise AssertionError(f"asked for {event_count} events, the kernel gave no trace")
-    return trace
 
 
 def _check(setup: ModelSetup) -> None:

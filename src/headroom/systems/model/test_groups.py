@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.changes import parse_change
+from headroom.experiment.protocol.changes import parse_change
+from headroom.forecasts.forecast import forecast_of
 from headroom.jmt.write import write_jsimg
 from headroom.simulation import Model, exponential
 from headroom.systems.model.changed import changed_model
-from headroom.systems.model.forecast import forecast_of
 
 
 def cluster(*, group: str = "node") -> Model:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headroom.experiment.run import Run
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import SimulationError, simulate
 from headroom.systems.model import ModelSystem, library
 from headroom.systems.model.source import model_names

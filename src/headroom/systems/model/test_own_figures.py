@@ -8,7 +8,7 @@ from headroom.systems.model import ModelSystem
 from headroom.systems.model.system import ModelSetup
 
 MODEL = """
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model, constant
 
 
@@ -39,8 +39,8 @@ def test_own_figures_are_declared_first_and_given_by_every_kind_of_run(
     assert system.metrics({})[0].name == "run_s"
     runs = [
         system.run({}, seed=1),
-        system.run_sampled({}, seed=1, every_s=1.0),
-        system.run_changed({}, [], seed=1),
+        system.run_model({}, seed=1, every_s=1.0),
+        system.run_model({}, seed=1, changes=[]),
     ]
     assert [run.values for run in runs] == [{"run_s": 4.0}] * 3
 

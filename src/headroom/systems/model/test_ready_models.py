@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from headroom.experiment.changes import parse_change
-from headroom.experiment.run_codec import encode_run
+from headroom.experiment.journal.run_codec import encode_run
+from headroom.experiment.protocol.changes import parse_change
 from headroom.simulation import Model, exponential
-from headroom.simulation.run import ReadyModel, ready
+from headroom.simulation.runs.run import ReadyModel, ready
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.ready_models import ReadyModels
 from headroom.systems.model.system import ModelSetup
@@ -97,7 +97,9 @@ def test_replications_share_a_model_and_points_and_changes_do_not(tmp_path: Path
     setup = ModelSetup(file="model.py", completions=50)
     system = ModelSystem.load(setup, base=tmp_path)
     runs = [system.run({"users": users}, seed=seed) for seed in (1, 2) for users in (1, 5)]
-    changed = system.run_changed({"users": 5}, [parse_change("station.server.speed=x2")], seed=2)
+    changed = system.run_model(
+        {"users": 5}, seed=2, changes=[parse_change("station.server.speed=x2")]
+    )
     assert (tmp_path / "built").read_text() == "1 5 5 "
     fresh = ModelSystem.load(setup, base=tmp_path)
     assert encode_run(fresh.run({"users": 5}, seed=2)) == encode_run(runs[3])

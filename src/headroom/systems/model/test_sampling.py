@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.run_codec import decode_run, encode_run
-from headroom.experiment.tasks import Task, run_task
+from headroom.experiment.journal.run_codec import decode_run, encode_run
+from headroom.experiment.runner.tasks import Task, run_task
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.conversion import run_of
@@ -73,7 +73,7 @@ def test_sampling_changes_nothing_but_the_samples() -> None:
     assert run.samples is None
     assert with_samples.samples is not None
     assert encode_run(replace(with_samples, samples=None)) == encode_run(run)
-    asked = plain.run_sampled(config, seed=5, every_s=0.2)
+    asked = plain.run_model(config, seed=5, every_s=0.2)
     assert encode_run(asked) == encode_run(with_samples)
 
 
@@ -81,7 +81,7 @@ def test_a_run_for_its_series_keeps_more_than_a_journal_does() -> None:
     system = of_mm1(completions=3000, sample_every_s=0.01)
     config = config_of(system)
     stored = system.run(config, seed=5).samples
-    asked = system.run_sampled(config, seed=5, every_s=0.01).samples
+    asked = system.run_model(config, seed=5, every_s=0.01).samples
     assert stored is not None
     assert asked is not None
     assert stored.times_s.size <= ROWS_AT_MOST < asked.times_s.size < 4096

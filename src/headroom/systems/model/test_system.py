@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.run import Run
-from headroom.experiment.run_codec import encode_run
-from headroom.experiment.tasks import recipe_of
+from headroom.experiment.journal.run_codec import encode_run
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.runner.tasks import recipe_of
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.conversion import run_of

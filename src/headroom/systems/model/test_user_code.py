@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.design import make_plan
-from headroom.experiment.plan import Plan
-from headroom.experiment.session_for_tests import run_study
-from headroom.experiment.study_file import load_study
-from headroom.experiment.what_ran import ChangedMeanwhileError
+from headroom.experiment.runner.what_ran import ChangedMeanwhileError
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.plan import Plan
+from headroom.experiment.study.study_file import load_study
 from headroom.systems.model import ModelSystem, system
 from headroom.systems.model.own_figures import own_code
 from headroom.systems.model.system import ModelSetup
 from headroom.systems.model.user_code import UserCode
+from tests.support.study_sessions import run_study
 
 MODEL = """
 import helper
@@ -31,7 +31,7 @@ def build() -> Model:
     return model
 """
 OWN = """
-from headroom.experiment.system import Metric
+from headroom.experiment.protocol.system import Metric
 build.own_metrics = (Metric(name="run_s", unit="s"),)
 build.own_values = lambda result: {"run_s": helper.FACTOR * result.snapshot_times_s[-1]}
 """

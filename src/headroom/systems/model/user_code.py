@@ -19,7 +19,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from headroom.experiment.seeds import digest
+from headroom.experiment.study.seeds import digest
 
 
 class UserCode(MetaPathFinder):

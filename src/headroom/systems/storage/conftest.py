@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from headroom.systems.storage.soft_mount import SoftMount, mounted, why_not
-from headroom.systems.storage.soft_script import SoftScript
+from headroom.systems.storage.soft.soft_mount import SoftMount, mounted, why_not
+from headroom.systems.storage.soft.soft_script import SoftScript
 
 NEEDS_ROOT = "needs root for loop devices and mounts: run the tests as root (sudo make test)"
 

@@ -7,13 +7,13 @@ Invariant: nothing of the user's is changed; what is made is the folder of our o
 
 from collections.abc import Mapping, Sequence
 
-from headroom.experiment.system import Value
-from headroom.systems.storage.job import check_alignment
-from headroom.systems.storage.laying_out import check_space
-from headroom.systems.storage.postmark_run import check_pool
-from headroom.systems.storage.safety import check_may_create
-from headroom.systems.storage.targets import Target
-from headroom.systems.storage.workload_table import workload_table
+from headroom.experiment.protocol.system import Value
+from headroom.systems.storage.blocks.job import check_alignment
+from headroom.systems.storage.postmark.postmark_run import check_pool
+from headroom.systems.storage.targets.laying_out import check_space
+from headroom.systems.storage.targets.safety import check_may_create
+from headroom.systems.storage.targets.targets import Target
+from headroom.systems.storage.workloads.workload_table import workload_table
 
 
 def check_before_runs(config: Mapping[str, Value], target: Target, typed: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ Invariant: a job that cannot be run becomes an error with a cure; a signal that 
 engine ran is raised here.
 """
 
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,13 +13,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from headroom import _core
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.verification import new_run
+from headroom.systems.storage import native
 
 T = TypeVar("T")
 
-HAS_SOFT_MOUNT = hasattr(_core, "storage_soft_mount")
+HAS_SOFT_MOUNT = hasattr(native, "soft_mount")
 """Whether this system has FUSE at all."""
 
 
@@ -42,16 +42,25 @@ def run_postmark(
     job: Mapping[str, Any], *, progress: Callable[[float], object] | None = None
 ) -> dict[str, Any]:
     """Run PostMark and return what the engine found; see `postmark.carry_out`."""
-    return _core.storage_postmark(job=msgspec.json.encode(job), progress=progress)
+    return native.postmark(job=msgspec.json.encode(job), progress=progress)
 
 
 def postmark_operations(
     job: Mapping[str, Any], *, count: int, thread: int
 ) -> dict[str, npt.NDArray[np.int64]]:
     """Return the first operations of a thread of PostMark; see `postmark.operations`."""
-    return _core.storage_postmark_operations(
-        job=msgspec.json.encode(job), count=count, thread=thread
-    )
+    return native.postmark_operations(job=msgspec.json.encode(job), count=count, thread=thread)
+
+
+def new_run() -> int:
+    """Return a number that no other run has.
+
+    Examples
+    --------
+    >>> new_run() != new_run()
+    True
+    """
+    return secrets.randbits(63)
 
 
 def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +70,7 @@ def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
     """
     if job.get("verify") is not None:
         job = {**job, "verify": {"run": new_run(), **job["verify"]}}
-    return _told(lambda: _core.storage_run(job=msgspec.json.encode(job)))
+    return _told(lambda: native.run(job=msgspec.json.encode(job)))
 
 
 def check_job(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +81,7 @@ def check_job(job: Mapping[str, Any]) -> dict[str, Any]:
     EnvironmentUnfitError
         The log is none, or the target cannot be read.
     """
-    return _told(lambda: _core.storage_check(job=msgspec.json.encode(job)))
+    return _told(lambda: native.check(job=msgspec.json.encode(job)))
 
 
 def serve_soft_device(
@@ -87,15 +96,13 @@ def serve_soft_device(
     """
     text = msgspec.json.encode(script)
     _told(
-        lambda: _core.storage_soft_mount(
-            at=str(at), script=text, size_bytes=size_bytes, is_ready=is_ready
-        )
+        lambda: native.soft_mount(at=str(at), script=text, size_bytes=size_bytes, is_ready=is_ready)
     )
 
 
 def source_seed(*, seed: int, key: int) -> int:
     """Return the seed of a stream of requests: that of stream `key` of a simulation with `seed`."""
-    return _core.storage_source_seed(seed=seed, key=key)
+    return native.source_seed(seed=seed, key=key)
 
 
 def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict[str, Any]:
@@ -107,7 +114,7 @@ def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict
         The trace cannot be read, or a line of it is malformed.
     """
     text = msgspec.json.encode(workload)
-    return _told(lambda: _core.storage_trace_description(workload=text, target_bytes=target_bytes))
+    return _told(lambda: native.trace_description(workload=text, target_bytes=target_bytes))
 
 
 def first_requests(
@@ -128,16 +135,14 @@ def first_requests(
     """
     text = msgspec.json.encode(workload)
     return _told(
-        lambda: _core.storage_requests(
-            workload=text, seed=seed, target_bytes=target_bytes, count=count
-        )
+        lambda: native.requests(workload=text, seed=seed, target_bytes=target_bytes, count=count)
     )
 
 
 def _told(call: Callable[[], T]) -> T:
     try:
         return call()
-    except (_core.StorageError, _core.WorkloadError) as error:
+    except (native.StorageError, native.WorkloadError) as error:
         message, cure = error.args
         raise EnvironmentUnfitError(message, cure=cure) from error
 

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::devices;
 use super::postmark;
-use super::requests::mechanism::RequestSource;
-use crate::simulation::mechanism::{Made, Mechanism};
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::plan::mechanism::{Made, Mechanism};
+use crate::simulation::kernel::random::stream::Stream;
+use crate::systems::storage::workloads::requests::mechanism::RequestSource;
 
 /// Kinds that [`mechanism`] makes.
 pub const KINDS: [&str; 6] = [
@@ -35,7 +35,7 @@ fn boxed<M: Mechanism + 'static>(mechanism: M) -> Box<dyn Mechanism> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::stream;
+    use crate::simulation::kernel::random::stream;
 
     #[test]
     fn every_kind_is_made_by_its_name_and_no_other() {

@@ -15,24 +15,25 @@ from typing import ClassVar, Self
 import msgspec
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
-from headroom.experiment.run import Run
-from headroom.experiment.system import Column, Confirmation, Metric, Parameter, Value
-from headroom.systems.storage.block_run import run_blocks
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Confirmation, Metric, Parameter, Value
+from headroom.systems.storage.blocks.block_run import run_blocks
+from headroom.systems.storage.blocks.interfaces import INTERFACES, Interfaces
+from headroom.systems.storage.blocks.measurement import Measurement
+from headroom.systems.storage.blocks.metrics import block_metrics
+from headroom.systems.storage.blocks.snia_run import run_rounds
 from headroom.systems.storage.early_checks import check_before_runs
-from headroom.systems.storage.health import HealthWatch, counters_of, in_words, warnings_of
-from headroom.systems.storage.health_sources import Reading
-from headroom.systems.storage.interfaces import INTERFACES, Interfaces
-from headroom.systems.storage.measurement import Measurement
-from headroom.systems.storage.metrics import block_metrics
-from headroom.systems.storage.patience import within
-from headroom.systems.storage.postmark_run import postmark_metrics, run_postmark
-from headroom.systems.storage.session import SESSION
-from headroom.systems.storage.setup_table import StorageSetup, parse_bytes
-from headroom.systems.storage.snia_run import run_rounds
-from headroom.systems.storage.soft_script import SoftScript
-from headroom.systems.storage.targets import Target
-from headroom.systems.storage.trace_files import trace_path
-from headroom.systems.storage.workload_parameters import (
+from headroom.systems.storage.postmark.postmark_run import postmark_metrics, run_postmark
+from headroom.systems.storage.soft.soft_script import SoftScript
+from headroom.systems.storage.targets.health import HealthWatch, counters_of, in_words, warnings_of
+from headroom.systems.storage.targets.health_sources import Reading
+from headroom.systems.storage.targets.patience import within
+from headroom.systems.storage.targets.session import SESSION
+from headroom.systems.storage.targets.setup_table import StorageSetup
+from headroom.systems.storage.targets.targets import Target
+from headroom.systems.storage.workloads.sizes import parse_bytes
+from headroom.systems.storage.workloads.trace_files import trace_path
+from headroom.systems.storage.workloads.workload_parameters import (
     DIRECT,
     INTERFACE,
     WORKLOAD,
@@ -50,7 +51,7 @@ class StorageSystem:
 
     Examples
     --------
-    >>> from headroom.systems.storage.setup_table import TargetTable
+    >>> from headroom.systems.storage.targets.setup_table import TargetTable
     >>> setup = StorageSetup(targets={"none": TargetTable(kind="nothing")})
     >>> system = StorageSystem.load(setup, base=Path())
     >>> [parameter.name for parameter in system.parameters()][:3]

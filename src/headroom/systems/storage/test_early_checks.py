@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.conftest import need_root
-from headroom.systems.storage.leftovers import PREFIX
-from headroom.systems.storage.session_for_tests import config_of, session_of
-from headroom.systems.storage.setup_table import StorageSetup, TargetTable, VerifyTable
 from headroom.systems.storage.system import StorageSystem
+from headroom.systems.storage.targets.leftovers import PREFIX
+from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable, VerifyTable
+from tests.support.storage_sessions import config_of, session_of
 
 Mount = Callable[..., Path]
 

@@ -16,19 +16,19 @@ import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.experiment.system import Value
-from headroom.systems.storage import safety
-from headroom.systems.storage import session as session_module
-from headroom.systems.storage.leftovers import DATA, POOL, PREFIX, clean_up
-from headroom.systems.storage.patience import NoAnswerError, within
-from headroom.systems.storage.postmark import carry_out
-from headroom.systems.storage.session import Session
-from headroom.systems.storage.session_for_tests import config_of, session_of
-from headroom.systems.storage.setup_table import StorageSetup, TargetTable
-from headroom.systems.storage.soft_mount import SoftMount
-from headroom.systems.storage.soft_script import SoftScript
+from headroom.experiment.protocol.system import Value
+from headroom.systems.storage.postmark.postmark import carry_out
+from headroom.systems.storage.soft.soft_mount import SoftMount
+from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.system import StorageSystem
-from headroom.systems.storage.targets import Target
+from headroom.systems.storage.targets import safety
+from headroom.systems.storage.targets import session as session_module
+from headroom.systems.storage.targets.leftovers import DATA, POOL, PREFIX, clean_up
+from headroom.systems.storage.targets.patience import NoAnswerError, within
+from headroom.systems.storage.targets.session import Session
+from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable
+from headroom.systems.storage.targets.targets import Target
+from tests.support.storage_sessions import config_of, session_of
 
 Mounted = Callable[..., SoftMount]
 NEVER_S = 9e5

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from headroom.analysis.summaries import run_values
-from headroom.analysis.windows import open_window
+from headroom.analysis.run.summaries import run_values
+from headroom.analysis.run.windows import open_window
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
-from headroom.experiment.run import Run
-from headroom.experiment.system import Confirmation, Value
-from headroom.systems.storage.leftovers import PREFIX
-from headroom.systems.storage.places import disk_folder, memory_folder
-from headroom.systems.storage.session_for_tests import config_of, session_of
-from headroom.systems.storage.setup_table import StorageSetup, TargetTable
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Confirmation, Value
 from headroom.systems.storage.system import StorageSystem
+from headroom.systems.storage.targets.leftovers import PREFIX
+from headroom.systems.storage.targets.places import disk_folder, memory_folder
+from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable
+from tests.support.storage_sessions import config_of, session_of
 
 MIB = 1 << 20
 Attach = Callable[..., Path]
@@ -333,7 +333,7 @@ def test_a_run_that_fails_in_python_still_closes_and_cleans(
     open_before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - as the kernel lists them
     with _session(one={"kind": "file", "path": "{memory}", "bytes": "1 MiB"}) as system:
         system.prepare()
-        monkeypatch.setattr("headroom.systems.storage.block_run.run_job", fail)
+        monkeypatch.setattr("headroom.systems.storage.blocks.block_run.run_job", fail)
         with pytest.raises(KeyboardInterrupt):
             system.run(_config(system), seed=1)
     assert _made(memory_folder()) == before

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from headroom.errors import EnvironmentUnfitError, StudyError
-from headroom.experiment.system import Value
-from headroom.systems.storage.session_for_tests import config_of, session_of
-from headroom.systems.storage.setup_table import StorageSetup, TargetTable
+from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.system import StorageSystem
+from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable
+from tests.support.storage_sessions import config_of, session_of
 
 MIB = 1 << 20
 Attach = Callable[..., Path]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from headroom.simulation.discrete_laws import nurand_shares
+from headroom.simulation.laws.discrete_laws import nurand_shares
 from headroom.systems.transactions.workload import (
     BY_NAME_SHARE,
     CUSTOMERS_OF_A_NAME,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
 from headroom.systems.transactions.demands import demands
 from headroom.systems.transactions.model import SPAX, MachineModel

@@ -14,7 +14,7 @@ from headroom.simulation import Model, Pool, Station
 from headroom.systems.transactions.machine import INFINITE_DISKS, Machine
 
 if TYPE_CHECKING:
-    from headroom.simulation.stations import Discipline
+    from headroom.simulation.language.stations import Discipline
 
 NodeKind: TypeAlias = Literal["node", "io", "communication"]
 

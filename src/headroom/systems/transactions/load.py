@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from headroom.simulation import Distribution, Model, Program, constant, exponential, mixture
-from headroom.simulation.distribution import added
+from headroom.simulation.laws.distribution import added
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.workload import DECK, KEYING_S, THINKING_S, Kind
 

@@ -1,14 +1,19 @@
 """Machine files: every number of a machine with its unit, its range and where it comes from.
 
-A machine file is a parameter file (`headroom.experiment.parameter_file`) that has each parameter
-of `headroom.systems.transactions.machine.Machine` exactly once, or only those that differ from
-another machine: ``like = "server"``.
+A machine file is a parameter file (`headroom.experiment.protocol.parameter_file`) that has each
+parameter of `headroom.systems.transactions.machine.Machine` exactly once, or only those that differ
+from another machine: ``like = "server"``.
 """
 
 from pathlib import Path
 
-from headroom.experiment.parameter_file import SOURCES, named_file, opening_comment, read_parameters
-from headroom.experiment.system import Parameter
+from headroom.experiment.protocol.parameter_file import (
+    SOURCES,
+    named_file,
+    opening_comment,
+    read_parameters,
+)
+from headroom.experiment.protocol.system import Parameter
 from headroom.systems.transactions.machine import FIELDS
 
 __all__ = ["MACHINES", "SOURCES", "machine_path", "opening_comment", "read_machine"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headroom.errors import StudyError
-from headroom.experiment.suggestions import suggestion
-from headroom.experiment.system import Parameter, Value
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Parameter, Value
 from headroom.simulation import Model
 from headroom.systems.transactions.demands import highest_throughput
 from headroom.systems.transactions.elements import build_elements

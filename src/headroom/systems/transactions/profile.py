@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
 from headroom.systems.transactions.calibrate import (
     CALIBRATED,

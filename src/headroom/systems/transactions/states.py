@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_given, format_percent, format_plain
 from headroom.simulation import SimulationResult, Table, simulate
 from headroom.systems.transactions.demands import counts

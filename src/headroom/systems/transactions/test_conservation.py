@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headroom.simulation import SimulationResult
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import demands
 from headroom.systems.transactions.machine import Machine

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import demands, highest_throughput, mean_counts
 from headroom.systems.transactions.tail import Tail

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.law import law
 from headroom.systems.transactions.load import think_time

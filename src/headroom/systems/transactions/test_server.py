@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headroom.cli.app import app
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import Counts, counts, highest_throughput, mean_counts
 from headroom.systems.transactions.tail import Tail

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model, states
 from headroom.systems.transactions.demands import counts, processor_time_ms
 from headroom.systems.transactions.states import States, asking_shares, diagram, states_of

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headroom.errors import StudyError
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.demands import counts, highest_throughput
 from headroom.systems.transactions.tail import Tail

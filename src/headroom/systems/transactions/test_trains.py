@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headroom.simulation.run import ready, run_ready
+from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.tail import Tail
 

@@ -14,7 +14,7 @@
 use serde::Deserialize;
 
 use super::arguments::{above_zero, index, range};
-use crate::simulation::mechanism::{Function, Mechanism, Unit};
+use crate::simulation::kernel::plan::mechanism::{Function, Mechanism, Unit};
 
 /// Numbers of a layout.
 #[derive(Clone, Debug, Deserialize)]

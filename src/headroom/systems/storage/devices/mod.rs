@@ -2,7 +2,7 @@
 //!
 //! A head stands where the last request left it, a cache holds what was asked for lately, a flash
 //! device moves old pages to make room for new ones. Each is a mechanism of the simulation
-//! ([`Mechanism`](crate::simulation::mechanism::Mechanism)): native state, and functions that a
+//! ([`Mechanism`](crate::simulation::kernel::plan::mechanism::Mechanism)): native state, and functions that a
 //! model calls. What waits for what (controllers, queues, buses, the servers themselves) is the
 //! model's, so that it shows in the results as any other station.
 //!
@@ -19,8 +19,8 @@ mod recency;
 
 use serde::de::DeserializeOwned;
 
-use crate::simulation::mechanism::Made;
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::plan::mechanism::Made;
+use crate::simulation::kernel::random::stream::Stream;
 
 /// Make the device of a kind; None where the kind is none of these.
 pub fn make(kind: &str, parameters: &serde_json::Value, stream: Stream) -> Option<Made> {
@@ -37,7 +37,7 @@ pub fn make(kind: &str, parameters: &serde_json::Value, stream: Stream) -> Optio
 fn built<P, D>(parameters: &serde_json::Value, build: impl FnOnce(P) -> Result<D, String>) -> Made
 where
     P: DeserializeOwned,
-    D: crate::simulation::mechanism::Mechanism + 'static,
+    D: crate::simulation::kernel::plan::mechanism::Mechanism + 'static,
 {
     let read = P::deserialize(parameters).map_err(|error| error.to_string())?;
     Ok(Box::new(build(read)?))

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headroom.experiment.system import Parameter, Value
+from headroom.experiment.protocol.system import Parameter, Value
 from headroom.simulation import (
     Model,
     Program,
@@ -31,12 +31,12 @@ from headroom.simulation import (
     maximum,
     minimum,
 )
-from headroom.simulation.mechanisms import Mechanism
+from headroom.simulation.language.mechanisms import Mechanism
+from headroom.systems.storage.blocks.job import REQUESTS
+from headroom.systems.storage.devices.models.load import REQUESTS_PER_BSU, SPC1_STREAMS
 from headroom.systems.storage.fit.laws import Quantiles
 from headroom.systems.storage.fit.parameters import DEVICE, LOAD
-from headroom.systems.storage.job import REQUESTS
-from headroom.systems.storage.models.load import REQUESTS_PER_BSU, SPC1_STREAMS
-from headroom.systems.storage.workload_table import workload_table
+from headroom.systems.storage.workloads.workload_table import workload_table
 
 US_PER_S = 1e6
 _WAKE_UNIT_US = 1e3

@@ -4,8 +4,8 @@ Invariant: each value is a property of file system and host, none of the load; t
 names that the measured column gives it.
 """
 
-from headroom.experiment.system import Parameter
-from headroom.systems.storage.workload_parameters import workload_parameters
+from headroom.experiment.protocol.system import Parameter
+from headroom.systems.storage.workloads.workload_parameters import workload_parameters
 
 _DEFAULT = "assumed: ext4 on flash, in the page cache, until something is fitted"
 KINDS = ("create", "read", "append", "delete")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headroom.errors import StudyError
-from headroom.experiment.system import Metric, Parameter, Value
+from headroom.experiment.protocol.system import Metric, Parameter, Value
 from headroom.simulation import (
     Expression,
     Model,
@@ -30,9 +30,9 @@ from headroom.simulation import (
     lognormal,
     uniform,
 )
+from headroom.systems.storage.blocks.job import OPERATIONS
 from headroom.systems.storage.fit.file_parameters import FILES, KINDS, LOAD, SYNC
-from headroom.systems.storage.job import OPERATIONS
-from headroom.systems.storage.postmark_figures import RUN_S
+from headroom.systems.storage.postmark.postmark_figures import RUN_S
 
 US_PER_S = 1e6
 PHASES = ("creation", "transactions", "deletion")

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from headroom.experiment.fit_method import (
+from headroom.experiment.protocol.fit_method import (
     FitError,
     FittedParameter,
     Found,
@@ -28,11 +28,11 @@ from headroom.experiment.fit_method import (
     SourcePoint,
     Target,
 )
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.fit.file_parameters import FILES, KINDS, SYNC
 from headroom.systems.storage.fit.laws import NORMAL_P90, quantiles_of
 from headroom.systems.storage.fit.observations import typical, usual_of
-from headroom.systems.storage.postmark import operations
+from headroom.systems.storage.postmark.postmark import operations
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 _TRANSACTIONS = 4000

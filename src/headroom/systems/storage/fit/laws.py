@@ -14,7 +14,7 @@ Source: Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions 1* 
 import math
 from dataclasses import dataclass
 
-from headroom.experiment.fit_method import Counted
+from headroom.experiment.protocol.fit_method import Counted
 from headroom.simulation import Distribution, constant, lognormal
 
 NORMAL_P90 = 1.2815515594457

@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 import msgspec
 import numpy as np
 
-from headroom.experiment.fit_method import (
+from headroom.experiment.protocol.fit_method import (
     FittedParameter,
     Found,
     PublishedError,
@@ -25,7 +25,7 @@ from headroom.experiment.fit_method import (
     SourcePoint,
     Target,
 )
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
 from headroom.systems.storage.fit.device import fitted_device
 from headroom.systems.storage.fit.laws import Quantiles

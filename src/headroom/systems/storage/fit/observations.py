@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.experiment.fit_method import Counted, FitError, SourcePoint
+from headroom.experiment.protocol.fit_method import Counted, FitError, SourcePoint
 from headroom.systems.storage.fit.laws import Quantiles, quantile_of, quantiles_of
 
 STALL_FACTOR = 5.0

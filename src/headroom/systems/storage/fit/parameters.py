@@ -4,8 +4,8 @@ Invariant: each value is a property of device and host, none of the load; the lo
 that the measured column gives it.
 """
 
-from headroom.experiment.system import Parameter
-from headroom.systems.storage.workload_parameters import workload_parameters
+from headroom.experiment.protocol.system import Parameter
+from headroom.systems.storage.workloads.workload_parameters import workload_parameters
 
 _DEFAULT = "assumed: a flash device behind a virtual machine, until something is fitted"
 KINDS = ("read", "write")

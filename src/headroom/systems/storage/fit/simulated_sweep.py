@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from headroom.experiment.fit_method import Counted, Observed, SourcePoint, Target
-from headroom.experiment.system import Column, Value
+from headroom.experiment.protocol.fit_method import Counted, Observed, SourcePoint, Target
+from headroom.experiment.protocol.system import Column, Value
 from headroom.simulation import SimulationResult, simulate
 from headroom.systems.storage.fit.device import fitted_device
 from headroom.systems.storage.fit.laws import quantile_of

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.experiment.fit_method import Counted
+from headroom.experiment.protocol.fit_method import Counted
 from headroom.systems.storage.fit.observations import Closed, Lone, times_of, usual_of
 
 _MOST_STALLED = 0.9

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from headroom import _core
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
+from headroom.systems.storage import native
+from headroom.systems.storage.blocks.job import REQUESTS, stream_seed
+from headroom.systems.storage.devices.models.load import SPC1_STREAMS
 from headroom.systems.storage.fit.device import fitted_device
 from headroom.systems.storage.fit.simulated_sweep import mean_s
-from headroom.systems.storage.job import REQUESTS, stream_seed
-from headroom.systems.storage.models.load import SPC1_STREAMS
 
 SIZE = 96 << 20
 SAME: dict[str, Value] = {
@@ -27,7 +27,7 @@ def test_requests_arrive_when_those_of_a_measurement_with_the_seed_are_due() -> 
     trace = result.trace
     assert trace is not None
     workload = {"kind": "spc1_like", "bsus": 4, "load_share": 1.0, "variant": "published"}
-    asked = _core.storage_requests(
+    asked = native.requests(
         workload=json.dumps(workload).encode(),
         target_bytes=SIZE,
         seed=stream_seed(11, REQUESTS),

@@ -7,15 +7,22 @@ import numpy as np
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.fit_method import Counted, FitError, Found, Observed, SourcePoint, Target
-from headroom.experiment.system import Column, Value
+from headroom.experiment.protocol.fit_method import (
+    Counted,
+    FitError,
+    Found,
+    Observed,
+    SourcePoint,
+    Target,
+)
+from headroom.experiment.protocol.system import Column, Value
 from headroom.simulation import simulate
+from headroom.systems.storage.blocks.job import OPERATIONS, stream_seed
 from headroom.systems.storage.fit.file_parameters import FILES, KINDS, SYNC
 from headroom.systems.storage.fit.files import fitted_files
 from headroom.systems.storage.fit.files_method import FilesFit, FilesOptions
 from headroom.systems.storage.fit.laws import quantile_of
-from headroom.systems.storage.job import OPERATIONS, stream_seed
-from headroom.systems.storage.postmark import operations
+from headroom.systems.storage.postmark.postmark import operations
 
 TRUTH: Mapping[str, Value] = {
     "create_s": 9e-6, "create_s_per_byte": 4.5e-10, "create_cv": 0.2,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headroom.experiment.fit_method import Counted
+from headroom.experiment.protocol.fit_method import Counted
 from headroom.systems.storage.fit.laws import NORMAL_P90, Quantiles, quantile_of, quantiles_of
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headroom.experiment.fit_method import (
+from headroom.experiment.protocol.fit_method import (
     Counted,
     FitError,
     Found,
@@ -15,9 +15,9 @@ from headroom.experiment.fit_method import (
     SourcePoint,
     Target,
 )
-from headroom.experiment.system import Column, Value
+from headroom.experiment.protocol.system import Column, Value
 from headroom.simulation import exponential, simulate
-from headroom.simulation.model import Model
+from headroom.simulation.language.model import Model
 from headroom.systems.storage.fit.device import fitted_device
 from headroom.systems.storage.fit.laws import quantile_of
 from headroom.systems.storage.fit.method import DeviceFit, DeviceOptions

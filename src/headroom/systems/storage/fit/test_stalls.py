@@ -5,9 +5,10 @@ from statistics import median
 
 import pytest
 
-from headroom.experiment.fit_method import Found
-from headroom.experiment.system import Value
+from headroom.experiment.protocol.fit_method import Found
+from headroom.experiment.protocol.system import Value
 from headroom.simulation import SimulationResult, simulate
+from headroom.systems.storage.devices.models.load import REQUESTS_PER_BSU
 from headroom.systems.storage.fit.device import US_PER_S, fitted_device
 from headroom.systems.storage.fit.laws import quantile_of
 from headroom.systems.storage.fit.method import DeviceFit, DeviceOptions
@@ -19,7 +20,6 @@ from headroom.systems.storage.fit.simulated_sweep import (
     throughput_of,
 )
 from headroom.systems.storage.fit.stalls import Stalls
-from headroom.systems.storage.models.load import REQUESTS_PER_BSU
 
 FAST: Mapping[str, Value] = {
     "host_s": 8e-6, "units": 8,

@@ -5,7 +5,7 @@
 
 use rand::Rng;
 
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::random::stream::Stream;
 
 /// Random bytes beyond the largest piece: pieces begin at ever other places of it.
 const SPARE_BYTES: usize = 1 << 18;
@@ -62,7 +62,7 @@ impl Data {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::stream::open;
+    use crate::simulation::kernel::random::stream::open;
 
     #[test]
     fn a_share_of_each_cell_is_the_same_byte() {

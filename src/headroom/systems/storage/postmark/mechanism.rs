@@ -8,8 +8,8 @@ use rand::Rng;
 
 use super::operations::{Kind, Operation, Operations, Phase};
 use super::parameters::Parameters;
-use crate::simulation::mechanism::{Function, Made, Mechanism, Unit};
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::plan::mechanism::{Function, Made, Mechanism, Unit};
+use crate::simulation::kernel::random::stream::Stream;
 
 const fn number(name: &'static str) -> Function {
     Function {
@@ -125,7 +125,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::simulation::stream::open;
+    use crate::simulation::kernel::random::stream::open;
 
     #[allow(
         clippy::cast_possible_truncation,

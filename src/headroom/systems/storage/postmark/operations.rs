@@ -18,7 +18,7 @@ use rand::RngExt;
 
 use super::parameters::{AtFull, Parameters};
 use super::pool::{File, Pool};
-use crate::simulation::stream::{self, Stream};
+use crate::simulation::kernel::random::stream::{self, Stream};
 
 /// A phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

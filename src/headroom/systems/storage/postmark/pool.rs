@@ -10,7 +10,7 @@
 
 use rand::RngExt;
 
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::random::stream::Stream;
 
 /// A file that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::simulation::stream::open;
+    use crate::simulation::kernel::random::stream::open;
 
     const BOUND: u64 = 100;
 

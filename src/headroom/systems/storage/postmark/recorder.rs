@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::operations::{Kind, Operation, Phase};
 use super::slices::{Add, Slices};
-use crate::simulation::histogram::{bin_of, low_of, width_of};
-use crate::simulation::result::{HistogramTable, SeriesTable, Table};
-use crate::simulation::series::{Batches, Series};
-use crate::simulation::time::SimTime;
-use crate::systems::storage::engine::spans::{SpansTable, Totals};
+use crate::simulation::kernel::run::result::{HistogramTable, SeriesTable, Table};
+use crate::simulation::kernel::statistics::histogram::{bin_of, low_of, width_of};
+use crate::simulation::kernel::statistics::series::{Batches, Series};
+use crate::simulation::kernel::time::SimTime;
+use crate::systems::storage::blocks::engine::spans::{SpansTable, Totals};
 
 /// Times of what happens in the transactions, kept over time.
 pub const TIMED: [&str; 6] = ["transaction", "create", "read", "append", "delete", "sync"];

@@ -23,7 +23,7 @@ use super::parameters::{ParameterError, Parameters};
 use super::patience::{Advice, Patience, Signs, nanoseconds};
 use super::shared::{Ending, Part, Place, Shared, held};
 use super::worker::Worker;
-use crate::simulation::stream;
+use crate::simulation::kernel::random::stream;
 
 /// How often it is asked whether the run is still wanted, and whether anything has returned.
 const LOOK: Duration = Duration::from_millis(50);

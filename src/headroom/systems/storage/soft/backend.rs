@@ -5,10 +5,10 @@
 
 use super::device::{Data, SoftDevice};
 use super::virtual_time::VirtualTime;
-use crate::systems::storage::engine::EngineError;
-use crate::systems::storage::engine::backend::{Backend, Completion, Operation};
-use crate::systems::storage::engine::buffers::Buffers;
-use crate::systems::storage::request::Kind;
+use crate::systems::storage::blocks::engine::EngineError;
+use crate::systems::storage::blocks::engine::backend::{Backend, Completion, Operation};
+use crate::systems::storage::blocks::engine::buffers::Buffers;
+use crate::systems::storage::workloads::request::Kind;
 
 /// A soft device that carries operations out.
 #[derive(Debug)]

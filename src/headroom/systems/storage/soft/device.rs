@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::script::{FailingKind, Script, ScriptedError};
-use crate::simulation::stream::mix;
-use crate::systems::storage::request::Kind;
+use crate::simulation::kernel::random::stream::mix;
+use crate::systems::storage::workloads::request::Kind;
 
 /// Bytes of a page of the device's memory.
 const PAGE_BYTES: usize = 4096;

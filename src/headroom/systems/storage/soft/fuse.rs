@@ -32,7 +32,7 @@ use rustix::mount::{UnmountFlags, unmount};
 
 use super::device::SoftDevice;
 use super::serving::{Asked, Serving};
-use crate::systems::storage::request::Kind;
+use crate::systems::storage::workloads::request::Kind;
 
 /// What the list of mounts has as the source of a soft device.
 pub const SOURCE: &str = "headroom-soft";

@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::device::{Data, SoftDevice, Truth};
-use crate::systems::storage::request::Kind;
+use crate::systems::storage::workloads::request::Kind;
 
 /// Answers a request: bytes moved or the error number, negative, and what was read.
 pub type Reply = Box<dyn FnOnce(i32, &[u8]) + Send>;

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::systems::storage::engine::backend::Completion;
+use crate::systems::storage::blocks::engine::backend::Completion;
 
 /// The time of a run, and the operations that are under way in it.
 #[derive(Debug, Default)]

@@ -11,10 +11,10 @@ use super::findings::Findings;
 use super::history::{History, Promise};
 use super::log::{self, Entry};
 use super::stamp::{self, Stamp};
-use crate::systems::storage::engine::EngineError;
-use crate::systems::storage::engine::job::TargetPlan;
-use crate::systems::storage::engine::target::Layout;
-use crate::systems::storage::request::{Kind, Request};
+use crate::systems::storage::blocks::engine::EngineError;
+use crate::systems::storage::blocks::engine::job::TargetPlan;
+use crate::systems::storage::blocks::engine::target::Layout;
+use crate::systems::storage::workloads::request::{Kind, Request};
 
 /// A check, as Python asks for it.
 #[derive(Clone, Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! The last pass of a verifying run: read everything back that was written.
 
-use crate::systems::storage::request::{Kind, Request, Source, Stream};
+use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};
 
 /// Bytes (B) of a read at most.
 pub const READ_BYTES: u32 = 128 << 10;

@@ -5,7 +5,7 @@
 //! of pseudo-random numbers seeded by the header. The checksum (CRC-32C, Castagnoli) covers the
 //! whole cell, so a cell that two writes share is known as torn.
 
-use crate::simulation::stream::mix;
+use crate::simulation::kernel::random::stream::mix;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 40;

@@ -11,8 +11,8 @@ use super::ledger::Ledger;
 use super::log::{Entry, Extent, Head, LogWriter};
 use super::read_back::ReadBack;
 use super::stamp::{self, Origin};
-use crate::systems::storage::engine::content::Content;
-use crate::systems::storage::request::{Kind, Request};
+use crate::systems::storage::blocks::engine::content::Content;
+use crate::systems::storage::workloads::request::{Kind, Request};
 
 /// What a verifying run needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use serde::Deserialize;
 
 use self::blocks::Blocks;
 use super::arguments::{above_zero, range};
-use crate::simulation::mechanism::{Function, Mechanism, Unit};
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::plan::mechanism::{Function, Mechanism, Unit};
+use crate::simulation::kernel::random::stream::Stream;
 
 /// Numbers of a cache.
 #[derive(Clone, Debug, Deserialize)]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand::RngExt;
 
 use super::*;
-use crate::simulation::stream::open;
+use crate::simulation::kernel::random::stream::open;
 
 fn parameters(blocks: u64) -> Parameters {
     Parameters {

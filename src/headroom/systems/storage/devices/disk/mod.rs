@@ -21,8 +21,8 @@ use self::geometry::{Geometry, Shape};
 use self::seek::SeekCurve;
 use self::track_cache::TrackCache;
 use super::arguments::{above_zero, index, not_negative, range};
-use crate::simulation::mechanism::{Function, Mechanism, Unit};
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::plan::mechanism::{Function, Mechanism, Unit};
+use crate::simulation::kernel::random::stream::Stream;
 
 /// Numbers of a disk, as a data sheet gives them.
 #[derive(Clone, Debug, Deserialize)]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::simulation::stream::open;
+use crate::simulation::kernel::random::stream::open;
 
 fn parameters() -> Parameters {
     Parameters {

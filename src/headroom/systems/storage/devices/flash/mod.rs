@@ -22,8 +22,8 @@ use serde::Deserialize;
 
 use self::die::{Collection, Die};
 use super::arguments::{above_zero, index, not_negative, range};
-use crate::simulation::mechanism::{Function, Mechanism, Unit};
-use crate::simulation::stream::Stream;
+use crate::simulation::kernel::plan::mechanism::{Function, Mechanism, Unit};
+use crate::simulation::kernel::random::stream::Stream;
 
 /// Numbers of a flash device.
 #[derive(Clone, Debug, Deserialize)]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::simulation::stream::open;
+use crate::simulation::kernel::random::stream::open;
 
 /// Write amplification of greedy collection under uniform random writes, in the limit of many
 /// blocks of `pages` pages of which the share `used` is valid.

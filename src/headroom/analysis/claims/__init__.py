@@ -1,0 +1,1 @@
+"""Claims of a study, and the evidence for each."""

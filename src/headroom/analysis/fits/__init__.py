@@ -1,0 +1,1 @@
+"""Parameters fitted to measurements, and predictions with their errors."""

@@ -1,0 +1,174 @@
+"""How far predictions from fitted demands are off: by the kind of measurement they come from.
+
+Response times at low load contain waking up, cold caches and waits that are no processor time, and
+processor time itself changes two to four times up to saturation. No scatter of the measurements
+shows that, so a prediction carries the error that the same procedure had on other systems. It is
+the smaller, the nearer the measurement was to what is predicted: the kinds of evidence are found
+from the loads of the source points, or declared by the study.
+
+The error is that of the demand: log D +- t s with the published standard deviation s and one
+degree of freedom less than predictions were published. Past the knee the throughput carries it in
+full; below it the think times settle most of the throughput, and the model says how much is left.
+
+Invariant: a prediction at more clients or a higher utilization than measured, or with other
+servers, never counts as measured.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, TypeAlias
+
+import msgspec
+import scipy
+
+from headroom.experiment.protocol.fit_method import DemandEvidence, Load
+
+SATURATED = 0.9
+"""Utilization from which a point without think time counts as a burst."""
+PAST_KNEE = 0.99
+"""Utilization from which a prediction counts as saturated: that of twice the clients of the knee.
+At the knee itself the demand differs from that of a burst."""
+TOLERANCE = 1.02
+"""Ratio to the highest and the lowest measured utilization that still counts as measured."""
+FARTHEST = 4.0
+"""Times the clients of a burst, either way, from which its demand says nothing about others."""
+FEWEST_VISITS = 3
+"""Visits from which a burst counts as alternated with the other measurements."""
+PUBLISHED = 0.90
+"""Share of the errors within a published factor."""
+
+Kind: TypeAlias = Literal[
+    "measured", "alternated", "low-load", "burst", "pulses", "target-burst", "alternated-burst"
+]
+
+
+class DemandError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The published error of one kind of evidence."""
+
+    title: str
+    count: int
+    source: str
+    factor: float | None = None
+    log_error: float | None = None
+    next: str = ""
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the logarithm of the demand.
+
+        Examples
+        --------
+        >>> round(published()["low-load"].spread, 3)
+        0.616
+        """
+        if self.log_error is not None:
+            return self.log_error
+        if self.factor is None:
+            raise ValueError(f"neither factor nor log_error of {self.title!r}")
+        quantile = float(scipy.special.stdtrit(self.degrees, 0.5 + PUBLISHED / 2.0))
+        return math.log(self.factor) / quantile
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of the spread."""
+        return self.count - 1
+
+
+@cache
+def published() -> dict[str, DemandError]:
+    """Return the published errors by kind of evidence."""
+    text = (files("headroom.analysis.fits") / "demand_errors.toml").read_text(encoding="utf-8")
+    return msgspec.toml.decode(text, type=dict[str, DemandError])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far a prediction is from what was measured.
+
+    Parameters
+    ----------
+    kind
+        Kind of evidence that the prediction rests on.
+    measured, predicted
+        Loads of the source points, and of the predicted point.
+    """
+
+    kind: Kind
+    measured: Sequence[Load]
+    predicted: Load
+
+    @property
+    def error(self) -> DemandError:
+        """The published error of this kind."""
+        return published()[self.kind]
+
+
+def reach_of(
+    predicted: Load, measured: Sequence[Load], declared: DemandEvidence = "automatic"
+) -> Reach:
+    """Return which evidence there is for a point.
+
+    Examples
+    --------
+    >>> low = [Load(clients=n, think_s=0.0, utilization=0.1 * n, servers=(2,)) for n in (1, 4)]
+    >>> reach_of(Load(clients=96, think_s=0.0, utilization=1.0, servers=(2,)), low).kind
+    'low-load'
+    >>> reach_of(Load(clients=2, think_s=0.0, utilization=0.2, servers=(2,)), low).kind
+    'measured'
+    >>> burst = [Load(clients=96, think_s=0.0, utilization=1.0, servers=(2,), visits=3)]
+    >>> [
+    ...     reach_of(Load(clients=96, think_s=0.1, utilization=u, servers=(2,)), burst).kind
+    ...     for u in (0.995, 0.9)
+    ... ]
+    ['alternated-burst', 'burst']
+    """
+    return Reach(
+        kind=_kind(predicted, measured, declared), measured=tuple(measured), predicted=predicted
+    )
+
+
+def _kind(predicted: Load, measured: Sequence[Load], declared: DemandEvidence) -> Kind:
+    if not measured or any(one.servers != predicted.servers for one in measured):
+        return "low-load"
+    if _is_within(predicted, measured) and not all(map(_is_burst, measured)):
+        return "alternated" if _is_alternated(measured) else "measured"
+    return declared if declared != "automatic" else _found(predicted, measured)
+
+
+def _is_within(predicted: Load, measured: Sequence[Load]) -> bool:
+    """Return whether utilization and clients are between those of measured points."""
+    busy = [one.utilization for one in measured if one.utilization is not None]
+    if predicted.utilization is None or not busy:
+        return False
+    if not min(busy) / TOLERANCE <= predicted.utilization <= TOLERANCE * max(busy):
+        return False
+    if predicted.clients is None:
+        return True
+    clients = [one.clients for one in measured if one.clients is not None]
+    if not clients or not min(clients) <= predicted.clients <= max(clients):
+        return False
+    # Without think time the clients alone saturate: points with think time do not show that.
+    return predicted.think_s != 0.0 or any(one.think_s == 0.0 for one in measured)
+
+
+def _found(predicted: Load, measured: Sequence[Load]) -> Kind:
+    """Return the kind of evidence for a point beyond the measured loads."""
+    if predicted.clients is None or not all(map(_is_burst, measured)):
+        return "low-load"
+    ratios = [(one.clients or 0) / predicted.clients for one in measured]
+    is_past_knee = predicted.utilization is not None and predicted.utilization >= PAST_KNEE
+    if is_past_knee and all(ratio == 1.0 for ratio in ratios):
+        return "alternated-burst" if _is_alternated(measured) else "target-burst"
+    is_near = all(1.0 / FARTHEST <= ratio <= FARTHEST for ratio in ratios)
+    return "burst" if is_near else "low-load"
+
+
+def _is_alternated(measured: Sequence[Load]) -> bool:
+    return all(one.visits >= FEWEST_VISITS for one in measured)
+
+
+def _is_burst(load: Load) -> bool:
+    return load.think_s == 0.0 and load.utilization is not None and load.utilization >= SATURATED

@@ -1,0 +1,65 @@
+"""Fits that were found before, in a file beside the journal that may go at any time.
+
+A profile with its jackknife takes seconds, and `headroom show` needs the fitted values before it
+knows which points there are.
+
+Invariant: what comes out was put in by this very program under this very key, and the key stands
+for all that a fit depends on.
+"""
+
+import msgspec
+import numpy as np
+
+from headroom.analysis.kept_answers import KeptAnswers
+from headroom.experiment.machine.program_identity import digest_of, program_identity
+from headroom.experiment.protocol.fit_method import FittedSet
+from headroom.experiment.study.paths import KEPT_FITS_NAME, results_folder
+from headroom.experiment.study.plan import Plan
+
+
+class KeptFits:
+    """Fitted parameters by the keys of what they were fitted from.
+
+    Parameters
+    ----------
+    plan
+        The study; its results folder holds the file.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._folder = results_folder(plan.folder, plan.is_quick)
+        self._kept = KeptAnswers(self._folder / KEPT_FITS_NAME)
+
+    def get(self, key: bytes) -> FittedSet | None:
+        """Return the fit of this key, None where there is none."""
+        encoded = self._kept.get(_whole(key))
+        if encoded is None:
+            return None
+        try:
+            return _DECODER.decode(encoded)
+        except msgspec.MsgspecError:
+            return None
+
+    def put(self, key: bytes, found: FittedSet) -> None:
+        """Keep a fit; `save` writes it."""
+        if _whole(key) not in self._kept:
+            self._kept.put(_whole(key), _ENCODER.encode(found))
+
+    def save(self) -> None:
+        """Write what was asked for or put in, where there are results; nothing else stays."""
+        if self._folder.is_dir():
+            self._kept.save()
+
+
+def _whole(key: bytes) -> bytes:
+    return digest_of([program_identity(), key])
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"a fit holds {type(value).__name__}")
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
+_DECODER = msgspec.msgpack.Decoder(FittedSet)

@@ -1,0 +1,93 @@
+"""How hard a point drives its system: clients, think time, utilization, servers.
+
+Invariant: read off the model of the point, never off the names of its parameters.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from headroom.analysis.formulas import forecast_at
+from headroom.errors import HeadroomError
+from headroom.experiment.journal.journal import ReplicationRow
+from headroom.experiment.protocol.fit_method import Load
+from headroom.experiment.protocol.system import Modelled, System, Value
+from headroom.simulation import model_data
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+ALWAYS_BUSY = 0.999
+"""A forecast without a steady state counts as full; so does a station as busy as this."""
+
+
+def load_of(system: System, config: Mapping[str, Value], *, visits: int = 1) -> Load:
+    """Return the load of a point by the model of its system; empty for systems without one.
+
+    Parameters
+    ----------
+    system, config
+        A system, and the value of each of its parameters.
+    visits
+        See `SourcePoint.visits`.
+    """
+    if not isinstance(system, Modelled):
+        return Load(visits=visits)
+    try:
+        data = model_data(system.model(config))
+    except HeadroomError:
+        return Load(visits=visits)
+    closed = [one for one in data.get("classes", ()) if one.get("kind") == "closed"]
+    closed += data.get("mixes", ())
+    unit_s = _SECONDS.get(data.get("time_unit", "s"), 1.0)
+    return Load(
+        clients=sum(int(one["population"]) for one in closed) if closed else None,
+        think_s=max(_mean(one.get("think")) for one in closed) * unit_s if closed else None,
+        utilization=_utilization(system, config),
+        servers=tuple(
+            int(one["servers"])
+            for one in data.get("stations", ())
+            if isinstance(one.get("servers"), int)
+        ),
+        visits=visits,
+    )
+
+
+def _mean(law: Any) -> float:  # noqa: ANN401 - a law as data
+    """Return the mean of a law as data; 0 without one.
+
+    Examples
+    --------
+    >>> _mean({"kind": "exponential", "mean": 2.0}), _mean(None), _mean({"kind": "uniform"})
+    (2.0, 0.0, 1.0)
+    """
+    if not law:
+        return 0.0
+    value = law.get("mean", law.get("value", 1.0))
+    return float(value) if isinstance(value, (int, float)) else 1.0
+
+
+def _utilization(system: System, config: Mapping[str, Value]) -> float | None:
+    found = forecast_at(system, config)
+    if found is None:
+        return None
+    if found.overload:
+        return 1.0
+    shares = [
+        value
+        for name, value in found.values.items()
+        if name.startswith("station.") and name.endswith(".utilization")
+    ]
+    return max(shares) if shares else None
+
+
+def visits_in(rows: Iterable[ReplicationRow], order: Mapping[str, str]) -> int:
+    """Return how often a study came back to a point: groups that other points separate.
+
+    Parameters
+    ----------
+    rows
+        Replications of the point.
+    order
+        Point of each measured replication, by its start, in order of time.
+    """
+    starts = {row.started_at for row in rows}
+    return sum(is_here for is_here, _ in groupby(order, key=lambda start: start in starts))

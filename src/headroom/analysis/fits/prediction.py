@@ -1,0 +1,407 @@
+"""Prediction intervals: what a figure with fitted parameters may be off, besides its own scatter.
+
+The interval of a predicted metric X is log X +- sqrt(run^2 + fit^2 + method^2), each term being
+half a 95 % interval of log X on its side:
+
+- *run*: the scatter of the simulated replications,
+- *fit*: the farthest that X moves among the parameters that the fitted points do not refute,
+- *method*: how far X moves if all fitted demands are wrong by the published error of the method,
+  see `headroom.analysis.fits.demand_errors`; of a method that publishes the errors of its own
+  predictions, these.
+
+What moves is asked from the model itself, by formulas where it has them. So a throughput past the
+knee carries the error of the demand in full, and one that think times settle carries little of it.
+
+Invariant: nothing here depends on what was measured at the predicted point.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from headroom.analysis.fits.demand_errors import Reach, reach_of
+from headroom.analysis.fits.loads import load_of
+from headroom.analysis.fits.model_answers import ModelAnswers, answer_source
+from headroom.analysis.results import Estimate, LoadRange, Margin, PointResult, Prediction
+from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, t_quantile
+from headroom.errors import HeadroomError
+from headroom.experiment.protocol.fit_method import (
+    ChoosesLoad,
+    DemandEvidence,
+    FitsDemands,
+    FittedSet,
+    HasPublishedErrors,
+    Load,
+    PlannedFit,
+    PublishedError,
+)
+from headroom.experiment.protocol.system import Column, Parameter, Value
+from headroom.experiment.study.plan import PlannedExperiment, Point
+
+_TIMES = frozenset({"s", "ms", "us", "ns", "min", "h"})
+_NO_METHOD = (
+    "No error of this method is known: the intervals count the scatter of the simulation alone"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Distances from a value to both ends of an interval, in logarithms; may be infinite."""
+
+    below: float = 0.0
+    above: float = 0.0
+
+    def joined(self, other: "Sides") -> "Sides":
+        """Return the sides of the sum of two independent errors."""
+        return Sides(math.hypot(self.below, other.below), math.hypot(self.above, other.above))
+
+
+def with_prediction(
+    result: PointResult, experiment: PlannedExperiment, point: Point
+) -> PointResult:
+    """Return a point with the prediction intervals of its estimates, if parameters are fitted."""
+    fit = experiment.fit
+    is_predicted = experiment.system.column is Column.MODEL and result.estimates
+    if fit is None or not fit.is_settled or not is_predicted or isinstance(fit.method, ChoosesLoad):
+        return result
+    fitted = next(
+        one for one in fit.sets if all(point.config.get(k) == v for k, v in one.where.items())
+    )
+    if isinstance(fit.method, FitsDemands):
+        return _with_demands(result, experiment, point, fit, fitted)
+    if isinstance(fit.method, HasPublishedErrors) and fitted.origin == "measured":
+        return _with_published(result, fit.method.published_errors)
+    return msgspec.structs.replace(result, prediction=Prediction(kind="unknown", text=_NO_METHOD))
+
+
+def margin_of(point: PointResult, metric: str) -> Margin | None:
+    """Return how far a predicted metric may be off; None if it is no prediction."""
+    estimate = point.estimates.get(metric)
+    return None if estimate is None else estimate.margin
+
+
+def _with_demands(
+    result: PointResult,
+    experiment: PlannedExperiment,
+    point: Point,
+    fit: PlannedFit,
+    fitted: FittedSet,
+) -> PointResult:
+    source = answer_source(experiment.system, point.config, list(result.estimates)[:1])
+    parameters = {use.name: use.parameter for use in experiment.parameters}
+    margins = Margins.of(
+        ModelAnswers(experiment.system, source), parameters, point.config, fitted, fit.evidence
+    )
+    estimates = {
+        name: with_margin(
+            estimate,
+            fit=margins.fit.get(name, Sides()),
+            method=margins.method.get(name, Sides()),
+            degrees=margins.degrees,
+        )
+        if name in margins.best
+        else _without_interval(estimate)
+        for name, estimate in result.estimates.items()
+    }
+    return msgspec.structs.replace(
+        result,
+        estimates=estimates,
+        prediction=_prediction(fitted, margins.reach, margins.load),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Margins:
+    """How far the metrics of one predicted point may be off, besides the scatter of its runs.
+
+    Parameters
+    ----------
+    best
+        Metrics at the fitted parameters, as the model itself answers.
+    fit, method
+        Distances by what the points do not refute, and by the error of the method.
+    load, reach
+        Load of the point, and how far it is from the measured ones; None if nothing was measured.
+    """
+
+    best: Mapping[str, float]
+    fit: Mapping[str, Sides]
+    method: Mapping[str, Sides]
+    load: Load
+    reach: Reach | None
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the error of the method, 0 without one."""
+        return 0.0 if self.reach is None else float(self.reach.error.degrees)
+
+    @classmethod
+    def of(
+        cls,
+        model: ModelAnswers,
+        parameters: Mapping[str, Parameter],
+        config: Mapping[str, Value],
+        fitted: FittedSet,
+        declared: DemandEvidence = "automatic",
+    ) -> "Margins":
+        """Return the margins of the point `config`, fitted values included."""
+        load = load_of(model.system, config)
+        is_measured = fitted.origin == "measured"
+        reach = reach_of(load, fitted.loads, declared) if is_measured else None
+        answers = _Answers(model, config)
+        by_fit = answers.spread(fitted.found.alternatives, only=fitted.values)
+        wrong = _wrong_demands(fitted, parameters, _half_width(reach)) if reach else []
+        by_method = answers.spread(wrong, only=fitted.values)
+        if reach is not None and not wrong:
+            direct = Sides(_half_width(reach), _half_width(reach))
+            by_method = dict.fromkeys(answers.best, direct)
+        return cls(best=answers.best, fit=by_fit, method=by_method, load=load, reach=reach)
+
+
+def _half_width(reach: Reach) -> float:
+    """Return the distance that 95 % of the published errors of a log demand stay below."""
+    return t_quantile(degrees=reach.error.degrees) * reach.error.spread
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the model says near one point."""
+
+    model: ModelAnswers
+    config: Mapping[str, Value]
+
+    @property
+    def best(self) -> Mapping[str, float]:
+        """Metrics at the fitted parameters."""
+        return self._at({})
+
+    def _at(self, values: Mapping[str, Value]) -> Mapping[str, float]:
+        try:
+            return self.model.values({**self.config, **values})
+        except HeadroomError:
+            return {}
+
+    def spread(
+        self, alternatives: Iterable[Mapping[str, Value]], *, only: Iterable[str]
+    ) -> dict[str, Sides]:
+        """Return how far each metric moves at most, without end if the model has no answer.
+
+        Of the alternatives the parameters `only` count.
+        """
+        names = set(only)
+        best = self.best
+        sides: dict[str, Sides] = {}
+        for values in alternatives:
+            there = self._at({name: value for name, value in values.items() if name in names})
+            for name, value in best.items():
+                old = sides.get(name, Sides())
+                moved = _moved(value, there.get(name), name)
+                sides[name] = Sides(max(old.below, moved.below), max(old.above, moved.above))
+        return sides
+
+
+def _moved(value: float, there: float | None, name: str) -> Sides:
+    if there is None or not math.isfinite(there):
+        # No steady state: times and queues grow without bound, an arrival rate stays.
+        return Sides() if name.endswith("throughput") else Sides(0.0, math.inf)
+    if value <= 0.0 or there <= 0.0:
+        return Sides() if value == there else Sides(math.inf, math.inf)
+    distance = math.log(there / value)
+    return Sides(max(-distance, 0.0), max(distance, 0.0))
+
+
+def _wrong_demands(
+    fitted: FittedSet, declared: Mapping[str, Parameter], distance: float
+) -> list[dict[str, Value]]:
+    """Return the parameters with all fitted demands too large and too small by `distance`."""
+    signs = {
+        one.name: 1.0 if one.unit in _TIMES else -1.0
+        for one in fitted.found.parameters
+        if one.unit in _TIMES or one.unit.startswith("1/")
+    }
+    return [
+        {
+            name: _scaled(declared[name], fitted.values[name], math.exp(way * sign * distance))
+            for name, sign in signs.items()
+        }
+        for way in (-1.0, 1.0)
+        if signs
+    ]
+
+
+def _scaled(parameter: Parameter, value: Value, factor: float) -> float:
+    """Return a value times a factor, within the range that the system accepts."""
+    scaled = float(value) * factor
+    scaled = scaled if parameter.low is None else max(scaled, float(parameter.low))
+    return scaled if parameter.high is None else min(scaled, float(parameter.high))
+
+
+def with_margin(estimate: Estimate, *, fit: Sides, method: Sides, degrees: float) -> Estimate:
+    """Return an estimate with its prediction interval.
+
+    Examples
+    --------
+    >>> rate = Estimate(metric="throughput", unit="1/s", better="high", count=5, value=100.0,
+    ...     low=97.0, high=103.0, method="student-t", centre="mean", mean=100.0, median=100.0,
+    ...     stdev=2.4, minimum=97.0, maximum=103.0)
+    >>> wide = with_margin(rate, fit=Sides(), method=Sides(math.log(2), math.log(2)), degrees=19)
+    >>> round(wide.low), round(wide.high), wide.method
+    (50, 200, 'prediction')
+    """
+    margin = Margin(
+        run_low=estimate.low,
+        run_high=estimate.high,
+        fit_below=_finite(fit.below) or 0.0,
+        fit_above=_finite(fit.above),
+        method_below=_finite(method.below) or 0.0,
+        method_above=_finite(method.above),
+        degrees=degrees,
+    )
+    run = Interval(value=estimate.value, low=estimate.low, high=estimate.high, method="none")
+    found = widened(run, margin)
+    is_full_at_1 = estimate.metric.endswith("utilization") and found.high is not None
+    return msgspec.structs.replace(
+        estimate,
+        low=found.low,
+        high=min(found.high or 0.0, 1.0) if is_full_at_1 else found.high,
+        method="prediction" if found.low is not None else "none",
+        note=found.note or estimate.note,
+        margin=margin,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def widened(interval: Interval, margin: Margin, *, confidence: float = CONFIDENCE) -> Interval:
+    """Return an interval with the errors of a prediction added to both sides.
+
+    Parameters
+    ----------
+    interval
+        Of the metric, or of a ratio with the metric above the line; counts its scatter.
+    margin
+        The other errors, at 95 %.
+    confidence
+        Of the interval; the margin is stretched to it.
+    """
+    if margin.fit_above is None or margin.method_above is None:
+        note = "no upper end: by what the points allow, there may be no steady state"
+        return _open(interval, note)
+    added = Sides(margin.fit_below, margin.fit_above).joined(
+        Sides(margin.method_below, margin.method_above)
+    )
+    if added == Sides():
+        return interval
+    if interval.low is None or interval.high is None or interval.value <= 0.0:
+        return _open(interval, interval.note)
+    degrees = margin.degrees or math.inf
+    stretch = _quantile(degrees, confidence) / _quantile(degrees, CONFIDENCE)
+    run = Sides(
+        _log_distance(interval.low, interval.value), _log_distance(interval.value, interval.high)
+    )
+    whole = run.joined(Sides(stretch * added.below, stretch * added.above))
+    return Interval(
+        value=interval.value,
+        low=interval.value * math.exp(-whole.below),
+        high=interval.value * math.exp(whole.above),
+        method="none",
+        note=interval.note,
+    )
+
+
+def _quantile(degrees: float, confidence: float) -> float:
+    return t_quantile(degrees=min(degrees, 1e6), confidence=confidence)
+
+
+def _log_distance(low: float, high: float) -> float:
+    return math.log(high / low) if low > 0.0 else math.inf
+
+
+def _open(interval: Interval, note: str) -> Interval:
+    return Interval(value=interval.value, low=None, high=None, method="none", note=note)
+
+
+def _without_interval(estimate: Estimate) -> Estimate:
+    """Return an estimate of which the model does not say how it depends on the demands."""
+    note = "no prediction interval: formulas do not say how it follows from the fitted parameters"
+    return msgspec.structs.replace(estimate, low=None, high=None, method="none", note=note)
+
+
+def _with_published(result: PointResult, errors: Sequence[PublishedError]) -> PointResult:
+    estimates = {}
+    used = []
+    for name, estimate in result.estimates.items():
+        error = next((one for one in errors if name.endswith(one.metric)), None)
+        if error is None:
+            estimates[name] = estimate
+            continue
+        used.append(error)
+        distance = t_quantile(degrees=error.count - 1) * error.log_error
+        sides = Sides(distance, distance)
+        estimates[name] = with_margin(
+            estimate, fit=Sides(), method=sides, degrees=error.count - 1.0
+        )
+    shown = list(dict.fromkeys(one.metric for one in used))
+    text = (
+        f"The intervals of {', '.join(shown)} count the published errors of this method; those of "
+        "other metrics count the scatter of the simulation alone"
+        if shown
+        else _NO_METHOD
+    )
+    source = "; ".join(dict.fromkeys(one.source for one in used))
+    return msgspec.structs.replace(
+        result,
+        estimates=estimates,
+        prediction=Prediction(kind="published", text=text, source=source),
+    )
+
+
+def _prediction(fitted: FittedSet, reach: Reach | None, load: Load) -> Prediction:
+    measured, predicted = _range_of(fitted.loads), _range_of([load])
+    if reach is None:
+        simulated = (
+            "The sources were simulated: the intervals count what their points allow, and no "
+            "error of the method"
+        )
+        chained = (
+            "The sources are predictions themselves: the intervals count what their points "
+            "allow, but not the error of the sources"
+        )
+        is_chained = fitted.origin == "predicted"
+        return Prediction(
+            kind="unknown" if is_chained else "simulated",
+            text=chained if is_chained else simulated,
+            measured=measured,
+            predicted=predicted,
+        )
+    clients = "the target number of clients" if load.clients is None else f"{load.clients} clients"
+    factor = math.exp(_half_width(reach))
+    return Prediction(
+        kind=reach.kind,
+        text=(
+            f"Demands fitted to such measurements were off by a factor of up to {factor:.2f} in "
+            "95 % of cases, and the intervals count that"
+        ),
+        title=reach.error.title,
+        measured=measured,
+        predicted=predicted,
+        factor=factor,
+        source=reach.error.source,
+        next=reach.error.next.format(clients=clients),
+    )
+
+
+def _range_of(loads: Sequence[Load]) -> LoadRange:
+    clients = [one.clients for one in loads if one.clients is not None]
+    think = [one.think_s for one in loads if one.think_s is not None]
+    busy = [one.utilization for one in loads if one.utilization is not None]
+    return LoadRange(
+        clients=(min(clients), max(clients)) if clients else None,
+        think_s=(min(think), max(think)) if think else None,
+        utilization=(min(busy), max(busy)) if busy else None,
+        servers=list(loads[0].servers) if loads else [],
+    )

@@ -1,0 +1,1 @@
+"""What to run next: more replications, levels between, changed resources."""

@@ -1,0 +1,465 @@
+"""What doubling a station or pool would give, from replications paired by their seeds.
+
+Each changed system runs with the seeds of its point, so most of the chance cancels in the ratio
+after / before; how much is printed with it. Which resources are doubled follows from the verdict
+of the point: those that are used up, whether they are its cause or a symptom, because a symptom
+that gains nothing when doubled is evidence.
+
+Invariant: an effect compares equal replications only, sound ones on both sides.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from headroom.analysis.pictures import evenly
+from headroom.analysis.point import PointSummary, summarise
+from headroom.analysis.results import Effect, Estimate, PointResult, Resource, WhatIfResult
+from headroom.analysis.run.estimates import estimates_of
+from headroom.analysis.statistics.comparison import paired_ratio
+from headroom.analysis.verdicts.culprits import SATURATED
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.protocol.changes import Change, changes_in, doubled
+from headroom.experiment.protocol.system import Column, Metric, Modelled, Value
+from headroom.experiment.runner.selection import Selection
+from headroom.experiment.runner.what_if import (
+    changed_experiment,
+    changed_plan,
+    changed_point,
+    stored_changes,
+)
+from headroom.experiment.study.changed_parameters import check_changes
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.study.study import WarmUp, WhatIf
+from headroom.quantities import format_level, format_quantity
+
+ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
+"""Metrics whose change is shown besides the responses of the study."""
+FEWEST_PAIRS = 2
+MOST_CUT = 0.5
+"""Share of the shortest run that a cut for both systems may take."""
+_Resource: TypeAlias = tuple[Literal["station", "pool"], str]
+_Values: TypeAlias = Mapping[int, Mapping[str, float]]
+"""Replication to its metrics."""
+
+
+def planned_what_ifs(plan: Plan, journal: Journal) -> Plan | None:
+    """Return the plan of what is to be doubled, None where that is nothing.
+
+    It follows from finished points alone, so that a resumed study plans the same.
+
+    Parameters
+    ----------
+    plan, journal
+        The study and the replications of its points.
+    """
+    selection = Selection(plan, journal)
+    wanted = (
+        found
+        for experiment in plan.experiments
+        if _may_change(experiment)
+        for found in _wanted_of(experiment, selection)
+    )
+    return changed_plan(plan, wanted)
+
+
+def _may_change(experiment: PlannedExperiment) -> bool:
+    is_model = experiment.system.column is Column.MODEL
+    is_changeable = isinstance(experiment.system, Modelled)
+    rule = experiment.spec.what_if
+    return is_model and is_changeable and (rule.parts != "none" or bool(rule.also))
+
+
+def _doubled_at(
+    experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow], rule: WhatIf
+) -> list[tuple[Change, ...]]:
+    if rule.parts == "none":
+        return []
+    return [(change,) for change in _changes_at(experiment, point, rows, rule)]
+
+
+def _wanted_of(
+    experiment: PlannedExperiment, selection: Selection
+) -> Iterator[tuple[PlannedExperiment, Point, int]]:
+    rule = experiment.spec.what_if
+    found = []
+    also = [changes_in(text) for text in rule.also]
+    for point in experiment.points:
+        rows = _done(selection.rows(experiment, point))
+        if len(rows) < FEWEST_PAIRS:
+            continue
+        changes = _doubled_at(experiment, point, rows, rule)
+        changes += [one for one in also if _is_possible(experiment, point, one)]
+        if changes:
+            found.append((point, changes, min(len(rows), rule.replications)))
+    for place in evenly(len(found), rule.points):
+        point, changes, count = found[place]
+        for change in changes:
+            yield experiment, changed_point(point, change, experiment.system), count
+
+
+def _changes_at(
+    experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow], rule: WhatIf
+) -> list[Change]:
+    summary = summarise(experiment, [row.run for row in rows if row.run is not None])
+    possible = (
+        change
+        for kind, name in _used_up(summary, rule)
+        for change in doubled(kind, name)
+        if _is_possible(experiment, point, [change])
+    )
+    return list(islice(possible, None if rule.parts == "all" else rule.changes))
+
+
+def _used_up(summary: PointSummary, rule: WhatIf) -> list[_Resource]:
+    """Return the resources to be doubled: the used up ones, or all that can be used up.
+
+    The limiting one comes first, then the busiest, so that a maximum cuts off the least promising.
+    """
+    found = summary.bottleneck
+    if not summary.windows:  # Overloaded: doubling may give a steady state.
+        return [] if found is None or found.kind == "none" else [(found.kind, found.name)]
+    least = 0.0 if rule.parts == "all" else SATURATED
+    limiting = (found.kind, found.name) if found is not None and found.limits else None
+    shares = _utilizations(summary)
+    used = [key for key, share in shares.items() if share >= least or key == limiting]
+    return sorted(used, key=lambda key: (key != limiting, -shares[key]))
+
+
+def _utilizations(summary: PointSummary) -> dict[_Resource, float]:
+    """Return the utilization of each station and pool; classes have no capacity to double."""
+    found: dict[_Resource, float] = {}
+    for table in sorted(summary.windows[0].run.resources, key=lambda table: table.kind):
+        if table.kind in ("pool", "station"):
+            for name in table.names:
+                sample = summary.samples.get(f"{table.kind}.{name}.utilization")
+                if sample is not None:
+                    found[table.kind, name] = sample.value
+    return found
+
+
+def untried_count(result: PointResult, found: Iterable[WhatIfResult]) -> int:
+    """Return how many used up stations and pools of a point no change was tried at.
+
+    Parameters
+    ----------
+    result
+        What is known of the point.
+    found
+        Its changes; without any, nothing was to be tried.
+    """
+    tried = {
+        (change.kind, change.name)
+        for one in found
+        for change in changes_in(one.change)
+        if change.kind != "parameter"
+    }
+    if not tried:
+        return 0
+    return sum(
+        (resource.kind, resource.name) not in tried
+        for resource in result.resources
+        if resource.kind in ("station", "pool")
+        if (used := result.estimates.get(f"{resource.kind}.{resource.name}.utilization"))
+        if used.value >= SATURATED
+    )
+
+
+def all_doubled(
+    experiment: PlannedExperiment, point: Point, plan: Plan, journal: Journal
+) -> list[tuple[Change, ...]]:
+    """Return the doubling of every station and pool of a point that has run.
+
+    Parameters
+    ----------
+    experiment, point
+        The point.
+    plan, journal
+        The study and its replications.
+    """
+    rows = _done(Selection(plan, journal).rows(experiment, point))
+    found = _changes_at(experiment, point, rows, WhatIf(parts="all"))
+    return [(change,) for change in found]
+
+
+def _is_possible(experiment: PlannedExperiment, point: Point, changes: Sequence[Change]) -> bool:
+    try:
+        check_changes(experiment.system, point.config, changes)
+    except HeadroomError:
+        return False
+    return True
+
+
+def _done(rows: Iterable[ReplicationRow]) -> list[ReplicationRow]:
+    return [row for row in rows if row.state == "done" and row.run is not None]
+
+
+class StoredWhatIfs:
+    """The changes of an experiment that the journal holds, point by point.
+
+    Parameters
+    ----------
+    experiment, selection, journal
+        The experiment, and where its rows are.
+    """
+
+    def __init__(
+        self, experiment: PlannedExperiment, selection: Selection, journal: Journal
+    ) -> None:
+        self._experiment = experiment
+        self._selection = selection
+        self._texts = (
+            stored_changes(journal, experiment.spec.name)
+            if isinstance(experiment.system, Modelled)
+            else {}
+        )
+
+    def knows(self, point: Point) -> bool:
+        """Return whether any change was tried at a point."""
+        return bool(self._texts.get(point.key))
+
+    def of(
+        self, point: Point, rows: Sequence[ReplicationRow], result: PointResult, metrics: list[str]
+    ) -> list[WhatIfResult]:
+        """Return what the changes at a point give, the most useful first.
+
+        Parameters
+        ----------
+        point, rows, result
+            The base point, its replications, and what is known of it.
+        metrics
+            Metrics to compare, the first one decides about the order.
+        """
+        texts = self._texts.get(point.key, [])
+        if not texts:
+            return []
+        found = [self._one(point, text, rows, result, metrics) for text in texts]
+        return sorted((one for one in found if one is not None), key=_rank)
+
+    def _one(
+        self,
+        point: Point,
+        text: str,
+        base: Sequence[ReplicationRow],
+        result: PointResult,
+        metrics: Sequence[str],
+    ) -> WhatIfResult | None:
+        changes = changes_in(text)
+        try:
+            changed = changed_point(point, changes, self._experiment.system)
+        except StudyError:  # A parameter that the model has no more, or not in this range.
+            return None
+        experiment = changed_experiment(self._experiment, [changed], replications=2**31)
+        rows = self._selection.rows(experiment, changed)
+        if not rows:
+            return None
+        summary = _summary(experiment, rows)
+        before, after = _on_one_stretch(experiment, base, rows, result, summary)
+        declared = {metric.name: metric for metric in experiment.system.metrics(point.config)}
+        effects = [
+            effect
+            for metric in metrics
+            if metric in declared
+            if (effect := _effect(declared[metric], before, after)) is not None
+        ]
+        return WhatIfResult(
+            change=text,
+            text=in_words(changes, result.resources, point.config),
+            done=sum(row.state == "done" for row in rows),
+            failed=sum(row.state == "failed" for row in rows),
+            effects=effects,
+            bottleneck=summary.bottleneck,
+            saturation=summary.saturation,
+            reached=_reached([declared[m] for m in metrics if m in declared], result, summary),
+            note="" if effects else _why_none(summary, rows, result),
+        )
+
+
+def _reached(
+    metrics: Sequence[Metric], result: PointResult, summary: PointSummary
+) -> list[Estimate]:
+    """Return the metrics that have no bound at a saturated point, and settle after a change."""
+    if result.saturation is None or summary.saturation is not None:
+        return []
+    without_bound = [one for one in metrics if one.name in result.saturation.unbounded]
+    return list(estimates_of(without_bound, summary.samples).values())
+
+
+def compared_metrics(responses: Sequence[str]) -> list[str]:
+    """Return the metrics whose change is shown.
+
+    Examples
+    --------
+    >>> compared_metrics(["response_s_p99"])
+    ['response_s_p99', 'throughput', 'response_s_mean', 'response_s_p95']
+    """
+    return list(dict.fromkeys([*responses, *ALWAYS_SHOWN]))
+
+
+def _summary(experiment: PlannedExperiment, rows: Sequence[ReplicationRow]) -> PointSummary:
+    return summarise(experiment, [row.run for row in _done(rows) if row.run is not None])
+
+
+def _on_one_stretch(
+    experiment: PlannedExperiment,
+    base: Sequence[ReplicationRow],
+    changed: Sequence[ReplicationRow],
+    result: PointResult,
+    summary: PointSummary,
+) -> tuple[_Values, _Values]:
+    """Return the values of both systems after the later of their two warm-up cuts.
+
+    Windows that start at different times see different chance, and the pairing would be lost. But
+    runs that end with their work end early in the faster system, which may be done before the
+    other one is warm: then each counts from its own cut, and the pairs cancel less.
+    """
+    if not summary.samples or not result.estimates:
+        return {}, {}
+    cuts_s = [cut.cut_s for cut in (result.warm_up, summary.cut) if cut is not None]
+    if cuts_s and max(cuts_s) > MOST_CUT * _shortest_s([*base, *changed]):
+        return (
+            _values_by_replication(experiment, base),
+            _values_by_replication(experiment, changed),
+        )
+    warm_up = WarmUp(method="fixed", seconds=max(cuts_s)) if cuts_s else WarmUp(method="none")
+    spec = msgspec.structs.replace(experiment.spec, warm_up=warm_up)
+    cut = replace(experiment, spec=spec)
+    return _values_by_replication(cut, base), _values_by_replication(cut, changed)
+
+
+def _shortest_s(rows: Sequence[ReplicationRow]) -> float:
+    """Return the length (s) of the shortest run that tells it; infinite without any."""
+    ends = (row.run.snapshot_times_s for row in _done(rows) if row.run is not None)
+    return min((float(times_s[-1]) for times_s in ends if times_s.size), default=math.inf)
+
+
+def _values_by_replication(
+    experiment: PlannedExperiment, rows: Sequence[ReplicationRow]
+) -> _Values:
+    summary = _summary(experiment, rows)
+    numbers = {id(row.run): row.replication for row in rows}
+    pairs = zip(summary.windows, summary.values, strict=True)
+    return {numbers[id(window.run)]: values for window, values in pairs}
+
+
+def _effect(
+    metric: Metric,
+    before: _Values,
+    after: _Values,
+) -> Effect | None:
+    both = [
+        number
+        for number in sorted(before)
+        if number in after and metric.name in before[number] and metric.name in after[number]
+    ]
+    if len(both) < FEWEST_PAIRS:
+        return None
+    old = [before[number][metric.name] for number in both]
+    new = [after[number][metric.name] for number in both]
+    found = paired_ratio(new, old)
+    interval = found.interval
+    if not math.isfinite(interval.value):
+        return None
+    reduction = found.variance_reduction
+    return Effect(
+        metric=metric.name,
+        unit=metric.unit,
+        better=metric.better,
+        before=sum(old) / len(old),
+        after=sum(new) / len(new),
+        ratio=interval.value,
+        low=interval.low,
+        high=interval.high,
+        pairs=found.pairs,
+        variance_reduction=reduction
+        if reduction is not None and math.isfinite(reduction)
+        else None,
+        note=interval.note,
+    )
+
+
+def _why_none(summary: PointSummary, rows: Sequence[ReplicationRow], result: PointResult) -> str:
+    if summary.cut is not None and not summary.cut.is_steady:
+        return summary.cut.note
+    errors = [row.error for row in rows if row.state == "failed"]
+    if errors:
+        return errors[0].partition("\n")[0]
+    throughput = summary.samples.get("throughput")
+    if throughput is not None and not result.estimates:
+        served = format_quantity(throughput.value, "1/s")
+        return f"it has a steady state then, which it lacks now: {served} are served"
+    return "too few sound replications to compare"
+
+
+def _rank(found: WhatIfResult) -> tuple[float, str]:
+    """Most useful first: by the factor by which the first metric with a direction improves."""
+    for effect in found.effects:
+        if effect.better != "none" and effect.ratio > 0.0:
+            gain = effect.ratio if effect.better == "high" else 1.0 / effect.ratio
+            return -round(gain, 2), found.change
+    return math.inf, found.change
+
+
+def in_words(
+    changes: Sequence[Change],
+    resources: Iterable[Resource],
+    config: Mapping[str, Value] | None = None,
+) -> str:
+    """Return changes in words, with the numbers before and after.
+
+    Parameters
+    ----------
+    changes, resources
+        The changes, and what is known of the stations and pools before them.
+    config
+        The parameters before them.
+
+    Examples
+    --------
+    >>> cpu = Resource(kind="station", name="cpu", capacity=2.0)
+    >>> in_words(doubled("station", "cpu"), [cpu])
+    'cpu 2 to 4 servers and cpu 2 times as fast'
+    >>> in_words(doubled("station", "web 2"), [])
+    '"web 2" 2 times the servers and "web 2" 2 times as fast'
+    >>> in_words(changes_in("hit_ratio=0.9"), [], {"hit_ratio": 0.5})
+    'hit_ratio 0.5 to 0.9'
+    """
+    capacities = {(one.kind, one.name): one.capacity for one in resources}
+    return " and ".join(
+        _parameter_in_words(change, config or {})
+        if change.kind == "parameter"
+        else _one_in_words(change, capacities.get((change.kind, change.name)))
+        for change in changes
+    )
+
+
+def _parameter_in_words(change: Change, config: Mapping[str, Value]) -> str:
+    old = config.get(change.name)
+    if change.is_factor:
+        if isinstance(old, (int, float)):
+            new = format_level(old * change.value)
+            return f"{change.name} {format_level(old)} to {new}"
+        return f"{change.name} {format_level(change.value)} times"
+    before = "" if old is None else f"{format_level(old)} "
+    return f"{change.name} {before}to {change.word}"
+
+
+def _one_in_words(change: Change, capacity: float | None) -> str:
+    name = _name_in_words(change.name)
+    if change.aspect == "speed":
+        return f"{name} {format_level(change.value)} times as fast"
+    if capacity is None:
+        times = f"{format_level(change.value)} "
+        return f"{name} {times}{'times the ' if change.is_factor else ''}{change.aspect}"
+    new = change.capacity_from(int(capacity))
+    return f"{name} {format_level(capacity)} to {new} {change.aspect}"
+
+
+def _name_in_words(name: str) -> str:
+    """Return a name, in quotes where a number behind it might be taken for a part of it."""
+    return f'"{name}"' if any(sign.isspace() for sign in name) else name

@@ -1,0 +1,1 @@
+"""Inside one run: warm-up, batches, windows, histograms, series over time."""

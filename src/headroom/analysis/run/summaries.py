@@ -1,0 +1,247 @@
+"""From the kept part of a run to one number per metric.
+
+Metric names are those that the systems declare: ``throughput``, ``response_s_mean``,
+``response_s_p95``, ``jobs_mean``; the same per class as ``class.NAME.…``; per resource
+``station.NAME.…`` and ``pool.NAME.…``. Units are s, 1/s and 1.
+
+Invariant: a metric that a run cannot give (the mean wait at a station that nobody visited) is
+absent, never zero or not-a-number.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from headroom.analysis.run.distributions import PERCENTS, Bins, percentiles
+from headroom.analysis.run.states import state_values
+from headroom.analysis.run.windows import Window
+from headroom.experiment.protocol.observed_metrics import percent_name
+from headroom.experiment.protocol.run import FloatArray, ResourceKind, ResourceTable
+
+T = TypeVar("T")
+
+
+def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
+    """Return every metric of one replication after the warm-up cut.
+
+    Parameters
+    ----------
+    window
+        Kept part of the run.
+    bins
+        Kept distributions of the same window, by metric.
+    """
+    values = dict(window.run.values)
+    values.update(_series_means(window))
+    values.update(_percentiles(window, bins))
+    stations, pools = window.table("station"), window.table("pool")
+    if stations is not None:
+        values.update(_named("station", stations.names, station_columns(stations, window)))
+    if pools is not None:
+        values.update(_named("pool", pools.names, pool_columns(pools, window)))
+    classes = window.table("class")
+    if classes is not None:
+        values.update(_class_values(classes, window))
+    for table in (stations, pools):
+        if table is not None and "queue_len" in table.maxima:
+            longest = {"queue_len_max": table.maxima["queue_len"]}
+            values.update(_named(table.kind, table.names, longest))
+        if table is not None and "busy_share" in table.maxima:
+            shares = table.maxima["busy_share"]
+            busiest = {"utilization_max": np.where(shares > 0.0, shares, np.nan)}
+            values.update(_named(table.kind, table.names, busiest))
+    values.update(state_values(window))
+    return {name: value for name, value in values.items() if np.isfinite(value)}
+
+
+def without_classes(found: Mapping[str, T], classes: Sequence[str]) -> dict[str, T]:
+    """Return metrics without those that belong to one of `classes`.
+
+    Examples
+    --------
+    >>> without_classes({"throughput": 2, "class.a.throughput": 1}, ["a"])
+    {'throughput': 2}
+    """
+    prefixes = tuple(f"class.{name}." for name in classes)
+    return {name: value for name, value in found.items() if not name.startswith(prefixes)}
+
+
+TIME, CAPACITY = "time", "capacity"
+"""Denominators that are no column: the length of the window (s), and that times the capacity."""
+
+STATION_RATIOS = {
+    "utilization": ("busy_s", CAPACITY),
+    "queue_len_mean": ("queue_s", TIME),
+    "jobs_mean": ("jobs_s", TIME),
+    "wait_s_mean": ("wait_s_sum", "completion_count"),
+    "response_s_mean": ("response_s_sum", "completion_count"),
+    "throughput": ("completion_count", TIME),
+}
+POOL_RATIOS = {
+    "utilization": ("held_s", CAPACITY),
+    "queue_len_mean": ("queue_s", TIME),
+    "wait_s_mean": ("wait_s_sum", "grant_count"),
+    "throughput": ("grant_count", TIME),
+}
+_LEFT_RATIOS: Mapping[ResourceKind, Mapping[str, tuple[str, str]]] = {
+    "station": {
+        "utilization": ("busy_s", "capacity_s"),
+        "servers_mean": ("capacity_s", TIME),
+        "wait_s_mean": ("served_wait_s_sum", "completion_count"),
+        "abandon_ratio": ("left_count", "arrival_count"),
+        "abandon_rate": ("left_count", TIME),
+        "abandon_wait_s_mean": ("left_wait_s_sum", "left_count"),
+    },
+    "pool": {
+        "utilization": ("held_s", "capacity_s"),
+        "tokens_mean": ("capacity_s", TIME),
+        "wait_s_mean": ("served_wait_s_sum", "grant_count"),
+        "abandon_ratio": ("abandon_count", "request_count"),
+        "abandon_rate": ("abandon_count", TIME),
+        "abandon_wait_s_mean": ("left_wait_s_sum", "abandon_count"),
+    },
+}
+"""Where jobs leave lines or capacities change: the wait is that of those who are served."""
+LEFT_METRICS = ("abandon_ratio", "abandon_rate", "abandon_wait_s_mean")
+"""What only those have who leave a line before it is their turn."""
+
+
+def more_ratios(
+    kind: ResourceKind, columns: Mapping[str, FloatArray]
+) -> Mapping[str, tuple[str, str]]:
+    """Return the ratios that a table has instead of, or besides, those of every run.
+
+    Examples
+    --------
+    >>> more_ratios("station", {"busy_s": np.zeros((1, 1))})
+    {}
+    """
+    return _LEFT_RATIOS.get(kind, {}) if "served_wait_s_sum" in columns else {}
+
+
+CLASS_RATIOS = {
+    "throughput": ("completion_count", TIME),
+    "response_s_mean": ("response_s_sum", "completion_count"),
+    "jobs_mean": ("jobs_s", TIME),
+}
+"""Each metric as numerator and denominator: columns of the table, or the time."""
+MOVED_RATIOS = {"bytes_per_s": ("bytes", TIME)}
+"""The same of classes whose jobs move bytes."""
+
+
+def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
+    """Return each metric of all stations over `window`; not-a-number where undefined."""
+    return quotients(
+        {**STATION_RATIOS, **more_ratios("station", table.columns)},
+        window.increments(table),
+        capacity=table.capacity,
+        length_s=window.length_s,
+    )
+
+
+def pool_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
+    """Return each metric of all pools over `window`; not-a-number where undefined."""
+    return quotients(
+        {**POOL_RATIOS, **more_ratios("pool", table.columns)},
+        window.increments(table),
+        capacity=table.capacity,
+        length_s=window.length_s,
+    )
+
+
+def quotients(
+    ratios: Mapping[str, tuple[str, str]],
+    gained: Mapping[str, FloatArray],
+    *,
+    capacity: FloatArray,
+    length_s: float,
+) -> dict[str, FloatArray]:
+    """Return each metric of all resources; not-a-number where undefined.
+
+    Parameters
+    ----------
+    ratios
+        Metric to its numerator and denominator.
+    gained
+        What each column gained, shape (resources,), or (intervals, resources) of intervals of
+        equal length.
+    capacity
+        Shape (resources,).
+    length_s
+        Length (s) of the window, or of each interval.
+
+    Examples
+    --------
+    >>> gained = {"busy_s": np.array([[1.0], [0.5]])}
+    >>> quotients({"utilization": ("busy_s", CAPACITY)}, gained, capacity=np.ones(1), length_s=2.0)
+    {'utilization': array([[0.5 ],
+           [0.25]])}
+    """
+    found = {}
+    for metric, (above, below) in ratios.items():
+        if below == TIME:
+            found[metric] = gained[above] / length_s
+        elif below == CAPACITY:
+            found[metric] = _share(gained[above], capacity, length_s)
+        else:
+            found[metric] = _quotient(gained[above], gained[below])
+    return found
+
+
+def _class_values(table: ResourceTable, window: Window) -> dict[str, float]:
+    gained = window.increments(table)
+    total = {name: column.sum(keepdims=True) for name, column in gained.items()}
+    length_s = window.length_s
+    ratios = {**CLASS_RATIOS, **(MOVED_RATIOS if "bytes" in gained else {})}
+    flow = quotients(ratios, gained, capacity=table.capacity, length_s=length_s)
+    of_all = quotients(ratios, total, capacity=table.capacity, length_s=length_s)
+    whole = {name: float(column[0]) for name, column in of_all.items()}
+    return {**whole, **_named("class", table.names, flow)}
+
+
+def _percentiles(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
+    values = {}
+    for metric, counted in bins.items():
+        for percent, value in zip(PERCENTS, percentiles(counted), strict=True):
+            values[f"{metric}_{percent_name(percent)}"] = value
+    classes = window.table("class")
+    if classes is not None and len(classes.names) == 1:
+        prefix = f"class.{classes.names[0]}."
+        values.update({prefix + name: value for name, value in values.items()
+                       if name.startswith("response_s_")})  # fmt: skip
+    return values
+
+
+def _series_means(window: Window) -> dict[str, float]:
+    """Return the mean of each series after the cut, for systems that keep no tables."""
+    means = {}
+    for series in window.run.series:
+        kept = series.values
+        if series.end_times_s is not None:
+            kept = kept[series.end_times_s > window.start_s]
+        if kept.size:
+            means[f"{series.metric}_mean"] = float(kept.mean())
+    return means
+
+
+def _named(
+    kind: str, names: tuple[str, ...], columns: Mapping[str, FloatArray]
+) -> dict[str, float]:
+    return {
+        f"{kind}.{name}.{metric}": float(column[place])
+        for metric, column in columns.items()
+        for place, name in enumerate(names)
+    }
+
+
+def _share(busy_s: FloatArray, capacity: FloatArray, length_s: float) -> FloatArray:
+    """Return the busy share of a finite capacity; not-a-number for an unlimited one."""
+    with np.errstate(invalid="ignore"):
+        share = busy_s / (capacity * length_s)
+    return np.where(np.isfinite(capacity), share, np.nan)
+
+
+def _quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    positive = denominator > 0
+    return np.where(positive, numerator / np.where(positive, denominator, 1.0), np.nan)

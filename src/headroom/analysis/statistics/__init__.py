@@ -1,0 +1,1 @@
+"""Intervals and tests, for any samples; nothing here knows a system or a run."""

@@ -1,0 +1,165 @@
+"""What a plan can never decide: too few replications for its questions, known before any run.
+
+Intervals of measured runs come from ranks, so their smallest number of runs follows from the
+confidence alone: six for one median at 95 %, more where several comparisons must hold together.
+
+Invariant: what is named here has no interval after all planned replications, whatever they are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headroom.analysis.statistics.dispersion import FEWEST, SPREADS
+from headroom.analysis.statistics.extremes import fewest_for_extreme
+from headroom.analysis.statistics.intervals import CONFIDENCE
+from headroom.analysis.statistics.signed_ranks import fewest_pairs
+from headroom.experiment.protocol.agreement import matching
+from headroom.experiment.protocol.system import Column
+from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.experiment.study.study import (
+    AgreementClaim,
+    Claim,
+    FlatClaim,
+    MonotoneClaim,
+    OrderingClaim,
+    ValueClaim,
+)
+from headroom.quantities import format_level
+
+RESPONSES_SHOWN = 3
+"""Metrics that are shown first, and compared, where a study names none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecidable:
+    """A question of an experiment, and how many replications it needs at least."""
+
+    question: str
+    needs: int
+
+
+def undecidable(plan: Plan) -> dict[str, str]:
+    """Return one sentence for each experiment that has too few replications for its questions.
+
+    Parameters
+    ----------
+    plan
+        The experiments that are to be run.
+    """
+    found = {}
+    for experiment in plan.experiments:
+        planned = experiment.most_replications
+        short = [one for one in _questions(experiment, plan) if one.needs > planned]
+        if short:
+            found[experiment.spec.name] = _sentence(experiment, short, is_quick=plan.is_quick)
+    return found
+
+
+def undecidable_lines(plan: Plan) -> list[str]:
+    """Return each sentence once, behind the names of its experiments."""
+    names: dict[str, list[str]] = {}
+    for name, sentence in undecidable(plan).items():
+        names.setdefault(sentence, []).append(name)
+    return [f"{', '.join(found)}: {sentence}" for sentence, found in names.items()]
+
+
+def _sentence(
+    experiment: PlannedExperiment, short: Sequence[Undecidable], *, is_quick: bool
+) -> str:
+    planned, needs = experiment.most_replications, max(one.needs for one in short)
+    key = "count" if experiment.spec.replications.count is not None else "maximum"
+    table = "quick.replications" if is_quick else "replications"
+    listed = ", ".join(f"{one.question} (needs {one.needs})" for one in short)
+    runs = "1 replication" if planned == 1 else f"{planned} replications"
+    return f"{runs} can never be enough for {listed}; set {table}.{key} = {needs}"
+
+
+def _questions(experiment: PlannedExperiment, plan: Plan) -> Iterator[Undecidable]:
+    """Yield what an experiment is asked, with the replications that each question needs."""
+    if experiment.system.column is Column.MEASURE:
+        yield Undecidable(question="the 95 % interval of a median", needs=_together(1))
+        compare = experiment.spec.compare
+        if compare is not None:
+            count = len(compare.metrics or experiment.spec.responses) or _shown(experiment)
+            metrics = "1 metric" if count == 1 else f"{count} metrics"
+            base = format_level(compare.base)
+            yield Undecidable(
+                question=f"the comparison of {metrics} with {base}", needs=_together(count)
+            )
+    for claim in plan.study.claims:
+        needs = _needed(claim, experiment, plan)
+        if needs:
+            yield Undecidable(question=f'claim "{claim.name}"', needs=needs)
+
+
+def _shown(experiment: PlannedExperiment) -> int:
+    """Return how many metrics are compared where the study names none."""
+    return len(experiment.system.metrics(experiment.points[0].config)[:RESPONSES_SHOWN])
+
+
+def _together(questions: int) -> int:
+    """Return the fewest runs for intervals that hold together: the extremes enclose a median."""
+    return fewest_pairs(1.0 - (1.0 - CONFIDENCE) / max(questions, 1))
+
+
+def _needed(claim: Claim, experiment: PlannedExperiment, plan: Plan) -> int:
+    """Return the replications of an experiment that a claim needs at least; 0 if that is open."""
+    name, is_measured = experiment.spec.name, experiment.system.column is Column.MEASURE
+    if name not in {claim.experiment, getattr(claim, "to_experiment", "")}:
+        return 0
+    statistic = getattr(claim, "statistic", "centre")
+    if isinstance(claim, ValueClaim) and claim.extreme_of is not None:
+        return fewest_for_extreme(claim.extreme_of)
+    if statistic in SPREADS:
+        return FEWEST
+    if statistic != "median" and not (is_measured and statistic == "centre"):
+        return 0
+    return _together(_comparisons(claim, plan))
+
+
+def _comparisons(claim: Claim, plan: Plan) -> int:
+    """Return how many intervals of a claim must hold together."""
+    experiments = {one.spec.name: one for one in plan.experiments}
+    own = experiments.get(claim.experiment)
+    match claim:
+        case AgreementClaim():
+            return _met(claim, own, experiments.get(claim.to_experiment))
+        case OrderingClaim():
+            return len(claim.order) - 1
+        case MonotoneClaim():
+            return _levels(own, claim.factor) - 1
+        case FlatClaim():
+            return 2 * _levels(own, claim.factor, claim.start, claim.stop)
+        case _:
+            return 1
+
+
+def _met(
+    claim: AgreementClaim, own: PlannedExperiment | None, other: PlannedExperiment | None
+) -> int:
+    """Return how many points of both experiments meet."""
+    if own is None or other is None:
+        return 1
+    candidates = [point.levels for point in other.points]
+    return sum(
+        bool(matching(point.levels, candidates, to=claim.to))
+        for point in own.points
+        if all(point.levels.get(name) == level for name, level in claim.where.items())
+    )
+
+
+def _levels(
+    experiment: PlannedExperiment | None,
+    factor: str,
+    start: float | None = None,
+    stop: float | None = None,
+) -> int:
+    """Return how many levels of a numeric factor lie in a range."""
+    factors = {one.name: one for one in experiment.factors} if experiment else {}
+    found = factors.get(factor)
+    if found is None:
+        return 1
+    levels = [float(level) for level in found.levels if not isinstance(level, str)]
+    return sum(
+        (start is None or level >= start) and (stop is None or level <= stop) for level in levels
+    )

@@ -1,0 +1,1 @@
+"""What the figures of points mean: bottleneck, saturation, knee, limits, comparisons."""

@@ -1,0 +1,33 @@
+"""How the disk that was measured was before and after: from what runs keep of it.
+
+Invariant: the runs are in the order in which they were carried out.
+"""
+
+from collections.abc import Sequence
+
+from headroom.analysis.results import DiskFigure
+from headroom.experiment.journal.journal_rows import ReplicationRow
+from headroom.experiment.machine.machine_watch import HEALTH_AFTER, HEALTH_BEFORE
+
+
+def disk_health_of(rows: Sequence[ReplicationRow]) -> dict[str, DiskFigure]:
+    """Return each figure before the first run, after the last one, and at most.
+
+    Parameters
+    ----------
+    rows
+        Finished replications of a point.
+    """
+    counters = [row.run.counters for row in rows if row.run is not None]
+    names = {
+        name.removeprefix(HEALTH_BEFORE): None
+        for one in counters
+        for name in one
+        if name.startswith(HEALTH_BEFORE)
+    }
+    found = {}
+    for name in names:
+        keys = (HEALTH_BEFORE + name, HEALTH_AFTER + name)
+        values = [one[key] for one in counters for key in keys if key in one]
+        found[name] = DiskFigure(first=values[0], last=values[-1], highest=max(values))
+    return found

@@ -1,0 +1,128 @@
+"""Which measured replications something else disturbed: other programs, the host, a quota, swap.
+
+Invariant: what the measured program does itself is no disturbance. Its own processor time is
+subtracted, and tasks that wait for a processor count only if others used the processors too.
+
+A replication is disturbed where its times may be longer by `NOTABLE` or more, which is what
+comparisons call the same unless a study says otherwise:
+
+- *others*: programs that Headroom did not start used that share of the usable processors, **and**
+  tasks waited for a processor for that share of the time. Others on processors that would have
+  been idle take nothing away, and a program with more threads than processors waits for itself.
+- *steal*: the host gave that share of the processor time wanted here to other virtual machines.
+- *throttling*: a quota of processor time was used up in that share of its periods.
+- *swapping*: pages were written to or read from swap space at a rate that takes that share of
+  the time at `SWAP_PAGE_S` each.
+
+The kernel counts most of this in ticks of 10 ms or less. Replications shorter than `BLOCK_S` are
+therefore judged together with those that ran after them, as one block.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from headroom.analysis.results import Disturbance
+from headroom.experiment.journal.journal_rows import ReplicationRow
+from headroom.experiment.machine.machine_watch import PREFIX
+
+NOTABLE = 0.05
+"""Share from which on something is a disturbance: the default of `same_within`."""
+BLOCK_S = 1.0
+"""Shortest time (s) that is judged: 100 ticks, so that one tick is 1 %."""
+SHORTEST_S = 0.2
+"""Time (s) of all replications of a point below which nothing is judged: a tick is 5 % of it."""
+SWAP_PAGE_S = 0.001
+"""Assumed time (s) for one page of swap: between 0.1 ms of a flash drive and 10 ms of a disk."""
+
+Kind: TypeAlias = Literal["others", "steal", "throttling", "swapping"]
+Counters: TypeAlias = Mapping[str, float]
+
+
+def disturbances_of(rows: Sequence[ReplicationRow]) -> list[Disturbance]:
+    """Return what disturbed the finished replications of a point, each kind once."""
+    worst: dict[Kind, float] = {}
+    concerned: dict[Kind, list[int]] = {}
+    for block in _blocks(rows):
+        total = _together(block)
+        if total["span_s"] < SHORTEST_S:
+            continue
+        for kind, share in shares_of(total).items():
+            if share >= NOTABLE:
+                worst[kind] = max(worst.get(kind, 0.0), share)
+                concerned.setdefault(kind, []).extend(row.replication for row in block)
+    return [
+        Disturbance(kind=kind, share=share, replications=sorted(concerned[kind]))
+        for kind, share in worst.items()
+    ]
+
+
+def shares_of(counters: Counters) -> dict[Kind, float]:
+    """Return how much of a replication each kind of disturbance took, 0 for nothing.
+
+    Parameters
+    ----------
+    counters
+        What `headroom.experiment.machine.machine_watch` stored, without its prefix.
+
+    Examples
+    --------
+    >>> shares_of({"span_s": 2.0, "cpu_count": 2.0, "busy_s": 4.0, "own_busy_s": 2.0,
+    ...            "cpu_wait_s": 1.0})
+    {'others': 0.5}
+    """
+    span_s = counters.get("span_s", 0.0)
+    if span_s <= 0.0:
+        return {}
+    found: dict[Kind, float] = {}
+    if "busy_s" in counters:
+        found["others"] = _others(counters, span_s)
+    if "steal_s" in counters:
+        wanted_s = counters["busy_s"] + counters["steal_s"]
+        found["steal"] = counters["steal_s"] / wanted_s if wanted_s else 0.0
+    if counters.get("quota_periods"):
+        found["throttling"] = min(counters["throttled_periods"] / counters["quota_periods"], 1.0)
+    if "swapped_pages" in counters:
+        found["swapping"] = min(counters["swapped_pages"] * SWAP_PAGE_S / span_s, 1.0)
+    return found
+
+
+def _others(counters: Counters, span_s: float) -> float:
+    """Return the share of the usable processors that others used while tasks waited for one."""
+    if counters.get("cpu_wait_s", span_s) < NOTABLE * span_s:
+        return 0.0
+    used_s = counters["busy_s"] - counters["own_busy_s"]
+    return min(max(used_s / (span_s * counters["cpu_count"]), 0.0), 1.0)
+
+
+def _together(rows: Sequence[ReplicationRow]) -> dict[str, float]:
+    """Return the counters of a block: sums, but for the number of processors."""
+    held = [_counters(row) for row in rows]
+    total = {name: sum(one.get(name, 0.0) for one in held) for name in held[0]}
+    return total | {"cpu_count": held[0]["cpu_count"]}
+
+
+def _blocks(rows: Sequence[ReplicationRow]) -> Iterator[list[ReplicationRow]]:
+    """Yield the replications that were watched, short ones together; the last takes the rest."""
+    blocks: list[list[ReplicationRow]] = []
+    length_s = BLOCK_S
+    for row in rows:
+        span_s = _counters(row).get("span_s")
+        if span_s is None:
+            continue
+        if length_s >= BLOCK_S:
+            blocks.append([])
+            length_s = 0.0
+        blocks[-1].append(row)
+        length_s += span_s
+    if len(blocks) > 1 and length_s < BLOCK_S:
+        rest = blocks.pop()
+        blocks[-1] += rest
+    yield from blocks
+
+
+def _counters(row: ReplicationRow) -> dict[str, float]:
+    """Return the counters of the machine that a row holds, without their prefix."""
+    held = {} if row.run is None else row.run.counters
+    return {
+        name.removeprefix(PREFIX): value for name, value in held.items() if name.startswith(PREFIX)
+    }

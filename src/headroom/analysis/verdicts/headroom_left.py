@@ -1,0 +1,372 @@
+"""At which load a limit breaks, and how much headroom is left until then.
+
+Between two levels the curve is taken to lie between a straight line and the straight line of its
+reciprocal: the first is right where the response time grows with the number of users behind a
+saturated station (R = N D - Z), the second for an open queue (1 / R falls with the arrival rate).
+The level is that of the straight line; its interval holds every level at which the limit lies
+within the 95 % interval of the curve, by either of the two.
+
+At a saturated level the metric has no bound and no line leads to it: the limit breaks somewhere
+between the last level that keeps it and that one.
+
+Invariant: no level is reported outside of the levels that were run.
+
+Sources: inverse estimation by inverting the test as in Fieller, *Some Problems in Interval
+Estimation* (1954); the two laws as in Lazowska et al., *Quantitative System Performance* (1984).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, TypeAlias
+
+from headroom.analysis.results import LimitCrossing, Verdict
+from headroom.analysis.statistics.intervals import Sample, contrast
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.study import Limit, in_base_units
+from headroom.quantities import format_level
+
+State: TypeAlias = Literal["breaks", "holds", "broken", "unclear"]
+_STEPS = 50
+"""Halvings of a search: more than a float has bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """Where a limit breaks; `level` is None unless it breaks between two levels.
+
+    It is also None where a level is saturated: no line leads there, so only `low` and `high` are
+    known. `holds_at` is the last level before the break that surely keeps the limit, `breaks_at`
+    the first one behind it that surely breaks it.
+    """
+
+    state: State
+    level: float | None = None
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+    holds_at: float | None = None
+    breaks_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A curve as excess over the limit: above zero where the limit is broken."""
+
+    levels: tuple[float, ...]
+    samples: tuple[Sample, ...]
+    limit: float
+    sign: float
+
+    def excess(self, place: int) -> float:
+        return self.sign * (self.samples[place].value - self.limit)
+
+    def worst(self, place: int) -> float:
+        """Return the largest excess within the interval of a level."""
+        return max(self._bounds(place))
+
+    def best(self, place: int) -> float:
+        return min(self._bounds(place))
+
+    def _bounds(self, place: int) -> tuple[float, float]:
+        interval = self.samples[place].interval()
+        low = interval.value if interval.low is None else interval.low
+        high = interval.value if interval.high is None else interval.high
+        return self.sign * (low - self.limit), self.sign * (high - self.limit)
+
+
+def limit_crossing(
+    curve: Mapping[float, Sample | None],
+    *,
+    at_most: float | None = None,
+    at_least: float | None = None,
+) -> Crossing:
+    """Return at which level a curve breaks its limit for the first time.
+
+    Parameters
+    ----------
+    curve
+        Sample by level of the load, None where a level has no figures.
+    at_most, at_least
+        The limit; one of the two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curve = {level: Sample(values=np.array([level - 0.01, level + 0.01]))
+    ...          for level in (10.0, 20.0)}
+    >>> round(limit_crossing(curve, at_most=15.0).level, 6)
+    15.0
+    >>> limit_crossing(curve, at_most=25.0).note
+    'not broken up to 20'
+    """
+    limit = at_most if at_most is not None else at_least
+    if limit is None:
+        raise ValueError("a limit needs at_most or at_least")
+    known = {level: sample for level, sample in curve.items() if sample is not None}
+    if not known:
+        return Crossing(state="unclear", note="no level has figures")
+    levels = tuple(sorted(known))
+    sign = 1.0 if at_most is not None else -1.0
+    side = _Side(levels, tuple(known[level] for level in levels), limit, sign)
+    return _noted(_first_crossing(side), curve, levels)
+
+
+def _first_crossing(side: _Side) -> Crossing:
+    first = next((n for n in range(len(side.levels)) if side.excess(n) > 0.0), None)
+    last = format_level(side.levels[-1])
+    if first is None:
+        if side.worst(len(side.levels) - 1) > 0.0:
+            return Crossing(
+                state="unclear",
+                note=f"not told apart from the limit at {last}: run more replications",
+            )
+        return Crossing(state="holds", note=f"not broken up to {last}")
+    if first == 0:
+        lowest = format_level(side.levels[0])
+        if side.best(0) <= 0.0:
+            note = f"not told apart from the limit at {lowest}: run more replications"
+            return Crossing(state="unclear", note=note)
+        return Crossing(state="broken", note=f"broken at the lowest level, {lowest}{_kept(side)}")
+    return _between(side, first)
+
+
+def _kept(side: _Side) -> str:
+    """Say from which level on the limit is kept after all: a floor that the load must reach."""
+    broken = [place for place in range(len(side.levels)) if side.worst(place) > 0.0]
+    last = broken[-1]
+    if last == len(side.levels) - 1:
+        return ""
+    return f"; kept from {format_level(side.levels[last + 1])} up"
+
+
+def _between(side: _Side, place: int) -> Crossing:
+    """Return the crossing between a level that keeps the limit and the next, which breaks it."""
+    lows = [_search(side, place, law, _HIGH) for law in (_linear, _reciprocal)]
+    highs = [_search(side, place, law, _LOW) for law in (_linear, _reciprocal)]
+    holds_at, breaks_at = _bracket(side, place)
+    before, after = (format_level(side.levels[n]) for n in (place - 1, place))
+    if side.samples[place].is_unbounded:
+        note = f"{after} is saturated"
+        return Crossing(
+            state="breaks",
+            low=min(lows),
+            high=side.levels[place],
+            note=note,
+            holds_at=holds_at,
+            breaks_at=breaks_at,
+        )
+    level = _solve(side, place, partial(_bound, side, place, _linear, _VALUE))
+    again = any(side.worst(n) <= 0.0 for n in range(place + 1, len(side.levels)))
+    note = f"between {before} and {after}"
+    if again:
+        note += "; it is kept again at a higher level"
+    if max(level, *highs) >= side.levels[-1]:
+        note += "; the interval ends with the levels"
+    if any(one.interval().low is None for one in side.samples[place - 1 : place + 1]):
+        note += "; without an interval, for want of replications"
+        return Crossing(state="breaks", level=level, note=note, breaks_at=breaks_at)
+    return Crossing(
+        state="breaks",
+        level=level,
+        low=min(level, *lows),
+        high=max(level, *highs),
+        note=note,
+        holds_at=holds_at,
+        breaks_at=breaks_at,
+    )
+
+
+def _bracket(side: _Side, place: int) -> tuple[float | None, float | None]:
+    """Return the last level before `place` that surely keeps, the first from it that breaks."""
+    kept = [n for n in range(place) if side.worst(n) <= 0.0]
+    broken = [n for n in range(place, len(side.levels)) if side.best(n) > 0.0]
+    return (
+        side.levels[kept[-1]] if kept else None,
+        side.levels[broken[0]] if broken else None,
+    )
+
+
+_VALUE, _LOW, _HIGH = 0, 1, 2
+_Law: TypeAlias = Callable[[_Side, int, float], tuple[float, float, float]]
+"""Excess, and the bounds of its interval, at a share of the way from one level to the next."""
+
+
+def _linear(side: _Side, place: int, share: float) -> tuple[float, float, float]:
+    before, after = side.samples[place - 1], side.samples[place]
+    found = contrast([before, after], [1.0 - share, share])
+    low = found.value if found.low is None else found.low
+    high = found.value if found.high is None else found.high
+    bounds = [side.sign * (value - side.limit) for value in (low, high)]
+    return side.sign * (found.value - side.limit), min(bounds), max(bounds)
+
+
+def _reciprocal(side: _Side, place: int, share: float) -> tuple[float, float, float]:
+    """Return the same by the line of the reciprocals, with errors to first order."""
+    before, after = side.samples[place - 1], side.samples[place]
+    if min(before.value, after.value) <= 0.0 or after.is_unbounded or before.is_unbounded:
+        return _linear(side, place, share)
+    value = 1.0 / ((1.0 - share) / before.value + share / after.value)
+    weights = (
+        (1.0 - share) * (value / before.value) ** 2,
+        share * (value / after.value) ** 2,
+    )
+    found = contrast([before, after], weights)
+    half = 0.0 if found.low is None or found.high is None else (found.high - found.low) / 2.0
+    excess = side.sign * (value - side.limit)
+    return excess, excess - half, excess + half
+
+
+def _bound(side: _Side, place: int, law: _Law, bound: int, share: float) -> float:
+    return law(side, place, share)[bound]
+
+
+def _search(side: _Side, place: int, law: _Law, bound: int) -> float:
+    """Return where a bound of the curve crosses the limit, maybe before or after `place`."""
+    here = place
+    while 1 <= here < len(side.levels):
+        excess = partial(_bound, side, here, law, bound)
+        is_over_before, is_over_after = excess(0.0) > 0.0, excess(1.0) > 0.0
+        if is_over_after and not is_over_before:
+            if side.samples[here].is_unbounded:
+                return side.levels[here if bound == _LOW else here - 1]
+            return _solve(side, here, excess)
+        here += -1 if is_over_before else 1
+    return side.levels[0] if here < 1 else side.levels[-1]
+
+
+def _solve(side: _Side, place: int, excess: Callable[[float], float]) -> float:
+    """Return the level at which a rising excess is zero, by halving."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if excess(middle) > 0.0 else (middle, high)
+    first, last = side.levels[place - 1], side.levels[place]
+    return first + (low + high) / 2.0 * (last - first)
+
+
+def _noted(
+    crossing: Crossing, curve: Mapping[float, Sample | None], levels: Sequence[float]
+) -> Crossing:
+    """Say which levels have no figures: beyond the last of them lies perhaps an overload."""
+    missing = sorted(level for level in curve if level not in levels)
+    if not missing:
+        return crossing
+    shown = ", ".join(map(format_level, missing[:4]))
+    note = f"{crossing.note}; no figures at {shown}{' and more' if len(missing) > 4 else ''}"  # noqa: PLR2004
+    return replace(crossing, note=note)
+
+
+def verdict_at(
+    level: float,
+    curve: Mapping[float, Sample | None],
+    *,
+    at_most: float | None = None,
+    at_least: float | None = None,
+) -> tuple[Verdict, str]:
+    """Return whether a curve keeps its limit at a level, and why that is not known if so.
+
+    Between two levels both laws must agree; outside of the levels nothing is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curve = {level: Sample(values=np.array([level - 0.01, level + 0.01]))
+    ...          for level in (10.0, 20.0)}
+    >>> verdict_at(12.0, curve, at_most=18.0), verdict_at(19.0, curve, at_most=18.0)[0]
+    (('holds', ''), 'differs')
+    """
+    limit = at_most if at_most is not None else at_least
+    if limit is None:
+        raise ValueError("a limit needs at_most or at_least")
+    known = {load: sample for load, sample in curve.items() if sample is not None}
+    levels = tuple(sorted(known))
+    if not levels or not levels[0] <= level <= levels[-1]:
+        return "undecided", "no levels with results around it: add some"
+    sign = 1.0 if at_most is not None else -1.0
+    side = _Side(levels, tuple(known[load] for load in levels), limit, sign)
+    after = next(place for place, load in enumerate(levels) if load >= level)
+    near = (
+        [known[levels[after]]]
+        if levels[after] == level
+        else list(side.samples[after - 1 : after + 1])
+    )
+    if any(one.interval().low is None for one in near):
+        return "undecided", "too few replications for an interval"
+    if len(near) > 1 and any(one.is_unbounded for one in near):
+        return "undecided", "a level beside it is saturated: add a level there"
+    excess = _excess_at(side, after, level)
+    if max(excess) <= 0.0:
+        return "holds", ""
+    if min(excess) > 0.0:
+        return "differs", ""
+    return (
+        "undecided",
+        "the interval includes the limit: run more replications, or add a level there",
+    )
+
+
+def _excess_at(side: _Side, after: int, level: float) -> list[float]:
+    """Return the bounds of the excess at a level by every law; `after` is the next level."""
+    if side.levels[after] == level:
+        return [side.best(after), side.worst(after)]
+    before = side.levels[after - 1]
+    share = (level - before) / (side.levels[after] - before)
+    found = [law(side, after, share) for law in (_linear, _reciprocal)]
+    return [bound for one in found for bound in one[1:]]
+
+
+def crossing_of(
+    limit: Limit,
+    factor: str,
+    where: dict[str, Value],
+    curve: Mapping[float, Sample | None],
+    unit: str,
+) -> LimitCrossing:
+    """Return where a limit of a study breaks on one curve, and the headroom left until there.
+
+    Parameters
+    ----------
+    limit
+        The limit of the study.
+    factor
+        Name of the factor that is the load.
+    where
+        Levels of the other factors.
+    curve
+        Sample of the limited metric by level of the load.
+    unit
+        Unit of the metric.
+    """
+    at_most, at_least = in_base_units(limit.at_most), in_base_units(limit.at_least)
+    found = limit_crossing(curve, at_most=at_most, at_least=at_least)
+    verdict, reason = (
+        (None, "")
+        if limit.current is None
+        else verdict_at(limit.current, curve, at_most=at_most, at_least=at_least)
+    )
+    headroom, low, high = (
+        None if level is None or limit.current is None else level / limit.current
+        for level in (found.level, found.low, found.high)
+    )
+    return LimitCrossing(
+        metric=limit.metric,
+        unit=unit,
+        at_most=at_most,
+        at_least=at_least,
+        factor=factor,
+        where=where,
+        state=found.state,
+        level=found.level,
+        level_low=found.low,
+        level_high=found.high,
+        current=limit.current,
+        headroom=headroom,
+        headroom_low=low,
+        headroom_high=high,
+        holds_at=found.holds_at,
+        breaks_at=found.breaks_at,
+        note=found.note,
+        verdict=verdict,
+        reason=reason,
+    )

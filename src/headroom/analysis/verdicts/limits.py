@@ -1,0 +1,128 @@
+"""The verdict of a point: what limits it, in its steady state or for want of one.
+
+Where a load is more than a resource can serve there is no steady state, and no figure may be
+reported; yet what limits is plain from the whole runs, and it is the answer that the reader needs.
+
+Invariant: a verdict from whole runs says so.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
+from statistics import fmean
+
+import msgspec
+
+from headroom.analysis.results import Bottleneck, WarmUpCut
+from headroom.analysis.run.distributions import kept_bins
+from headroom.analysis.run.estimates import estimates_of, resource_metrics, resources_of, samples_of
+from headroom.analysis.run.operational_laws import check_laws
+from headroom.analysis.run.states import state_metrics
+from headroom.analysis.run.summaries import run_values
+from headroom.analysis.run.windows import Window, open_window
+from headroom.analysis.statistics.intervals import Sample
+from headroom.analysis.verdicts.bottleneck import find_bottleneck, load_of, parts_of
+from headroom.analysis.verdicts.culprits import Behind
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column
+
+GROWTH = 1.5
+"""A queue grows where it is so many times as long in the second half of a run as in the first;
+a queue that grows steadily from nothing is three times as long."""
+
+
+def bottleneck_of(
+    windows: Sequence[Window],
+    values: Sequence[Mapping[str, float]],
+    samples: Mapping[str, Sample],
+    useless: Collection[str] = (),
+) -> Bottleneck | None:
+    """Return what limits a point, None without runs or resources.
+
+    Parameters
+    ----------
+    windows, values
+        The kept parts of the sound runs and the metrics of each.
+    samples
+        The metrics over all of them.
+    useless
+        Stations that turn work away and whose doubling was tried: it gives nothing.
+    """
+    if not windows:
+        return None
+    run = windows[0].run
+    resources = resources_of(run)
+    metrics = [*resource_metrics(resources), *state_metrics(samples)]
+    return find_bottleneck(
+        parts_of(resources, estimates_of(metrics, samples)),
+        Behind(
+            stations=run.holds,
+            pools=run.nested,
+            blockers=run.blockers,
+            unawaited=run.unawaited,
+        ),
+        load_of(windows[0].table("class"), _means(values)),
+        useless,
+    )
+
+
+def limit_without_steady_state(runs: Sequence[Run], column: Column) -> Bottleneck | None:
+    """Return what limits a point without a steady state, from its whole runs; None if nothing."""
+    opened = [open_window(run, cut_s=0.0) for run in runs if run.resources]
+    windows = [window for window in opened if window and not check_laws(window).faults]
+    values = [run_values(window, kept_bins(window)) for window in windows]
+    verdict = bottleneck_of(windows, values, samples_of(values, {}, column))
+    if verdict is None or not verdict.limits:
+        return None
+    evidence = f"{verdict.evidence}; this is of the whole runs, which have no steady state"
+    return msgspec.structs.replace(verdict, evidence=evidence)
+
+
+def with_overload(cut: WarmUpCut, runs: Sequence[Run], verdict: Bottleneck | None) -> WarmUpCut:
+    """Return the failed cut, its note saying so where the load is more than can be served.
+
+    Without a verdict it is looked for at the stations whose servers are not known: no utilization
+    tells that they are full, but a queue that grows all the time does.
+    """
+    names = _unknown_stations(runs) if verdict is None else [(verdict.kind, verdict.name)]
+    growing = [(kind, name) for kind, name in names if all(_grows(run, kind, name) for run in runs)]
+    if not growing:
+        return cut
+    kind, name = growing[0]
+    name = name if kind == "station" else f"pool {name}"
+    advice = cut.note.partition(", unless")[0]
+    note = f"{advice}, or the load is more than {name} can serve"
+    return msgspec.structs.replace(cut, note=note)
+
+
+def _unknown_stations(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Return kind and name of the stations with an unlimited or unknown number of servers."""
+    return [
+        (table.kind, name)
+        for run in runs[:1]
+        for table in run.resources
+        if table.kind == "station"
+        for name, capacity in zip(table.names, table.capacity, strict=True)
+        if not isfinite(capacity)
+    ]
+
+
+def _grows(run: Run, kind: str, name: str) -> bool:
+    """Return whether the queue of a resource grows from half to half of `run`."""
+    table = next((one for one in run.resources if one.kind == kind), None)
+    if table is None or name not in table.names:
+        return False
+    queue_s = table.columns["queue_s"][:, table.names.index(name)]
+    end_s = run.snapshot_times_s[-1]
+    middle = int(run.snapshot_times_s.searchsorted(end_s / 2))
+    middle_s = run.snapshot_times_s[middle]
+    if not 0.0 < middle_s < end_s:
+        return False
+    before = queue_s[middle] / middle_s
+    after = (queue_s[-1] - queue_s[middle]) / (end_s - middle_s)
+    return bool(after > GROWTH * before)
+
+
+def _means(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each metric over the replications that gave it."""
+    names = dict.fromkeys(name for one in values for name in one)
+    return {name: fmean(one[name] for one in values if name in one) for name in names}

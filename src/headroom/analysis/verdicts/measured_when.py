@@ -1,0 +1,32 @@
+"""When the measurements of an experiment were taken, and how many come from earlier sessions.
+
+Figures of different days may differ for reasons that no study names, so a report tells their age. A
+simulation has none: the same model and seed give the same bits.
+"""
+
+from headroom.analysis.results import Measured
+from headroom.experiment.protocol.system import Column
+from headroom.experiment.runner.selection import Selection
+from headroom.experiment.study.plan import PlannedExperiment
+
+
+def measured_when(experiment: PlannedExperiment, selection: Selection) -> Measured | None:
+    """Return when the replications that count were measured, None where none was."""
+    if experiment.system.column is not Column.MEASURE:
+        return None
+    counted = {
+        (row.point_key, row.replication): row
+        for row in reversed(selection.heads(experiment))
+        if row.state == "done" and row.is_readable
+    }
+    rows = list(counted.values())
+    if not rows:
+        return None
+    starts = [row.started_at for row in rows]
+    last = max(row.environment for row in rows)
+    return Measured(
+        oldest=min(starts),
+        newest=max(starts),
+        count=len(rows),
+        reused=sum(row.environment < last for row in rows),
+    )

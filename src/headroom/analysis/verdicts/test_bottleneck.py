@@ -1,0 +1,395 @@
+"""Bottleneck verdicts: synthetic points in which the answer is known."""
+
+import numpy as np
+import pytest
+
+from headroom.analysis.run.estimates import estimate_of
+from headroom.analysis.statistics.intervals import Sample
+from headroom.analysis.verdicts.bottleneck import Load, find_bottleneck, load_of
+from headroom.analysis.verdicts.culprits import SATURATED, Behind, Part
+from headroom.experiment.protocol.run import ResourceTable
+from headroom.experiment.protocol.system import Metric
+
+CLOSED = Load(population=60.0, jobs_mean=55.0, is_open=False)
+THINKING = Load(population=60.0, jobs_mean=4.0, is_open=False)
+OPEN = Load(population=0.0, jobs_mean=0.0, is_open=True)
+
+
+def resource(
+    kind: str,
+    name: str,
+    utilization: float,
+    *,
+    queue_len: float = 0.0,
+    capacity: float = 1.0,
+    **ratios: float,
+) -> Part:
+    wide = np.array([utilization - 0.001, utilization, utilization + 0.001])
+    estimates = {
+        "utilization": estimate_of(Metric(name="utilization", unit="1"), Sample(values=wide)),
+        "queue_len_mean": estimate_of(
+            Metric(name="queue_len_mean", unit="1"), Sample(values=np.full(3, queue_len))
+        ),
+    }
+    for state, ratio in ratios.items():
+        metric = Metric(name=f"{state}_ratio", unit="1")
+        estimates[metric.name] = estimate_of(metric, Sample(values=np.full(3, ratio)))
+    return Part(
+        kind="pool" if kind == "pool" else "station",
+        name=name,
+        capacity=capacity,
+        estimates=estimates,
+    )
+
+
+def test_a_saturated_station_limits_and_the_sentence_shows_the_evidence() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "web", 0.62),
+            resource("station", "database", 0.987, queue_len=41.2),
+            resource("station", "cache", 0.1),
+        ],
+        Behind(),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "database")
+    assert verdict.evidence == (
+        "database is busy 98.7 % (98.5 to 98.9); 41 of 60 jobs wait there; "
+        "every other station is at 62.0 % or less"
+    )
+
+
+def test_more_jobs_than_the_population_are_not_said_to_be_of_it() -> None:
+    """Jobs start others that wait in their place: pages written back, arms of a fork."""
+    parts = [resource("station", "disk", 0.99, queue_len=219.0), resource("station", "web", 0.5)]
+    verdict = find_bottleneck(parts, Behind(), CLOSED)
+    assert verdict is not None
+    assert "; 219 jobs wait there" in verdict.evidence
+
+
+def test_a_pool_that_is_used_up_behind_a_saturated_station_is_not_the_cause() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "web", 0.2),
+            resource("station", "database", 0.97, queue_len=19.0),
+            resource("pool", "connections", 0.998, queue_len=36.0, capacity=20.0),
+        ],
+        Behind(stations={"connections": ("database",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "database"
+    assert "pool connections is used up" in verdict.evidence
+    assert "only because its holders queue at database" in verdict.evidence
+
+
+def test_a_pool_with_idle_stations_behind_it_limits() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "database", 0.5),
+            resource("pool", "connections", 0.998, queue_len=31.2, capacity=20.0),
+        ],
+        Behind(stations={"connections": ("database",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert (verdict.kind, verdict.name) == ("pool", "connections")
+    assert "no station used while holding one is saturated" in verdict.evidence
+    assert "31 of 60 jobs wait for one" in verdict.evidence
+
+
+def test_a_pool_that_guards_only_a_delay_limits_too() -> None:
+    verdict = find_bottleneck([resource("pool", "licences", 0.95, capacity=3.0)], Behind(), OPEN)
+    assert verdict is not None
+    assert verdict.evidence.endswith("no station is used while holding one")
+
+
+def test_a_saturated_station_elsewhere_does_not_excuse_a_pool() -> None:
+    """The station is not used while the pool is held: the higher utilization decides."""
+    verdict = find_bottleneck(
+        [resource("station", "batch", 0.93), resource("pool", "connections", 0.99)],
+        Behind(stations={"connections": ("database",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "connections"
+
+
+def test_of_two_nested_pools_the_inner_one_limits() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "web", 0.3),
+            resource("station", "database", 0.4),
+            resource("pool", "threads", 0.999, queue_len=20.0, capacity=50.0),
+            resource("pool", "connections", 0.98, queue_len=44.0, capacity=4.0),
+        ],
+        Behind(
+            stations={"threads": ("web", "database"), "connections": ("database",)},
+            pools={"threads": ("connections",)},
+        ),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "connections"
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (THINKING, "the users' think time limits: 56 of 60 users think at any time"),
+        (OPEN, "the arrival rate limits: all that arrives is served"),
+        (CLOSED, "the number of users limits: 60 cannot keep any station busy"),
+    ],
+)
+def test_nothing_limits_while_every_station_has_room(load: Load, words: str) -> None:
+    verdict = find_bottleneck([resource("station", "web", 0.41)], Behind(), load)
+    assert verdict is not None
+    assert (verdict.limits, verdict.kind, verdict.name) == (False, "none", "")
+    assert verdict.evidence.startswith(
+        "nothing is saturated: the busiest, web, is busy 41.0 % (40.8 to 41.2); "
+    )
+    assert words in verdict.evidence
+    assert verdict.utilization == pytest.approx(0.41)
+
+
+@pytest.mark.parametrize(("utilization", "limits"), [(SATURATED - 0.001, False), (SATURATED, True)])
+def test_the_border_of_saturation_belongs_to_it(utilization: float, *, limits: bool) -> None:
+    verdict = find_bottleneck([resource("station", "web", utilization)], Behind(), OPEN)
+    assert verdict is not None
+    assert verdict.limits is limits
+
+
+def test_of_two_saturated_stations_the_busier_one_is_named_and_the_other_mentioned() -> None:
+    verdict = find_bottleneck(
+        [resource("station", "disk", 0.95), resource("station", "cpu", 0.96)], Behind(), CLOSED
+    )
+    assert verdict is not None
+    assert verdict.name == "cpu"
+    assert "disk follows at 95.0 %" in verdict.evidence
+
+
+def test_a_point_without_stations_has_no_verdict() -> None:
+    assert find_bottleneck([], Behind(), OPEN) is None
+
+
+def test_a_station_that_is_held_up_is_a_symptom_of_the_one_that_has_no_place() -> None:
+    """The full pool and the taken station are both victims of a press that is not even busy."""
+    verdict = find_bottleneck(
+        [
+            resource("station", "mill", 0.6, blocked=0.38, capacity=4.0),
+            resource("station", "press", 0.8, queue_len=0.5),
+            resource("pool", "pallets", 1.0, queue_len=30.0, capacity=6.0),
+        ],
+        Behind(stations={"pallets": ("mill", "press")}, blockers={"mill": ("press",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "press")
+    assert "its places are full, and jobs that wait for one hold up others" in verdict.evidence
+    assert (
+        "mill has no time left (60.0 % busy, 38.0 % held up) only because jobs that it has served "
+        "find no place at press"
+    ) in verdict.evidence
+    assert "pool pallets is used up" in verdict.evidence
+    assert "only because its holders are held up by press" in verdict.evidence
+
+
+def test_a_chain_of_full_stations_is_followed_to_its_end() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "first", 0.3, blocked=0.7),
+            resource("station", "second", 0.3, blocked=0.65),
+            resource("station", "third", 0.85),
+        ],
+        Behind(blockers={"first": ("second",), "second": ("third",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "third"
+    assert "first has no time left" in verdict.evidence
+
+
+def test_stations_that_hold_up_each_other_are_a_circle_with_an_end() -> None:
+    verdict = find_bottleneck(
+        [
+            resource("station", "left", 0.5, blocked=0.5),
+            resource("station", "right", 0.6, blocked=0.4),
+        ],
+        Behind(blockers={"left": ("right",), "right": ("left",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "right"
+
+
+def test_a_station_that_works_all_the_time_limits_although_it_is_held_up_at_times() -> None:
+    verdict = find_bottleneck(
+        [resource("station", "mill", 0.93, blocked=0.05), resource("station", "press", 0.5)],
+        Behind(blockers={"mill": ("press",)}),
+        CLOSED,
+    )
+    assert verdict is not None
+    assert verdict.name == "mill"
+
+
+def test_where_a_station_is_broken_the_time_that_it_is_down_limits() -> None:
+    verdict = find_bottleneck([resource("station", "web", 0.66, down=0.33)], Behind(), CLOSED)
+    assert verdict is not None
+    assert verdict.limits
+    assert "web is busy 66.0 % (65.8 to 66.2) and down 33.0 % of the time" in verdict.evidence
+    assert "the time that it is down limits" in verdict.evidence
+
+
+def test_load_that_is_turned_away_is_told_beside_any_verdict() -> None:
+    parts = [resource("station", "web", 0.5), resource("station", "cache", 0.2, reject=0.12)]
+    verdict = find_bottleneck(parts, Behind(), OPEN)
+    assert verdict is not None
+    assert not verdict.limits
+    assert "all that is not turned away is served" in verdict.evidence
+    assert verdict.evidence.endswith("cache turns away 12.0 % of those who come")
+    busy = find_bottleneck([resource("station", "web", 0.99), parts[1]], Behind(), OPEN)
+    assert busy is not None
+    assert busy.name == "web"
+    assert "cache turns away 12.0 %" in busy.evidence
+
+
+def test_the_load_tells_closed_from_open_classes() -> None:
+    classes = ResourceTable(
+        kind="class",
+        names=("users", "visitors"),
+        capacity=np.array([30.0, np.inf]),
+        columns={},
+    )
+    load = load_of(classes, {"class.users.jobs_mean": 12.0, "class.visitors.jobs_mean": 5.0})
+    assert load == Load(population=30.0, jobs_mean=12.0, is_open=True, all_jobs_mean=17.0)
+    assert load_of(None, {}) == Load(population=0.0, jobs_mean=0.0, is_open=False)
+
+
+def test_the_evidence_says_which_part_of_the_response_time_is_the_wait_at_the_limit() -> None:
+    """By Little's law: 9 of the 12 jobs in the system wait there, so 75 % of the time is that."""
+    measured = {"utilization": 0.99, "queue_len_mean": 9.0}
+    cpu = Part(
+        kind="station",
+        name="cpu",
+        capacity=1.0,
+        estimates={
+            name: estimate_of(Metric(name=name, unit="1"), Sample(values=np.array([value, value])))
+            for name, value in measured.items()
+        },
+    )
+    load = Load(population=20.0, jobs_mean=12.0, is_open=False, all_jobs_mean=12.0)
+    verdict = find_bottleneck([cpu], Behind(), load)
+    assert verdict is not None
+    assert verdict.wait_share == pytest.approx(0.75)
+    assert "75 % of the response time" in verdict.evidence
+
+
+LOSSLESS = Load(
+    population=60.0, jobs_mean=4.0, is_open=False, lost={"a": 0.0}, failed_tries={"a": 0.0}
+)
+LOSSY = Load(
+    population=60.0, jobs_mean=4.0, is_open=False, lost={"a": 0.0}, failed_tries={"a": 0.3}
+)
+FULL_LOG = resource("station", "log", 0.99, queue_len=1.9, reject=0.9)
+
+
+@pytest.mark.parametrize(
+    ("behind", "load", "useless", "why"),
+    [
+        (Behind(unawaited={"station": ("log",)}), LOSSY, (), "that no job waits for"),
+        (Behind(), LOSSLESS, (), "no job is lost by that and no try fails"),
+        (Behind(), LOSSY, ("log",), "doubling it gives nothing"),
+    ],
+    ids=["background", "nothing lost", "tried"],
+)
+def test_a_station_that_turns_away_without_harm_does_not_limit_however_full(
+    behind: Behind, load: Load, useless: tuple[str, ...], why: str
+) -> None:
+    parts = [FULL_LOG, resource("station", "web", 0.4)]
+    verdict = find_bottleneck(parts, behind, load, useless)
+    assert verdict is not None
+    assert not verdict.limits
+    assert verdict.evidence.startswith("nothing is saturated: the busiest, web, is busy 40.0 %")
+    assert "log turns away 90.0 % of those who come and is busy 99.0 %, but" in verdict.evidence
+    assert why in verdict.evidence
+    busy = find_bottleneck([FULL_LOG, resource("station", "web", 0.95)], behind, load, useless)
+    assert busy is not None
+    assert busy.name == "web", "the full log is busier, and yet it is not the limit"
+
+
+def test_a_station_that_turns_away_limits_where_jobs_are_lost_by_it() -> None:
+    verdict = find_bottleneck([FULL_LOG, resource("station", "web", 0.4)], Behind(), LOSSY)
+    assert verdict is not None
+    assert (verdict.limits, verdict.name) == (True, "log")
+
+
+def test_a_station_that_turns_away_without_harm_still_limits_the_holders_of_a_pool() -> None:
+    """Background work holds tokens that jobs want, and queues at the station that rejects."""
+    verdict = find_bottleneck(
+        [FULL_LOG, resource("pool", "buffers", 1.0, queue_len=12.0, capacity=4.0)],
+        Behind(stations={"buffers": ("log",)}, unawaited={"station": ("log",)}),
+        LOSSLESS,
+    )
+    assert verdict is not None
+    assert (verdict.limits, verdict.name) == (True, "log")
+    assert "pool buffers is used up" in verdict.evidence
+
+
+def test_where_all_that_is_full_turns_away_without_harm_nothing_limits() -> None:
+    verdict = find_bottleneck([FULL_LOG], Behind(), LOSSLESS)
+    assert verdict is not None
+    assert not verdict.limits
+    assert "nothing is saturated" not in verdict.evidence
+
+
+def test_background_work_that_must_be_done_limits_but_is_in_no_response_time() -> None:
+    """By the utilization law: what is not turned away has to be served, awaited or not."""
+    log = resource("station", "log", 0.97, queue_len=30.0)
+    load = Load(population=0.0, jobs_mean=0.0, is_open=True, all_jobs_mean=40.0)
+    verdict = find_bottleneck([log], Behind(unawaited={"station": ("log",)}), load)
+    assert verdict is not None
+    assert (verdict.limits, verdict.name, verdict.wait_share) == (True, "log", None)
+    assert "30 pieces of work wait there, in no response time" in verdict.evidence
+
+
+def test_the_load_counts_lost_jobs_and_failed_tries_of_all_classes() -> None:
+    classes = ResourceTable(kind="class", names=("a", "b"), capacity=np.full(2, np.inf), columns={})
+    values = {"class.a.lost_ratio": 0.25, "class.b.failed_tries_mean": 2.0}
+    load = load_of(classes, values)
+    assert (load.lost, load.failed_tries, load.has_failures) == ({"a": 0.25}, {"b": 2.0}, True)
+    assert load_of(classes, {}).has_failures is None
+
+
+def test_the_evidence_says_what_is_lost_and_which_tries_fail() -> None:
+    load = Load(
+        population=0.0,
+        jobs_mean=0.0,
+        is_open=True,
+        lost={"a": 0.25, "b": 0.0},
+        failed_tries={"a": 0.0, "b": 2.04},
+    )
+    verdict = find_bottleneck([resource("station", "web", 0.4)], Behind(), load)
+    assert verdict is not None
+    assert "all that arrives is served" not in verdict.evidence
+    assert verdict.evidence.endswith(
+        "25.0 % of the jobs of class a are lost; each job of class b makes 2 tries that fail"
+    )
+
+
+def test_the_evidence_says_for_whom_a_shared_station_works() -> None:
+    classes = ResourceTable(kind="class", names=("users", "scrub"), capacity=np.full(2, 9.0),
+                            columns={})  # fmt: skip
+    values = {
+        "class.users.jobs_mean": 0.8,
+        "class.users.station.disk.service_share": 0.5,
+        "class.scrub.jobs_mean": 2.0,
+        "class.scrub.station.disk.service_share": 0.3,
+    }
+    load = load_of(classes, values)
+    verdict = find_bottleneck([resource("station", "disk", 1.0)], Behind(), load)
+    assert verdict is not None
+    assert "its work is 60.0 % for scrub and 40.0 % for users" in verdict.evidence
+    wide = find_bottleneck([resource("station", "disk", 1.0, capacity=2.0)], Behind(), load)
+    assert wide is not None
+    assert "its work is" not in wide.evidence, "half of its work is unexplained"

@@ -1,0 +1,195 @@
+"""Where a limit breaks: against laws whose crossing is known, and where nothing can be told."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headroom.analysis.statistics.intervals import Sample
+from headroom.analysis.verdicts.headroom_left import (
+    Crossing,
+    crossing_of,
+    limit_crossing,
+    verdict_at,
+)
+from headroom.experiment.study.study import Limit
+
+
+def sample(value: float, spread: float = 0.001) -> Sample:
+    return Sample(values=value * (1.0 + spread * np.array([-1.0, -0.3, 0.0, 0.5, 0.8])))
+
+
+def sloped(levels: list[float]) -> dict[float, Sample | None]:
+    return {level: sample(level) for level in levels}
+
+
+@pytest.mark.parametrize("load", [0.45, 0.55, 0.72, 0.88])
+def test_the_interval_holds_the_load_at_which_an_open_queue_breaks_its_limit(load: float) -> None:
+    """Oracle: M/M/1, R = S / (1 - U), so R = S / (1 - u) breaks exactly at U = u."""
+    curve: dict[float, Sample | None] = {
+        level: sample(0.01 / (1.0 - level)) for level in (0.3, 0.5, 0.7, 0.8, 0.9)
+    }
+    found = limit_crossing(curve, at_most=0.01 / (1.0 - load))
+    assert found.state == "breaks"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= load <= found.high
+
+
+@pytest.mark.parametrize("users", [120, 190, 260])
+def test_the_interval_holds_the_users_at_which_a_saturated_system_breaks_its_limit(
+    users: int,
+) -> None:
+    """Oracle: behind a saturated station R = N D - Z, a straight line in N."""
+    curve: dict[float, Sample | None] = {
+        float(n): sample(n * 0.01 - 0.5, 0.01) for n in range(100, 301, 50)
+    }
+    found = limit_crossing(curve, at_most=users * 0.01 - 0.5)
+    assert found.level == pytest.approx(users, rel=0.02)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= users <= found.high
+
+
+def test_a_throughput_that_must_be_reached_breaks_where_it_falls_below() -> None:
+    curve: dict[float, Sample | None] = {
+        level: sample(100.0 - level) for level in (10.0, 30.0, 50.0)
+    }
+    assert limit_crossing(curve, at_least=60.0).level == pytest.approx(40.0, rel=0.01)
+
+
+def test_an_interval_that_the_levels_cut_off_says_so() -> None:
+    """At 2.9 the limit may as well be kept at 3, the last level: the truth may lie beyond."""
+    wide: dict[float, Sample | None] = {
+        1.0: sample(1.0), 2.0: sample(2.0), 3.0: sample(3.0, 0.3)
+    }  # fmt: skip
+    found = limit_crossing(wide, at_most=2.9)
+    assert found.high == 3.0
+    assert found.note.endswith("the interval ends with the levels")
+    assert "ends with" not in limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=2.5).note
+
+
+def test_a_limit_that_no_level_breaks_says_up_to_where() -> None:
+    found = limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=10.0)
+    assert found == Crossing(state="holds", note="not broken up to 3")
+
+
+def test_a_limit_that_the_lowest_level_breaks_says_so() -> None:
+    found = limit_crossing(sloped([5.0, 6.0]), at_most=1.0)
+    assert found.state == "broken"
+    assert found.note == "broken at the lowest level, 5"
+
+
+@pytest.mark.parametrize("limit", [1.0, 3.0])
+def test_a_limit_inside_the_interval_of_an_outer_level_stays_unclear(limit: float) -> None:
+    curve: dict[float, Sample | None] = {n: sample(n, 0.2) for n in (1.0, 2.0, 3.0)}
+    centre = {level: one.value for level, one in curve.items() if one}
+    nudge = 1e-3 if limit == 3.0 else -1e-3
+    found = limit_crossing(curve, at_most=centre[limit] + nudge)
+    assert found.state == "unclear"
+    assert "more replications" in found.note
+
+
+def test_levels_without_figures_are_named() -> None:
+    curve = {**sloped([1.0, 2.0]), 3.0: None}
+    assert limit_crossing(curve, at_most=9.0).note.endswith("no figures at 3")
+
+
+def test_a_limit_that_is_kept_again_is_not_hidden() -> None:
+    curve: dict[float, Sample | None] = {
+        1.0: sample(1.0), 2.0: sample(5.0), 3.0: sample(1.0)
+    }  # fmt: skip
+    found = limit_crossing(curve, at_most=3.0)
+    assert found.level is not None
+    assert 1.0 < found.level < 2.0
+    assert "kept again" in found.note
+
+
+def test_the_headroom_is_counted_from_the_load_of_today() -> None:
+    limit = Limit(metric="response_s_p95", at_most=15.0, current=5.0)
+    found = crossing_of(limit, "users", {}, sloped([10.0, 20.0]), "s")
+    assert found.headroom == pytest.approx(3.0, rel=0.01)
+    assert found.headroom_low is not None
+    assert found.headroom_high is not None
+    assert found.headroom_low <= 3.0 <= found.headroom_high
+
+
+@given(
+    rises=st.lists(st.floats(0.01, 5.0), min_size=2, max_size=8),
+    share=st.floats(0.01, 0.99),
+    spread=st.floats(0.0, 0.05),
+)
+def test_a_crossing_lies_between_its_levels_and_inside_its_interval(
+    rises: list[float], share: float, spread: float
+) -> None:
+    """Property: for every rising curve and every limit strictly between its ends."""
+    values = np.cumsum(rises)
+    curve: dict[float, Sample | None] = {
+        float(n): sample(float(value), spread) for n, value in enumerate(values)
+    }
+    centres = [one.value for one in curve.values() if one]
+    limit = centres[0] + share * (centres[-1] - centres[0])
+    found = limit_crossing(curve, at_most=limit)
+    if found.state != "breaks":
+        assert found.state in {"unclear", "holds", "broken"}
+        return
+    assert found.low is not None
+    assert found.level is not None
+    assert found.high is not None
+    assert 0.0 <= found.low <= found.level <= found.high <= len(rises) - 1
+
+
+def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:
+    found = limit_crossing(sloped([5.0, 6.0, 9.0]), at_least=5.5)
+    assert found.note == "broken at the lowest level, 5; kept from 6 up"
+
+
+def test_levels_without_intervals_give_a_crossing_without_one() -> None:
+    """Five medians have no 95 % interval, so the level must not look as if it had one."""
+    curve: dict[float, Sample | None] = {
+        level: Sample(values=level + np.linspace(-0.1, 0.1, 5), centre="median")
+        for level in (1.0, 2.0)
+    }
+    found = limit_crossing(curve, at_most=1.5)
+    assert found.level == pytest.approx(1.5)
+    assert found.low is None
+    assert "without an interval" in found.note
+
+
+def test_measured_medians_with_intervals_give_one() -> None:
+    curve: dict[float, Sample | None] = {
+        level: Sample(values=level + np.linspace(-0.1, 0.1, 9), centre="median")
+        for level in (1.0, 2.0)
+    }
+    found = limit_crossing(curve, at_most=1.5)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= 1.5 <= found.high
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict", "why"),
+    [
+        (10.0, "holds", ""), (14.0, "holds", ""), (19.0, "differs", ""), (20.0, "differs", ""),
+        (16.0, "undecided", "includes the limit"), (5.0, "undecided", "no levels with results"),
+        (25.0, "undecided", "saturated"), (30.0, "differs", ""), (31.0, "undecided", "no levels"),
+    ],
+)  # fmt: skip
+def test_a_limit_is_judged_at_the_current_load(level: float, verdict: str, why: str) -> None:
+    curve = sloped([10.0, 20.0]) | {30.0: Sample(values=np.array([np.inf, np.inf]))}
+    found = verdict_at(level, curve, at_most=16.0)
+    assert found[0] == verdict
+    assert why in found[1]
+
+
+def test_a_floor_is_judged_at_the_current_load_and_one_run_decides_nothing() -> None:
+    assert verdict_at(12.0, sloped([10.0, 20.0]), at_least=11.0)[0] == "holds"
+    assert verdict_at(12.0, sloped([10.0, 20.0]), at_least=14.0)[0] == "differs"
+    one: dict[float, Sample | None] = {10.0: Sample(values=np.array([10.0])), 20.0: None}
+    assert verdict_at(10.0, one, at_most=16.0) == (
+        "undecided", "too few replications for an interval",
+    )  # fmt: skip
+    limit = Limit(metric="response_s", at_most=16.0, current=14.0)
+    assert crossing_of(limit, "load", {}, sloped([10.0, 20.0]), "s").verdict == "holds"
+    question = Limit(metric="response_s", at_most=16.0)
+    assert crossing_of(question, "load", {}, sloped([10.0, 20.0]), "s").verdict is None

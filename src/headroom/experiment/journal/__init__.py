@@ -1,0 +1,1 @@
+"""One durable row per finished replication."""

@@ -1,0 +1,232 @@
+"""A stored run is the run, bit for bit."""
+
+import zlib
+from dataclasses import fields
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+
+from headroom.experiment.journal.run_codec import UnreadableRunError, decode_run, encode_run
+from headroom.experiment.protocol.run import (
+    FloatArray,
+    Histogram,
+    Intervals,
+    ResourceTable,
+    Run,
+    Series,
+    TimeSamples,
+)
+
+ANY_BITS = st.integers(0, 2**64 - 1).map(lambda bits: np.uint64(bits).view(np.float64).item())
+FLOATS = st.lists(ANY_BITS, max_size=30).map(np.array)
+NAMES = st.text(min_size=1, max_size=8)
+COUNTS = st_numpy.arrays(np.int64, st.tuples(st.integers(0, 4), st.integers(0, 4)))
+TABLES = st_numpy.arrays(
+    np.float64,
+    st.tuples(st.integers(0, 5), st.integers(0, 4)),
+    elements=st.floats(allow_nan=True, width=64),
+)
+
+
+def same_bits(one: npt.ArrayLike, other: npt.ArrayLike) -> bool:
+    first, second = np.asarray(one), np.asarray(other)
+    return first.shape == second.shape and first.tobytes() == second.tobytes()
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> TimeSamples:
+    """Return samples of one class."""
+    table = ResourceTable(
+        kind="class", names=("users",), capacity=draw(FLOATS), columns={"jobs_s": draw(TABLES)}
+    )
+    return TimeSamples(times_s=draw(FLOATS), tables=(table,))
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> Intervals:
+    """Return intervals of one class."""
+    kept = draw(samples())
+    histogram = Histogram(
+        metric="response_s",
+        bin_low=draw(FLOATS),
+        bin_high=draw(FLOATS),
+        counts=draw(COUNTS),
+        segment_end_times_s=draw(FLOATS),
+    )
+    return Intervals(
+        times_s=kept.times_s,
+        tables=kept.tables,
+        histograms=(histogram,),
+        queue_len_max={"station": draw(TABLES)},
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    """Return any run, well-formed in its types only."""
+    return Run(
+        values=draw(st.dictionaries(NAMES, st.floats(allow_nan=False), max_size=4)),
+        series=tuple(
+            Series(
+                metric=draw(NAMES),
+                values=draw(FLOATS),
+                batch_size=draw(st.integers(1, 9)),
+                end_times_s=draw(st.none() | FLOATS),
+            )
+            for _ in range(draw(st.integers(0, 2)))
+        ),
+        histograms=(
+            Histogram(
+                metric="response_s",
+                bin_low=draw(FLOATS),
+                bin_high=draw(FLOATS),
+                counts=draw(COUNTS),
+                segment_end_times_s=draw(FLOATS),
+            ),
+        ),
+        snapshot_times_s=draw(FLOATS),
+        resources=(
+            ResourceTable(
+                kind="station",
+                names=tuple(draw(st.lists(NAMES, max_size=3))),
+                capacity=draw(FLOATS),
+                columns={"busy_s": draw(TABLES)},
+                maxima={"queue_len": draw(FLOATS)},
+            ),
+        ),
+        counters=draw(st.dictionaries(NAMES, st.floats(allow_nan=False), max_size=3)),
+        faults=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
+        remarks=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
+        notes=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
+        holds={"connections": tuple(draw(st.lists(NAMES, max_size=2)))},
+        nested={"threads": tuple(draw(st.lists(NAMES, max_size=2)))},
+        blockers={"mill": tuple(draw(st.lists(NAMES, max_size=2)))},
+        unawaited={"station": tuple(draw(st.lists(NAMES, max_size=2)))},
+        overloads=draw(st.dictionaries(NAMES, st.floats(1.0, 9.0), max_size=2)),
+        samples=draw(st.none() | samples()),
+        intervals=draw(st.none() | intervals()),
+        ends_because=draw(st.text(max_size=9)),
+    )
+
+
+@given(runs())
+def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
+    """Property: includes NaN payloads, infinities, -0.0, subnormal numbers and empty arrays."""
+    back = decode_run(encode_run(run))
+    assert back.values == run.values
+    assert back.counters == run.counters
+    assert back.faults == run.faults
+    assert (back.remarks, back.notes) == (run.remarks, run.notes)
+    assert back.holds == run.holds
+    assert back.nested == run.nested
+    assert same_bits(back.snapshot_times_s, run.snapshot_times_s)
+    for one, other in zip(back.series, run.series, strict=True):
+        assert (one.metric, one.batch_size) == (other.metric, other.batch_size)
+        assert same_bits(one.values, other.values)
+        assert (one.end_times_s is None) == (other.end_times_s is None)
+        if one.end_times_s is not None and other.end_times_s is not None:
+            assert same_bits(one.end_times_s, other.end_times_s)
+    for name in ("bin_low", "bin_high", "counts", "segment_end_times_s"):
+        assert same_bits(getattr(back.histograms[0], name), getattr(run.histograms[0], name))
+    table, original = back.resources[0], run.resources[0]
+    assert (table.kind, table.names) == (original.kind, original.names)
+    assert same_bits(table.capacity, original.capacity)
+    assert same_bits(table.columns["busy_s"], original.columns["busy_s"])
+    assert same_bits(table.maxima["queue_len"], original.maxima["queue_len"])
+    assert (back.samples is None) == (run.samples is None)
+    if back.samples is not None and run.samples is not None:
+        assert same_bits(back.samples.times_s, run.samples.times_s)
+        (kept,), (taken,) = back.samples.tables, run.samples.tables
+        assert same_bits(kept.columns["jobs_s"], taken.columns["jobs_s"])
+    assert back.ends_because == run.ends_because
+    assert (back.intervals is None) == (run.intervals is None)
+    if back.intervals is not None and run.intervals is not None:
+        assert same_bits(back.intervals.times_s, run.intervals.times_s)
+        assert same_bits(back.intervals.histograms[0].counts, run.intervals.histograms[0].counts)
+        longest, expected = (
+            one.queue_len_max["station"] for one in (back.intervals, run.intervals)
+        )
+        assert same_bits(longest, expected)
+
+
+@given(runs())
+def test_equal_runs_have_equal_bytes(run: Run) -> None:
+    assert encode_run(run) == encode_run(decode_run(encode_run(run)))
+
+
+def test_every_field_of_a_run_is_stored() -> None:
+    """A field added to `Run` and forgotten here would be lost without a word."""
+    example = Run(
+        values={"a": 1.0},
+        series=(Series(metric="m", values=np.ones(1)),),
+        histograms=(
+            Histogram(
+                metric="m",
+                bin_low=np.ones(1),
+                bin_high=np.ones(1),
+                counts=np.ones((1, 1), dtype=np.int64),
+                segment_end_times_s=np.ones(1),
+            ),
+        ),
+        snapshot_times_s=np.ones(1),
+        resources=(
+            ResourceTable(kind="pool", names=("p",), capacity=np.ones(1), columns={}, maxima={}),
+        ),
+        counters={"c": 1.0},
+        faults=("overload",),
+        remarks=("slow",),
+        notes=("seen",),
+        holds={"p": ("s",)},
+        nested={"p": ("q",)},
+        blockers={"s": ("t",)},
+        unawaited={"station": ("t",)},
+        overloads={"station.s": 1.2},
+        offered={"throughput": 5.0},
+        samples=TimeSamples(times_s=np.ones(1), tables=()),
+        intervals=Intervals(times_s=np.ones(1), tables=(), histograms=()),
+        ends_because="a day",
+    )
+    stored = msgspec.msgpack.decode(zlib.decompress(encode_run(example)))
+    assert set(stored) == {field.name for field in fields(Run)}
+
+
+def test_arrays_keep_their_types() -> None:
+    run = Run(snapshot_times_s=np.array([0.0, 1.0]))
+    back = decode_run(encode_run(run))
+    assert back.snapshot_times_s.dtype == np.float64
+    back.snapshot_times_s[0] = 5.0
+
+
+@pytest.mark.parametrize("position", [0, 1, 10, -1])
+def test_damaged_bytes_are_noticed(position: int) -> None:
+    good = bytearray(encode_run(Run(values={"wall_s": 1.0}, snapshot_times_s=np.arange(50.0))))
+    good[position] ^= 0xFF
+    with pytest.raises(UnreadableRunError):
+        decode_run(bytes(good))
+
+
+def test_bytes_of_something_else_are_no_run() -> None:
+    with pytest.raises(UnreadableRunError):
+        decode_run(zlib.compress(b"hello"))
+
+
+def cumulative(rows: int, columns: int) -> FloatArray:
+    return np.random.default_rng(1).exponential(size=(rows, columns)).cumsum(axis=0)
+
+
+def test_cumulative_tables_shrink_more_than_with_plain_compression() -> None:
+    """Why words are XORed down the columns and transposed before zlib."""
+    table = cumulative(200, 8)
+    run = Run(
+        resources=(
+            ResourceTable(
+                kind="station", names=(), capacity=np.empty(0), columns={"busy_s": table}
+            ),
+        )
+    )
+    assert len(encode_run(run)) < len(zlib.compress(table.tobytes(), 6))

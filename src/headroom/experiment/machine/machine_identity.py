@@ -1,0 +1,125 @@
+"""Which machine a measurement comes from: what must agree, and what differs in words.
+
+A machine is its installation (a hash of its machine-id), processor model, usable processors,
+quota of processor time, and memory. Its host name does not count: it changes with a network or a
+container. Nor do load, kernel or versions: they vary on one machine, and the results show them.
+
+Invariant: a fact that only one of two machines publishes tells nothing, so it separates none.
+"""
+
+import math
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+from headroom.experiment.machine import machine_facts
+from headroom.quantities import format_quantity
+
+NO_MACHINE_ID = "none"
+"""Stands for a machine-id where there is none; sessions before it was stored have no entry."""
+_MEMORY_TOLERANCE = 0.05
+"""Memory is what firmware and kernel leave: an update moves it by a few per cent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What tells machines apart; None or empty where unknown.
+
+    Parameters
+    ----------
+    machine_id
+        Hash of the machine-id, `NO_MACHINE_ID` without one, empty in a session that stored none.
+    host_name
+        Only stands in for a `machine_id` that was not stored.
+    cpu_model
+        Processor model.
+    cpu_count
+        Processors that this process may use.
+    cpu_quota
+        Processors' worth of time that a container allows; infinite without a limit.
+    memory_bytes
+        Memory of the machine, or of the container where that is less.
+    """
+
+    machine_id: str = ""
+    host_name: str = ""
+    cpu_model: str = ""
+    cpu_count: int | None = None
+    cpu_quota: float | None = None
+    memory_bytes: int | None = None
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Self:
+        """Return the machine that an environment describes, see `environment.collect`."""
+        host, cpu, limits = (facts.get(name, {}) for name in ("host", "cpu", "container"))
+        is_known = "machine_id" in host
+        sizes = [facts.get("memory", {}).get("total_bytes"), limits.get("memory_bytes_max")]
+        return cls(
+            machine_id=host.get("machine_id", ""),
+            host_name=host.get("name", ""),
+            cpu_model=cpu.get("model", ""),
+            cpu_count=cpu.get("usable_count"),
+            cpu_quota=limits.get("cpu_count_max", math.inf) if is_known else None,
+            memory_bytes=min((size for size in sizes if size is not None), default=None),
+        )
+
+    def difference(self, other: "Machine") -> str:
+        """Return how another machine differs from this one, empty where it does not.
+
+        Examples
+        --------
+        >>> here = Machine(machine_id="a", cpu_count=2)
+        >>> here.difference(Machine(machine_id="a", cpu_count=8))
+        'usable processors 8, here 2'
+        """
+        found = [
+            _installation(self, other),
+            _value("processor", other.cpu_model, self.cpu_model),
+            _value("usable processors", other.cpu_count, self.cpu_count),
+            _value("processor quota", other.cpu_quota, self.cpu_quota),
+            _memory(other.memory_bytes, self.memory_bytes),
+        ]
+        return "; ".join(text for text in found if text)
+
+
+@cache
+def machine_here() -> Machine:
+    """Return this machine, from as few files as that takes."""
+    return Machine.of(
+        {
+            "host": {
+                "name": socket.gethostname(),
+                "machine_id": machine_facts.machine_id() or NO_MACHINE_ID,
+            },
+            "cpu": machine_facts.cpu(),
+            "memory": machine_facts.memory(),
+            "container": machine_facts.container(),
+        }
+    )
+
+
+def _installation(here: Machine, there: Machine) -> str:
+    """Return whether two machines are two; without machine-ids host names stand in."""
+    if here.machine_id and there.machine_id:
+        return "" if here.machine_id == there.machine_id else "machine-id"
+    return _value("host", there.host_name, here.host_name)
+
+
+def _value(name: str, there: str | float | None, here: str | float | None) -> str:
+    if there in (None, "") or here in (None, "") or there == here:
+        return ""
+    return f"{name} {_text(there)}, here {_text(here)}"
+
+
+def _text(value: str | float | None) -> str:
+    if value == math.inf:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _memory(there: int | None, here: int | None) -> str:
+    if there is None or here is None or math.isclose(there, here, rel_tol=_MEMORY_TOLERANCE):
+        return ""
+    return f"memory {format_quantity(there, 'B')}, here {format_quantity(here, 'B')}"

@@ -1,0 +1,1 @@
+"""What a plug-in implements and what it exchanges: systems, runs, methods of fitting."""

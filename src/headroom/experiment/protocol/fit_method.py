@@ -1,0 +1,495 @@
+"""Fitting parameters of one experiment from the results of others: protocol and types.
+
+A *method* turns the analysed points of source experiments into values of parameters. Methods
+register under the entry point group ``headroom.fits``; nothing here imports one. The intervals
+of the values come from the analysis, which leaves out replications and asks the method again
+(jackknife); a method that knows better gives its own.
+
+Invariant: what a method returns is a function of what it is given; no clock, no randomness but
+a fixed seed. A study that is opened twice must fit twice the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
+from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
+
+from headroom.errors import HeadroomError
+from headroom.experiment.protocol import plug_ins
+from headroom.experiment.protocol.run import FloatArray
+from headroom.experiment.protocol.system import Column, Parameter, System, Value
+
+GROUP = "headroom.fits"
+
+DemandEvidence: TypeAlias = Literal[
+    "automatic", "low-load", "burst", "target-burst", "alternated-burst", "pulses"
+]
+"""Measurements that demands are fitted to, see `headroom.analysis.fits.demand_errors`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One combination of whole numbers with the best fit that it allows.
+
+    Parameters
+    ----------
+    values
+        All parameters, the others re-optimised.
+    error
+        Root mean square of the relative errors.
+    is_refuted
+        True if the observations fit this combination significantly worse than the best one.
+    """
+
+    values: Mapping[str, Value]
+    error: float
+    is_refuted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The best fit at each value of one parameter, all others re-optimised.
+
+    Parameters
+    ----------
+    name
+        The parameter.
+    values
+        Ascending; the range that the study gave, or as much of it as was scanned.
+    rises
+        Rise of the sum of squares above its minimum, in units of the rise that refutes a value:
+        1 is the end of the 95 % interval.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    rises: tuple[float, ...]
+
+
+class FitError(HeadroomError):
+    """The results do not determine the parameters; the message says why (a point that fails).
+
+    Parameters
+    ----------
+    candidates, profiles
+        What was tried, for the report.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cure: str = "",
+        candidates: tuple[Candidate, ...] = (),
+        profiles: tuple[Profile, ...] = (),
+    ) -> None:
+        super().__init__(message, cure=cure)
+        self.candidates = candidates
+        self.profiles = profiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One metric of one point: its estimate over the replications, with a 95 % interval.
+
+    Parameters
+    ----------
+    value
+        Mean, median or pooled value, as the results print it, in the base unit.
+    low, high
+        Bounds of the 95 % interval, None where there are too few replications.
+    standard_error
+        Standard error of the estimate, None with one replication.
+    degrees
+        Degrees of freedom of the standard error.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    standard_error: float | None = None
+    degrees: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A distribution merged over the replications of a point, after the warm-up.
+
+    Parameters
+    ----------
+    low, high
+        Shape (bins,). Bounds of the bins, ascending, in the unit of the metric.
+    counts
+        Shape (bins,). Observations in each bin.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    counts: FloatArray
+
+    @property
+    def mean(self) -> float:
+        """Mean of the middles of the bins."""
+        return float(((self.low + self.high) / 2 * self.counts).sum() / self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePoint:
+    """One analysed point of a source experiment.
+
+    Parameters
+    ----------
+    experiment
+        Name of the source experiment.
+    column
+        Whether it was measured or simulated.
+    levels, config
+        Levels of its factors, and the value of every parameter.
+    observed
+        Metric to its estimate: every number that a replication gave, not only what is printed.
+    distributions
+        Metric to its merged distribution, e.g. ``"class.read.service_s"``.
+    counters
+        Counter of the runs to its mean over the replications.
+    visits
+        How often the study came back to the point: groups of its replications that other
+        measurements of the study separate in time.
+    """
+
+    experiment: str
+    column: Column
+    levels: Mapping[str, Value]
+    config: Mapping[str, Value]
+    observed: Mapping[str, Observed]
+    distributions: Mapping[str, Counted] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+    visits: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The experiment whose parameters are fitted.
+
+    Parameters
+    ----------
+    system
+        Its system; `headroom.analysis.formulas.forecast_at` tells what formulas say of it.
+    config
+        Value of each parameter that no factor varies; the fitted ones have start values.
+    factors
+        Names of its factors.
+    is_replicate
+        True where the fit is repeated without some replications, for the intervals: `config` then
+        holds what was found, the values are near it, and whole numbers stay.
+    """
+
+    system: System
+    config: Mapping[str, Value]
+    factors: tuple[str, ...] = ()
+    is_replicate: bool = False
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Declared parameters of the system, by name."""
+        return {one.name: one for one in self.system.parameters()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedParameter:
+    """A parameter with its fitted value.
+
+    Parameters
+    ----------
+    name, value, unit
+        Parameter of the target, its value, and the unit of that.
+    low, high
+        95 % interval, None where there is none.
+    standard_error
+        Standard error, None where it is not known.
+    note
+        Why there is no interval, or what to know of the value.
+    is_determined
+        False if the points leave at least one end of the interval open.
+    is_profiled
+        True if the interval comes from the profile: the scatter of the replications may still
+        widen it.
+    """
+
+    name: str
+    value: Value
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    standard_error: float | None = None
+    note: str = ""
+    is_determined: bool = True
+    is_profiled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residual:
+    """What the fitted parameters give for one observation that they were fitted to.
+
+    Parameters
+    ----------
+    experiment, levels
+        The point.
+    metric, unit
+        What was observed there.
+    observed, low, high
+        Observed value and its 95 % interval, None where there is none.
+    fitted
+        What the fitted parameters give.
+    """
+
+    experiment: str
+    levels: Mapping[str, Value]
+    metric: str
+    unit: str
+    observed: float
+    fitted: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def relative(self) -> float | None:
+        """(fitted - observed) / observed, None where nothing was observed."""
+        return (self.fitted - self.observed) / self.observed if self.observed else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a method found.
+
+    Parameters
+    ----------
+    parameters
+        Every parameter that the method said it fits.
+    residuals
+        Fitted against observed, for every observation that was used.
+    notes
+        What a reader should know, one sentence each.
+    candidates
+        Combinations of whole numbers that were tried, the best first.
+    profiles
+        One profile for each parameter that is no whole number.
+    alternatives
+        Sets of parameters at the ends of the profiles: as far away as the points allow.
+    """
+
+    parameters: tuple[FittedParameter, ...]
+    residuals: tuple[Residual, ...] = ()
+    notes: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    alternatives: tuple[Mapping[str, Value], ...] = ()
+
+
+class FitMethod(Protocol):
+    """A way to fit parameters; registered under ``headroom.fits``."""
+
+    name: ClassVar[str]
+    options_type: ClassVar[type[msgspec.Struct]]
+    """Schema of the table `[experiment.fit.options]`."""
+
+    def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
+        """Return the parameters of the target that are fitted, before there are any results."""
+        ...
+
+    def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
+        """Return the parameters; raise `FitError` where the points do not determine them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedError:
+    """How far predictions of a method were off where they could be checked.
+
+    Parameters
+    ----------
+    metric
+        Ending of the metrics that it holds for, e.g. ``"throughput"``.
+    log_error
+        Standard deviation of log(measured / predicted).
+    count
+        Predictions that were checked.
+    source
+        Where they are published.
+    """
+
+    metric: str
+    log_error: float
+    count: int
+    source: str
+
+
+@runtime_checkable
+class HasPublishedErrors(Protocol):
+    """A method whose predictions were checked before; optional for a `FitMethod`."""
+
+    published_errors: ClassVar[tuple[PublishedError, ...]]
+
+
+@runtime_checkable
+class ChoosesLoad(Protocol):
+    """A method that sets a load instead of describing a system; optional for a `FitMethod`."""
+
+    chooses_load: ClassVar[bool]
+
+
+@runtime_checkable
+class FitsDemands(Protocol):
+    """A method that takes service demands from measurements; optional for a `FitMethod`.
+
+    Demands measured at one load do not hold at another, so that predictions from measurements
+    carry the error that `headroom.analysis.fits.demand_errors` states.
+    """
+
+    def model_config(
+        self, point: SourcePoint, target: Target, options: msgspec.Struct
+    ) -> Mapping[str, Value]:
+        """Return the parameters of the target's model where it stands for a source point."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """How hard a point drives its system, as far as the model of the target knows.
+
+    Parameters
+    ----------
+    clients
+        Jobs of all closed classes; None for an open load.
+    think_s
+        Mean think time (s) of the class with the longest; None for an open load.
+    utilization
+        Utilization of the busiest station, by the fitted model; None where formulas do not tell.
+    servers
+        Servers of the stations, in order.
+    visits
+        Of a source point: see `SourcePoint.visits`.
+    """
+
+    clients: int | None = None
+    think_s: float | None = None
+    utilization: float | None = None
+    servers: tuple[int, ...] = ()
+    visits: int = 1
+
+
+Origin: TypeAlias = Literal["measured", "simulated", "predicted"]
+"""Of the sources of a fit: measured, simulated, or simulated with fitted parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedSet:
+    """What was found for the points with the levels `where`; empty levels are all points.
+
+    Parameters
+    ----------
+    where, found
+        The levels, and what the method found.
+    origin
+        What the observations are.
+    loads
+        Load of each source point, by the fitted model.
+    taken
+        Parameters of the load that another experiment has, with their values.
+    """
+
+    where: Mapping[str, Value]
+    found: Found
+    origin: Origin = "simulated"
+    loads: tuple[Load, ...] = ()
+    taken: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """Parameter to its fitted value, those of a load that is taken over included."""
+        return {**{one.name: one.value for one in self.found.parameters}, **self.taken}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFit:
+    """The fit of an experiment, and how far it has come.
+
+    Parameters
+    ----------
+    sources, where, by
+        Experiments that are fitted, their levels, and the factors with a fit for each level.
+    method, options
+        The method with its checked options.
+    names
+        Parameters that it fits, and those of the load that is taken over.
+    load_of, load_names
+        Experiment whose load is taken over, and the parameters of that; empty without one.
+    sets
+        What was found; empty while it is not settled.
+    reason, cure
+        Why it is not settled, and what to do about it.
+    is_refused
+        True where more runs of the plan will not settle it: a source failed, or lacks points.
+    candidates, profiles
+        What a refused fit tried.
+    evidence
+        What the study declares about the measurements.
+    """
+
+    sources: tuple[str, ...]
+    where: Mapping[str, Value]
+    by: tuple[str, ...]
+    method: FitMethod
+    options: msgspec.Struct
+    names: tuple[str, ...]
+    sets: tuple[FittedSet, ...] = ()
+    reason: str = ""
+    cure: str = ""
+    is_refused: bool = False
+    candidates: tuple[Candidate, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    evidence: DemandEvidence = "automatic"
+    load_of: str = ""
+    load_names: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Experiments that must be complete before: sources, and that of the load."""
+        return tuple(dict.fromkeys([*self.sources, *filter(None, [self.load_of])]))
+
+    @property
+    def is_settled(self) -> bool:
+        """True where the parameters have their fitted values."""
+        return bool(self.sets)
+
+    def source_of(self, name: str) -> str:
+        """Where the value of a parameter comes from, as the tables of parameters print it."""
+        if name in self.load_names:
+            return f"fitted: the load of experiment {self.load_of}"
+        word = "experiment" if len(self.sources) == 1 else "experiments"
+        return f"fitted: {word} {', '.join(self.sources)}, method {self.method.name}"
+
+
+def method_names() -> tuple[str, ...]:
+    """Return the names of all registered methods, sorted."""
+    return tuple(sorted(registered()))
+
+
+def find_method(name: str) -> FitMethod:
+    """Return a registered method.
+
+    Raises
+    ------
+    StudyError
+        No method has this name.
+    EnvironmentUnfitError
+        It is registered, but its package cannot be imported.
+    """
+    kind: Callable[[], FitMethod] = plug_ins.find(name, registered(), kind="fit method")
+    return kind()
+
+
+def registered() -> Mapping[str, EntryPoint]:
+    """Return the entry point of each registered method."""
+    return plug_ins.plug_ins(GROUP)

@@ -1,0 +1,195 @@
+"""Parameter files: every number of a machine or device with its unit, range and source.
+
+A parameter file is TOML. Each table is a topic (any name), each entry in it a parameter::
+
+    [processor]
+    processor_mhz = { value = 200, unit = "MHz", low = 1, high = 10000, source = "data sheet: ...",
+                      description = "Clock of a processor" }
+
+What reads the file says which parameters there are; a file has each of them exactly once. One that
+begins with ``like = "server"`` has only what differs from that file, and of each number what
+differs: ``processor_mhz = { value = 400, source = "data sheet: ..." }``.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Parameter, ParameterType
+
+_TYPES: Mapping[Any, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
+SOURCES = ("paper", "data sheet", "standard", "measured", "calibrated", "assumed")
+"""With which word a source begins."""
+
+
+LIKE = "like"
+"""Key of the file that another one differs from."""
+
+
+def read_parameters(
+    path: Path, fields: Mapping[str, Any], *, copy_of: str, own: Path | None = None
+) -> tuple[Parameter, ...]:
+    """Return the parameters that a file declares, in its order.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fields
+        Type of each parameter that there must be.
+    copy_of
+        File from which a reader may start, for the message where some are missing.
+    own
+        Folder of the files that `LIKE` may name without a path; None knows no such key.
+
+    Raises
+    ------
+    StudyError
+        It cannot be read, or a parameter is missing, unknown or wrong.
+    """
+    found = _read(path, fields, own, ())
+    if missing := [name for name in fields if name not in found]:
+        raise StudyError(
+            f"{path}: {', '.join(missing)} missing",
+            cure=f"such a file says all that there is to say; copy {copy_of} and change it",
+        )
+    return tuple(found.values())
+
+
+def _read(
+    path: Path, fields: Mapping[str, Any], own: Path | None, before: tuple[Path, ...]
+) -> dict[str, Parameter]:
+    """Return the parameters of a file, with those of the file that it is like."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise StudyError(f"{path}: {error}", cure="correct the file") from error
+    if own is None or LIKE not in content:
+        return dict(_parameters(path, content, fields, {}))
+    base = _base(path, content.pop(LIKE), own)
+    if base.resolve() in before:
+        raise StudyError(
+            f"{path}: like = {base.name!r} leads back to this file", cure="name another file"
+        )
+    known = _read(base, fields, own, (*before, path.resolve()))
+    return known | dict(_parameters(path, content, fields, known))
+
+
+def _base(path: Path, named: object, own: Path) -> Path:
+    if not isinstance(named, str):
+        raise StudyError(
+            f"{path}: like = {named!r} is no text", cure=f'write {LIKE} = "NAME" or a path'
+        )
+    beside = path.parent / named
+    return named_file(beside if beside.is_file() else named, own, "parameter")
+
+
+def named_file(name: str | Path, folder: Path, word: str) -> Path:
+    """Return one of Headroom's own files of a folder by its name, or another by its path.
+
+    Raises
+    ------
+    StudyError
+        There is no such file.
+    """
+    own = {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    path = own.get(str(name), Path(name))
+    if not path.is_file():
+        raise StudyError(
+            f"there is no {word} file {str(name)!r}",
+            cure=f"give the path of a .toml file, or one of {', '.join(own)}",
+        )
+    return path
+
+
+def opening_comment(path: Path) -> str:
+    """Return the first paragraph of the comment with which a file begins."""
+    lines = takewhile(lambda line: line.startswith("# "), path.read_text("utf-8").splitlines())
+    return " ".join(line.removeprefix("# ") for line in lines)
+
+
+def _parameters(
+    path: Path,
+    content: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    known: Mapping[str, Parameter],
+) -> Iterator[tuple[str, Parameter]]:
+    seen: set[str] = set()
+    for topic, table in content.items():
+        if not isinstance(table, dict):
+            raise StudyError(
+                f"{path}: {topic} stands outside of a table", cure="put it below a [topic]"
+            )
+        for name, entry in table.items():
+            where = f"{path}: [{topic}] {name}"
+            if name not in fields:
+                raise StudyError(f"{where} is not known", cure=suggestion(name, fields))
+            if name in seen:
+                raise StudyError(f"{where} stands twice", cure="remove one")
+            seen.add(name)
+            whole = _completed(entry, known[name]) if name in known else entry
+            yield name, _parameter(where, name, whole, _TYPES[fields[name]])
+
+
+def _completed(entry: object, known: Parameter) -> object:
+    """Return what a file says of a parameter, with what it leaves to the file that it is like."""
+    if not isinstance(entry, dict):
+        return entry
+    told: dict[str, object] = {"unit": known.unit, "description": known.description}
+    if known.low is not None:
+        told["low"] = known.low
+    if known.high is not None:
+        told["high"] = known.high
+    if known.choices:
+        told["choices"] = list(known.choices)
+    return {**told, **entry}
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a file says of one parameter."""
+
+    value: bool | int | float | str
+    unit: str
+    source: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[bool | int | float | str, ...] = ()
+    description: str = ""
+
+
+def _parameter(where: str, name: str, entry: object, kind: ParameterType) -> Parameter:
+    try:
+        found = msgspec.convert(entry, _Entry)
+    except msgspec.ValidationError as error:
+        raise StudyError(
+            f"{where}: {error}",
+            cure='write { value = 1, unit = "1", source = "assumed: why", low = 0, high = 9, '
+            'description = "what" } or choices = [...] instead of low and high',
+        ) from error
+    if not found.source.startswith(SOURCES):
+        raise StudyError(
+            f"{where} has the source {found.source!r}",
+            cure=f"begin it with one of {', '.join(SOURCES)}",
+        )
+    declared = Parameter(
+        name=name,
+        type=kind,
+        unit=found.unit,
+        source=found.source,
+        default=found.value,
+        low=found.low,
+        high=found.high,
+        choices=found.choices,
+        description=found.description,
+    )
+    try:
+        return replace(declared, default=declared.check(found.value))
+    except StudyError as error:
+        raise StudyError(f"{where}: {error.message}", cure=error.cure) from error

@@ -1,0 +1,83 @@
+"""What packages offer by name: entry points, found and loaded with errors that tell the cure.
+
+Systems, fit methods and models are found this way. A package that registers one need not be
+known to this one.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.streams import prints_to_stderr
+from headroom.experiment.protocol.suggestions import suggestion
+
+
+@cache
+def plug_ins(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name.
+
+    Examples
+    --------
+    >>> "model" in plug_ins("headroom.systems")
+    True
+    """
+    return {entry.name: entry for entry in _registered().select(group=group)}
+
+
+def other_packages() -> list[str]:
+    """Return the packages besides this one that offer anything to it, sorted."""
+    groups = (group for group in _registered().groups if group.startswith("headroom."))
+    found = {entry.module for group in groups for entry in _registered().select(group=group)}
+    return sorted({module.partition(".")[0] for module in found} - {"headroom"})
+
+
+@cache
+def _registered() -> Any:  # noqa: ANN401 - its type differs by version of Python
+    """Return what all installed packages offer: finding that out takes a while."""
+    return entry_points()
+
+
+def find(name: str, offered: Mapping[str, EntryPoint], *, kind: str) -> Any:  # noqa: ANN401
+    """Load what is offered under `name`.
+
+    Parameters
+    ----------
+    name
+        What a study or a command says.
+    offered
+        Entry points by name, as of `plug_ins`.
+    kind
+        What it is, for messages: ``"system"``.
+
+    Raises
+    ------
+    StudyError
+        Nothing has this name.
+    EnvironmentUnfitError
+        It is registered, but its package cannot be imported.
+    """
+    entry = offered.get(name)
+    if entry is None:
+        raise StudyError(f"there is no {kind} {name!r}", cure=suggestion(name, offered))
+    return load(entry, kind=kind)
+
+
+def load(entry: EntryPoint, *, kind: str) -> Any:  # noqa: ANN401
+    """Load an entry point.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        It cannot be imported.
+    """
+    try:
+        with prints_to_stderr():
+            return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise EnvironmentUnfitError(
+            f"the {kind} {entry.name!r} is registered as {entry.value}, "
+            f"but cannot be imported: {error}",
+            cure="install the package that provides it again, with its dependencies",
+        ) from error

@@ -1,0 +1,63 @@
+"""What the reference shows of a system besides its keys, brought by its layer.
+
+A layer registers it under the entry point group ``headroom.reference``, with the system's name.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headroom.experiment.protocol import plug_ins
+
+GROUP = "headroom.reference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A piece of the page: a title, a paragraph, a table; each of them may be empty."""
+
+    title: str = ""
+    text: str = ""
+    header: tuple[str, ...] = ()
+    rows: Sequence[tuple[str, ...]] = ()
+
+
+def _no_sections() -> Iterable[Section]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What the page of systems shows.
+
+    Parameters
+    ----------
+    example
+        A set-up whose metrics are shown.
+    title
+        Heading above them.
+    has_parameters
+        Whether the parameters of the example are those of every study.
+    sections
+        Returns what else there is to show.
+    """
+
+    example: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
+    has_parameters: bool = False
+    sections: Callable[[], Iterable[Section]] = _no_sections
+
+
+def reference_of(system: str) -> Reference:
+    """Return what a layer shows of its system; an empty one where it registers nothing.
+
+    Examples
+    --------
+    >>> reference_of("command").title
+    'Metrics of every command'
+    """
+    offered = plug_ins.plug_ins(GROUP)
+    if system not in offered:
+        return Reference()
+    found: Reference = plug_ins.load(offered[system], kind="reference")
+    return found

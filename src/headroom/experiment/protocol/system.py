@@ -1,0 +1,388 @@
+"""The protocol behind which everything that can be studied stands, and its declarations.
+
+A *system* is real (column ``measure``) or simulated (column ``model``). It declares parameters
+and metrics, and turns one point and one seed into one `Run`. Systems register under the entry
+point group ``headroom.systems``; nothing here imports one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    runtime_checkable,
+)
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.run import Run
+
+if TYPE_CHECKING:
+    from headroom.simulation import Model
+
+Value: TypeAlias = bool | int | float | str
+ParameterType: TypeAlias = Literal["int", "float", "str", "bool", "any"]
+Direction: TypeAlias = Literal["high", "low", "none"]
+
+
+class Column(StrEnum):
+    """The two columns of the laboratory."""
+
+    MEASURE = "measure"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number or word that a study may set, with its unit, range and source.
+
+    Parameters
+    ----------
+    name
+        Name in study files.
+    type
+        Type of the value; an int is accepted where a float is asked for, ``any`` takes all.
+    unit
+        Unit, ``"1"`` for a count or a ratio, ``""`` for words.
+    default
+        Value when the study sets none; None makes the parameter required.
+    low, high
+        Inclusive range, None for no bound.
+    choices
+        Allowed values, empty for any.
+    source
+        Where the default comes from: ``paper``, ``data sheet``, ``measured``, ``calibrated``
+        or ``assumed``, with the place.
+    description
+        One sentence.
+
+    Examples
+    --------
+    >>> users = Parameter(name="users", type="int", unit="1", default=10, low=1, source="assumed")
+    >>> users.check(20)
+    20
+    >>> users.check(0)
+    Traceback (most recent call last):
+    ...
+    headroom.errors.StudyError: parameter 'users' is 0, below its lowest value 1
+      cure: give a value of 1 or more
+    """
+
+    name: str
+    type: ParameterType
+    unit: str
+    source: str
+    default: Value | None = None
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Value, ...] = ()
+    description: str = ""
+
+    def check(self, value: Value) -> Value:
+        """Return `value` in the declared type, or raise `StudyError` with cause and cure."""
+        converted = self._convert(value)
+        if self.choices and converted not in self.choices:
+            allowed = ", ".join(repr(choice) for choice in self.choices)
+            raise StudyError(
+                f"parameter {self.name!r} is {value!r}, which it does not know",
+                cure=f"choose one of {allowed}",
+            )
+        if isinstance(converted, (int, float)) and not isinstance(converted, bool):
+            self._check_range(converted)
+        return converted
+
+    def _convert(self, value: Value) -> Value:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if self.type == "any":
+            return value
+        if self.type == "float" and is_number:
+            return float(value)
+        if self.type == "int" and is_number and float(value).is_integer():
+            return int(value)
+        if self.type == "bool" and isinstance(value, bool):
+            return value
+        if self.type == "str" and isinstance(value, str):
+            return value
+        raise StudyError(
+            f"parameter {self.name!r} is {value!r}, but its type is {self.type}",
+            cure=f"give a value of type {self.type}",
+        )
+
+    def _check_range(self, value: float) -> None:
+        if self.low is not None and not value >= self.low:
+            raise StudyError(
+                f"parameter {self.name!r} is {value:g}, below its lowest value {self.low:g}",
+                cure=f"give a value of {self.low:g} or more",
+            )
+        if self.high is not None and not value <= self.high:
+            raise StudyError(
+                f"parameter {self.name!r} is {value:g}, above its highest value {self.high:g}",
+                cure=f"give a value of {self.high:g} or less",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A quantity that a system reports.
+
+    Parameters
+    ----------
+    name
+        Quantity, unit, qualifier: ``response_s_p99``. Metrics of one resource are qualified:
+        ``station.cpu.utilization``, ``pool.connections.wait_s_mean``, ``class.web.throughput``.
+    unit
+        ``s``, ``B``, ``1/s``, ``1`` ...
+    better
+        Which direction a user wants.
+    description
+        One sentence.
+    """
+
+    name: str
+    unit: str
+    better: Direction = "none"
+    description: str = ""
+
+
+@runtime_checkable
+class DeclaresInStudy(Protocol):
+    """A system whose parameters a study declares itself; optional for a `System`."""
+
+    def how_to_declare(self, name: str) -> str:
+        """Return what to write in the set-up, so that `name` is a parameter."""
+        ...
+
+
+@runtime_checkable
+class Modelled(Protocol):
+    """A system that simulates a model; optional for a `System`.
+
+    Formulas, pictures, traces, remarks and files of other tools are made of the model, by whoever
+    wants them.
+    """
+
+    @classmethod
+    def model_names(cls) -> tuple[str, ...]:
+        """Return the names of the models that are registered, sorted."""
+        ...
+
+    def model(self, config: Mapping[str, Value], changes: Sequence[Change] = ()) -> "Model":
+        """Return the model of `config`, with changed stations and pools.
+
+        Raises `StudyError` where it cannot be changed so.
+        """
+        ...
+
+    def natural_end(self, model: "Model") -> str:
+        """Return why runs of a model of this system have no steady state; empty if they do."""
+        ...
+
+    def run_model(
+        self,
+        config: Mapping[str, Value],
+        *,
+        seed: int,
+        changes: Sequence[Change] = (),
+        every_s: float | None = None,
+    ) -> Run:
+        """Run one replication of the changed model; see `System.run`.
+
+        With `every_s` (s) it keeps all its samples, that or a multiple of it apart.
+        """
+        ...
+
+
+@runtime_checkable
+class HasStandIn(Protocol):
+    """A system with a simpler model that formulas solve in its place; optional for a `System`."""
+
+    def stand_in(self, config: Mapping[str, Value]) -> "tuple[Model, tuple[str, ...]] | None":
+        """Return the simpler model and sentences on its known error; None without one."""
+        ...
+
+
+@runtime_checkable
+class HasKnownError(Protocol):
+    """A system whose predictions were compared with the real thing; optional for a `System`."""
+
+    @property
+    def known_error(self) -> str:
+        """What came of it, a sentence without a full stop; empty where nobody compared them."""
+        ...
+
+
+@runtime_checkable
+class HasLaw(Protocol):
+    """A system with a law beside it: arithmetic that a claim may not need the system for."""
+
+    def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
+        """Return the metrics that the law gives at `config`, in base units; none without one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """What the user has to type before something of his is destroyed.
+
+    Parameters
+    ----------
+    words
+        What is to be typed: it names the thing and its size.
+    holds
+        What was found on it, in words; empty where nothing was.
+    """
+
+    words: str
+    holds: str = ""
+
+
+@runtime_checkable
+class Destructive(Protocol):
+    """A system that can destroy what is the user's, if told so; optional for a `System`.
+
+    No study file can satisfy it: the words are typed at each call of the command.
+    """
+
+    def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
+        """Return what has to be confirmed for `config`; raise where no words would allow it."""
+        ...
+
+    def confirm(self, words: Sequence[str]) -> None:
+        """Take what the user typed; `run` refuses whatever these words do not name."""
+        ...
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """A system that can say what a run of a point will use up; optional for a `System`."""
+
+    def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return one sentence for each thing that is made or written, with its size."""
+        ...
+
+
+@runtime_checkable
+class ChecksPoints(Protocol):
+    """A system that can tell early what cannot run here; optional for a `System`."""
+
+    def check_point(self, config: Mapping[str, Value]) -> None:
+        """Raise `HeadroomError` where a run of `config` would fail: before anything is measured.
+
+        Called once per session for each point that has work, after `System.prepare`.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksFiles(Protocol):
+    """A system that reads files of the user; optional for a `System`."""
+
+    def check_files(self, config: Mapping[str, Value]) -> None:
+        """Raise `HeadroomError` where a program or an input of `config` is missing.
+
+        It makes and starts nothing, so that a look at the plan can ask it too.
+        """
+        ...
+
+
+@runtime_checkable
+class Located(Protocol):
+    """A system that measures what a machine has at a place; optional for a `System`.
+
+    A disk at a path, a program of a name: what lies there may change, and is another one for a
+    reader at another machine, so it is no part of the fingerprint.
+    """
+
+    def found_at(self, config: Mapping[str, Value]) -> str:
+        """Return what lies there now, in a few characters; empty where nothing tells.
+
+        A replication of something else is not reused. Words of the form ``NAME=HASH`` let the user
+        be told what differs.
+        """
+        ...
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """A system that reads files anew in each run; optional for a `System`.
+
+    Between two looks its fingerprints are those of the first: a plan sees one state of the files,
+    however many points it has.
+    """
+
+    def look_again(self) -> Sequence[str]:
+        """Forget what was seen of files; return the names of those that changed since."""
+        ...
+
+
+@runtime_checkable
+class HasCode(Protocol):
+    """A system that runs code of the study in this process; optional for a `System`."""
+
+    def code_files(self) -> Sequence[Path]:
+        """Return the files of that code, with all that they import from beside them."""
+        ...
+
+
+@runtime_checkable
+class KeepsThings(Protocol):
+    """A system that keeps things from run to run of one session; optional for a `System`."""
+
+    def open_session(self, say: Callable[[str], None]) -> Sequence[str]:
+        """Begin a session, also where nothing will be run; `say` shows the user what takes long.
+
+        Returns what was found and removed of earlier sessions, one sentence each.
+        """
+        ...
+
+    def close_session(self) -> Sequence[str]:
+        """Remove whatever was made, also after a failure or an interrupt.
+
+        Returns what could not be removed, one sentence each.
+        """
+        ...
+
+
+class System(Protocol):
+    """What the runner needs of a system; see docs/guides for writing one."""
+
+    name: ClassVar[str]
+    column: ClassVar[Column]
+    setup_type: ClassVar[type[msgspec.Struct]]
+    """Schema of the `[experiment.system]` table, without its `name` key."""
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
+        """Return the system for a validated `setup`; relative paths start at `base`."""
+        ...
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the declared parameters."""
+        ...
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
+        """Return the metrics that a run of `config` reports after analysis."""
+        ...
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        """Return a short hash that changes whenever the same point would mean another run."""
+        ...
+
+    def prepare(self) -> Mapping[str, float | str]:
+        """Check the machine once per session (programs present, launcher overhead).
+
+        Returns facts to be stored with the environment; raises `EnvironmentUnfitError`.
+        """
+        ...
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Run one replication; raise `HeadroomError` where the point cannot be run."""
+        ...

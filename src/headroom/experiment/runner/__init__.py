@@ -1,0 +1,1 @@
+"""What runs next and where: blocks, workers, resuming, progress."""

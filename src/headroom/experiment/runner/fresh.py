@@ -1,0 +1,43 @@
+"""Measuring again: a mark in the journal, before which the rows of an experiment do not count.
+
+A mark is an environment without rows. It is durable before the first new replication, so a session
+that was interrupted resumes after it: what has been measured since the mark counts, what is older
+does not. Simulations need no mark: the same fingerprint and seed give the same bits.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.machine import environment
+from headroom.experiment.protocol.system import Column
+from headroom.experiment.study.plan import Plan
+
+FRESH = "fresh"
+"""Key of an environment that is a mark: the names of the experiments that start again."""
+
+
+def mark_fresh(plan: Plan, journal: Journal) -> list[str]:
+    """Let no measurement of the plan's experiments count that is stored so far.
+
+    Returns the names of the experiments that are measured again: simulated ones are not, nor are
+    those that have no measurements.
+    """
+    names = [
+        one.spec.name
+        for one in plan.experiments
+        if one.system.column is Column.MEASURE and journal.newest_environment(one.spec.name)
+    ]
+    if names:
+        journal.add_environment({**environment.collect(plan.folder), FRESH: names})
+    return names
+
+
+def fresh_experiments(facts: Mapping[str, Any]) -> list[str]:
+    """Return the experiments that start again with an environment; most have none."""
+    return list(facts.get(FRESH, ()))
+
+
+def is_mark(facts: Mapping[str, Any]) -> bool:
+    """Return whether an environment is a mark, and no session."""
+    return FRESH in facts

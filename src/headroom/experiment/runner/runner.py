@@ -1,0 +1,511 @@
+"""Runs a plan: what is missing is run, stored row by row, and nothing twice.
+
+Invariants: a replication counts only after its row is durable; a failed replication never stops
+the others; simulations run in parallel first, measurements alone afterwards. Killed at any
+moment and started again, the run ends with the rows of an undisturbed one.
+See docs/background/journal-and-resume.md.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from headroom.errors import HeadroomError
+from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.machine import environment
+from headroom.experiment.machine.machine_watch import busy_words
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import ChecksPoints, Column, KeepsThings
+from headroom.experiment.runner import resume
+from headroom.experiment.runner.executors import Executor, InlineExecutor
+from headroom.experiment.runner.interrupt import Interrupt
+from headroom.experiment.runner.progress import Pace, Progress
+from headroom.experiment.runner.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
+from headroom.experiment.runner.selection import (
+    PLACES,
+    PREPARED,
+    WORKED_ON,
+    Criteria,
+    criteria_of_run,
+    places_now,
+    select_rows,
+)
+from headroom.experiment.runner.tasks import Result, Task, recipe_of, utc_now
+from headroom.experiment.runner.what_ran import ChangedMeanwhileError, check_ran
+from headroom.experiment.runner.worker_pool import WorkerPool
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.study.window_checks import time_windows
+
+_CHUNK_S = 0.5
+"""Wall time (s) that one chunk of tasks should take: long beside the cost of handing it over."""
+_PACE_WEIGHT = 0.2
+
+
+class StoppingRule(Protocol):
+    """Decides whether a point with an open number of replications needs more.
+
+    A rule looks at some numbers of replications only; the runner schedules all up to the next
+    look at once, so that they run in parallel and the rows are read once per look.
+    """
+
+    def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
+        """Return True where `runs`, in the order of replications, are not enough yet.
+
+        The answer changes at looks only: between two looks it is that of the earlier one.
+        """
+        ...
+
+    def next_look(self, experiment: PlannedExperiment, count: int) -> int:
+        """Return the number of replications, above `count`, at which the rule looks next."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a session did, in replications.
+
+    Parameters
+    ----------
+    done, failed
+        Replications that ended in this session.
+    reused
+        Replications that earlier sessions finished and that count.
+    interrupted
+        True where the user stopped the session before its end.
+    remaining
+        Replications that are planned and not run, because the session was stopped.
+    given_up
+        Replications not tried, because the first ones of their point all failed, or because the
+        machine lacks what their experiment needs.
+    kept
+        Reason to number of stored replications that were not reused.
+    notes
+        What a user should know, one sentence each.
+    event_count
+        Events that the simulations of this session went through.
+    reused_measurements
+        Those of `reused` that are measurements: they have an age, simulations have none.
+    """
+
+    done: int
+    reused: int
+    failed: int
+    interrupted: bool
+    remaining: int
+    given_up: int = 0
+    kept: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    event_count: int = 0
+    reused_measurements: int = 0
+
+    def then(self, later: "Outcome") -> "Outcome":
+        """Return what this part of a session and a later one did together."""
+        kept = Counter(self.kept)
+        kept.update(later.kept)
+        return Outcome(
+            done=self.done + later.done,
+            reused=self.reused + later.reused,
+            failed=self.failed + later.failed,
+            interrupted=self.interrupted or later.interrupted,
+            remaining=self.remaining + later.remaining,
+            given_up=self.given_up + later.given_up,
+            kept=dict(kept),
+            notes=tuple(dict.fromkeys([*self.notes, *later.notes])),
+            event_count=self.event_count + later.event_count,
+            reused_measurements=self.reused_measurements + later.reused_measurements,
+        )
+
+
+def run_plan(
+    plan: Plan,
+    journal: Journal,
+    *,
+    stopping: StoppingRule,
+    jobs: int,
+    progress: Progress,
+    interrupt: Interrupt,
+    stop_on_failure: bool = False,
+) -> Outcome:
+    """Run what a plan lacks, and store it.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    journal
+        Its journal, opened for writing.
+    stopping
+        Rule for points whose number of replications is open.
+    jobs
+        Simulations in parallel, >= 1.
+    progress
+        Told about every replication.
+    interrupt
+        Listens to Ctrl-C while the plan runs.
+    stop_on_failure
+        Start nothing more after a replication has failed.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        No experiment that has work can run on this machine, or the journal cannot be written;
+        every row stored before stays. Where only some experiments cannot run, their points fail.
+    """
+    facts = {**environment.collect(plan.folder), PLACES: places_now(plan.experiments)}
+    criteria = criteria_of_run(plan, journal)
+    found = resume.survey(plan, journal, criteria)
+    session = _Session(
+        plan=plan,
+        journal=journal,
+        criteria=criteria,
+        stopping=stopping,
+        progress=progress,
+        interrupt=interrupt,
+        stop_on_failure=stop_on_failure,
+    )
+    with interrupt:
+        try:
+            session.run(found, facts, jobs)
+        finally:
+            session.close()
+            progress.stop()
+    return session.outcome(found)
+
+
+class _Session:
+    """One call of `run_plan`: its schedules, what runs now, and what has come of it."""
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        journal: Journal,
+        criteria: Mapping[str, Criteria],
+        stopping: StoppingRule,
+        progress: Progress,
+        interrupt: Interrupt,
+        stop_on_failure: bool,
+    ) -> None:
+        self._plan = plan
+        self._journal = journal
+        self._criteria = criteria
+        self._stopping = stopping
+        self._progress = progress
+        self._interrupt = interrupt
+        self._stop_on_failure = stop_on_failure
+        self._schedules: dict[Column, Schedule] = {}
+        self._running: dict[int, Planned] = {}
+        self._environment = 0
+        self._places: Mapping[str, str] = {}
+        self._started_count = 0
+        self._done_count = 0
+        self._failed_count = 0
+        self._event_count = 0
+        self._untried: Counter[str] = Counter()
+        self._said: dict[str, None] = {}
+        self._refusals: dict[str, HeadroomError] = {}
+        self._was_killed = False
+        self._mean_wall_s: float | None = None
+
+    def run(self, found: resume.Survey, facts: Mapping[str, Any], jobs: int) -> None:
+        """Run everything that the survey lacks."""
+        for experiment in self._plan.experiments:
+            if isinstance(experiment.system, KeepsThings):
+                self._note(experiment.system.open_session(self._progress.say))
+        self._schedules = {column: self._schedule(column, found) for column in Column}
+        for schedule in self._schedules.values():
+            self._extend(schedule, schedule.settled())
+        if not any(self._schedules.values()):
+            return
+        about = {PREPARED: self._prepare(), WORKED_ON: sorted(self._waiting())}
+        self._environment = self._journal.add_environment({**facts, **about})
+        self._places = facts[PLACES]
+        self._criteria = criteria_of_run(self._plan, self._journal)
+        if self._schedules[Column.MEASURE]:
+            self._progress.warn(busy_words())
+        self._progress.start(self._paces(jobs), reused=found.reused_count)
+        self._refuse()
+        self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
+        self._drive(self._schedules[Column.MEASURE], self._inline_executor, 1)
+
+    def close(self) -> None:
+        """Let every system remove what it keeps; the first failure is raised after the last."""
+        with ExitStack() as stack:
+            for experiment in self._plan.experiments:
+                if isinstance(experiment.system, KeepsThings):
+                    stack.callback(lambda kept: self._note(kept.close_session()), experiment.system)
+
+    def _note(self, said: Iterable[str]) -> None:
+        """Keep what a system says for the notes, each sentence once."""
+        self._said |= dict.fromkeys(said)
+
+    def outcome(self, found: resume.Survey) -> Outcome:
+        """Return what has come of the session."""
+        waiting = sum(len(schedule) for schedule in self._schedules.values()) + len(self._running)
+        was_asked = self._interrupt.is_requested and waiting > 0
+        return Outcome(
+            done=self._done_count,
+            reused=found.reused_count,
+            failed=self._failed_count,
+            interrupted=self._was_killed or was_asked,
+            remaining=waiting,
+            given_up=self._untried.total(),
+            kept=found.kept,
+            notes=(*self._journal.notes, *self._said, *found.notes(), *self._own_notes()),
+            event_count=self._event_count,
+            reused_measurements=sum(
+                len(found.done.get(point.key, ()))
+                for experiment in self._plan.experiments
+                if experiment.system.column is Column.MEASURE
+                for point in experiment.points
+            ),
+        )
+
+    def _schedule(self, column: Column, found: resume.Survey) -> Schedule:
+        points = (
+            (experiment, point)
+            for experiment in self._plan.experiments
+            if experiment.system.column is column
+            for point in experiment.points
+        )
+        return Schedule(points, done=found.done, seed=self._plan.seed)
+
+    def _prepare(self) -> dict[str, dict[str, float | str]]:
+        """Check the machine for every experiment that has work; returns their facts."""
+        facts = {}
+        for name, states in self._waiting().items():
+            system = states[0].experiment.system
+            try:
+                prepared = dict(system.prepare())
+                if isinstance(system, ChecksPoints):
+                    for state in states:
+                        system.check_point(state.point.config)
+                facts[name] = prepared
+            except HeadroomError as error:
+                self._refusals[name] = error
+        if not facts:
+            raise next(iter(self._refusals.values()))
+        return facts
+
+    def _waiting(self) -> dict[str, list[PointState]]:
+        """Return the points of each experiment that have work."""
+        waiting: dict[str, list[PointState]] = {}
+        for schedule in self._schedules.values():
+            for state in schedule.states:
+                if state.open_count:
+                    waiting.setdefault(state.experiment.spec.name, []).append(state)
+        return waiting
+
+    def _refuse(self) -> None:
+        """Let the points of experiments that cannot run here fail, with one row for each."""
+        for name, error in self._refusals.items():
+            for schedule in self._schedules.values():
+                firsts, dropped = schedule.refuse(name)
+                if not firsts:
+                    continue
+                self._leave(name, dropped, "their experiment cannot run here")
+                tasks = [self._task(planned) for planned in firsts]
+                self._store(schedule, [_refused(task, error) for task in tasks])
+
+    def _paces(self, jobs: int) -> dict[str, Pace]:
+        paces = {
+            experiment.spec.name: Pace(
+                open_count=0, parallel=jobs if experiment.system.column is Column.MODEL else 1
+            )
+            for experiment in self._plan.experiments
+        }
+        for schedule in self._schedules.values():
+            for state in schedule.states:
+                paces[state.point.experiment].open_count += state.open_count
+        return paces
+
+    def _worker_pool(self, jobs: int) -> Executor:
+        recipes = {
+            one.spec.name: recipe_of(one.system, one.setup, one.base, time_windows(one.spec))
+            for one in self._plan.experiments
+            if one.system.column is Column.MODEL
+        }
+        return WorkerPool(recipes, worker_count=jobs)
+
+    def _inline_executor(self) -> Executor:
+        return InlineExecutor({one.spec.name: one.system for one in self._plan.experiments})
+
+    @property
+    def _may_start(self) -> bool:
+        has_failed = self._stop_on_failure and self._failed_count > 0
+        return not (self._was_killed or self._interrupt.is_requested or has_failed)
+
+    def _drive(self, schedule: Schedule, start: Callable[[], Executor], jobs: int) -> None:
+        """Run a schedule to its end, or until the user stops it."""
+        if not schedule or not self._may_start:
+            return
+        executor = start()
+        try:
+            self._submit(schedule, executor, jobs)
+            while self._running:
+                self._store(schedule, executor.results())
+                self._submit(schedule, executor, jobs)
+        except KeyboardInterrupt:
+            self._was_killed = True
+            executor.cancel()
+        except BaseException:
+            executor.cancel()
+            raise
+        else:
+            executor.close()
+
+    def _submit(self, schedule: Schedule, executor: Executor, jobs: int) -> None:
+        while self._may_start and schedule and executor.capacity > 0:
+            size = min(self._chunk_size(len(schedule), jobs), executor.most_tasks)
+            chunk = [schedule.take() for _ in range(min(size, len(schedule)))]
+            executor.submit([self._task(planned) for planned in chunk])
+
+    def _chunk_size(self, waiting: int, jobs: int) -> int:
+        """Return how many tasks a worker gets at once: some time's worth, and a fair share."""
+        if self._mean_wall_s is None:
+            return 1
+        worth = int(_CHUNK_S / max(self._mean_wall_s, 1e-6))
+        share = math.ceil(waiting / (2 * jobs))
+        return max(1, min(worth, share))
+
+    def _task(self, planned: Planned) -> Task:
+        number = self._started_count
+        self._started_count += 1
+        self._running[number] = planned
+        return Task(
+            number=number,
+            experiment=planned.point.experiment,
+            config=dict(planned.point.config),
+            seed=planned.point.seed(self._plan.seed, planned.replication),
+            changes=[change.text for change in planned.point.changes],
+            keeps_samples=planned.replication == 0,
+        )
+
+    def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:
+        """Make results durable, then let them count; end where something else ran."""
+        results, strange = self._parted(results)
+        rows = [(self._row(self._running[result.number], result), result.run) for result in results]
+        self._journal.append_encoded(rows)
+        changed = []
+        for result in results:
+            planned = self._running.pop(result.number)
+            changed.append(self._count(schedule, planned, result))
+        for experiment, count in self._extend(schedule, changed):
+            self._progress.add(experiment, count)
+        if strange is not None:
+            raise strange
+
+    def _parted(
+        self, results: Sequence[Result]
+    ) -> tuple[list[Result], ChangedMeanwhileError | None]:
+        """Return the results of what was planned, and the error of the first other one."""
+        planned, strange = [], None
+        for result in results:
+            point = self._running[result.number].point
+            place = self._places.get(point.key, "")
+            try:
+                check_ran(result.ran, point, place, has_failed=bool(result.error))
+                planned.append(result)
+            except ChangedMeanwhileError as error:
+                strange = strange or error
+        return planned, strange
+
+    def _row(self, planned: Planned, result: Result) -> ReplicationRow:
+        point = planned.point
+        return ReplicationRow(
+            experiment=point.experiment,
+            point_key=point.key,
+            fingerprint=point.fingerprint,
+            levels=point.levels,
+            replication=planned.replication,
+            seed=point.seed(self._plan.seed, planned.replication),
+            state="failed" if result.error else "done",
+            started_at=result.started_at,
+            wall_s=result.wall_s,
+            error=result.error,
+            environment=self._environment,
+            position=result.number,
+        )
+
+    def _count(self, schedule: Schedule, planned: Planned, result: Result) -> PointState:
+        is_done = not result.error
+        state = schedule.finish(planned, is_done=is_done)
+        self._done_count += is_done
+        self._event_count += result.event_count
+        self._failed_count += not is_done
+        self._progress.finish(planned.point.experiment, wall_s=result.wall_s, is_done=is_done)
+        self._note_pace(result.wall_s)
+        if not is_done:
+            self._maybe_give_up(schedule, state)
+        return state
+
+    def _note_pace(self, wall_s: float) -> None:
+        before = wall_s if self._mean_wall_s is None else self._mean_wall_s
+        self._mean_wall_s = before + _PACE_WEIGHT * (wall_s - before)
+
+    def _maybe_give_up(self, schedule: Schedule, state: PointState) -> None:
+        """Leave a measured point that only fails: each attempt may cost its whole time limit."""
+        is_measured = state.experiment.system.column is Column.MEASURE
+        if is_measured and not state.done and len(state.failed) >= GIVE_UP_AFTER:
+            reason = f"the first {GIVE_UP_AFTER} of their point all failed"
+            self._leave(state.point.experiment, schedule.give_up(state), reason)
+
+    def _leave(self, experiment: str, count: int, reason: str) -> None:
+        """Note that replications will not be tried in this session."""
+        self._untried[reason] += count
+        self._progress.drop(experiment, count)
+
+    def _extend(self, schedule: Schedule, states: Iterable[PointState]) -> list[tuple[str, int]]:
+        """Let points run on where the rule asks for it; returns experiment and replications."""
+        unique = {state.point.key: state for state in states}.values()
+        return [
+            (state.point.experiment, schedule.add_next(state))
+            for state in unique
+            if self._needs_more(state)
+        ]
+
+    def _needs_more(self, state: PointState) -> bool:
+        """Ask the rule once nothing of the point runs: the answer then depends on rows only."""
+        experiment = state.experiment
+        if state.is_fixed or state.open_count or not state.done:
+            return False
+        if experiment.spec.name in self._refusals:
+            return False
+        if state.next_replication >= experiment.most_replications:
+            return False
+        count = len(state.done)
+        if count < state.next_look:
+            return True
+        state.next_look = self._stopping.next_look(experiment, count)
+        return self._stopping.needs_more(experiment, state.point, self._runs(state))
+
+    def _runs(self, state: PointState) -> list[Run]:
+        name = state.experiment.spec.name
+        rows = select_rows(
+            self._journal.rows(name, state.point.key),
+            criteria=self._criteria[name],
+            experiment=state.experiment,
+            point=state.point,
+        )
+        return [row.run for row in rows if row.run is not None]
+
+    def _own_notes(self) -> list[str]:
+        notes = [
+            f"experiment {name!r} cannot run here: {error.message}"
+            + (f"; {error.cure}" if error.cure else "")
+            for name, error in self._refusals.items()
+        ]
+        notes += [
+            f"{count} replications not tried: {reason}"
+            for reason, count in self._untried.items()
+            if count
+        ]
+        return notes
+
+
+def _refused(task: Task, error: HeadroomError) -> Result:
+    """Return the result of a task that was not even tried."""
+    return Result(number=task.number, started_at=utc_now(), wall_s=0.0, error=str(error))

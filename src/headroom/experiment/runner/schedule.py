@@ -1,0 +1,169 @@
+"""What runs next: randomised blocks, and replications that a stopping rule asks for.
+
+Each block holds one replication of every point, in an order drawn from the study seed, so that a
+drift of the machine hits all points alike. The place of a point within its block depends on
+(study seed, block, point) only: leaving finished replications out does not move the others.
+"""
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headroom.experiment.study.plan import PlannedExperiment, Point
+from headroom.experiment.study.seeds import order_rank
+
+GIVE_UP_AFTER = 3
+"""Failures at the start of a measured point after which it is not tried again in a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One replication of a point that is to be run."""
+
+    experiment: PlannedExperiment
+    point: Point
+    replication: int
+
+
+@dataclass(slots=True, kw_only=True)
+class PointState:
+    """How far a point has come.
+
+    Parameters
+    ----------
+    experiment, point
+        The point.
+    done
+        Replications that count, from earlier sessions and this one.
+    failed
+        Replications that failed in this session.
+    open_count
+        Replications that wait or run.
+    next_look
+        Number of finished replications at which the stopping rule is asked again.
+    """
+
+    experiment: PlannedExperiment
+    point: Point
+    done: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
+    open_count: int = 0
+    next_look: int = 0
+
+    @property
+    def is_fixed(self) -> bool:
+        """True where the number of replications is fixed."""
+        return self.experiment.spec.replications.count is not None
+
+    @property
+    def next_replication(self) -> int:
+        """The first replication that has not been tried."""
+        return max(self.done | self.failed, default=-1) + 1
+
+
+class Schedule:
+    """Replications that wait, in the order in which they are to start.
+
+    Parameters
+    ----------
+    points
+        Experiment and point of everything that is to be run.
+    done
+        Replications of each point (by key) that earlier sessions finished.
+    seed
+        Study seed.
+    """
+
+    def __init__(
+        self,
+        points: Iterable[tuple[PlannedExperiment, Point]],
+        *,
+        done: Mapping[str, frozenset[int]],
+        seed: int,
+    ) -> None:
+        self._seed = seed
+        self._waiting: list[tuple[int, bytes, str]] = []
+        self._states: dict[str, PointState] = {}
+        for experiment, point in points:
+            state = PointState(experiment=experiment, point=point)
+            state.done |= done.get(point.key, frozenset())
+            self._states[point.key] = state
+            self._add_missing(state)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def states(self) -> Iterable[PointState]:
+        """All points."""
+        return self._states.values()
+
+    def state(self, key: str) -> PointState:
+        """Return the state of one point."""
+        return self._states[key]
+
+    def settled(self) -> list[PointState]:
+        """Return the points with open-ended replications of which none waits or runs."""
+        return [one for one in self._states.values() if not one.is_fixed and not one.open_count]
+
+    def take(self) -> Planned:
+        """Remove and return the next replication."""
+        replication, _, key = heapq.heappop(self._waiting)
+        state = self._states[key]
+        return Planned(state.experiment, state.point, replication)
+
+    def add_next(self, state: PointState) -> int:
+        """Let a point run on to its next look, or to its maximum; returns how many are added."""
+        first = state.next_replication
+        wanted = max(state.next_look - len(state.done), 1)
+        last = min(first + wanted, state.experiment.most_replications)
+        for replication in range(first, last):
+            self._add(state, replication)
+        return last - first
+
+    def finish(self, planned: Planned, *, is_done: bool) -> PointState:
+        """Note that a replication has ended; returns the state of its point."""
+        state = self._states[planned.point.key]
+        (state.done if is_done else state.failed).add(planned.replication)
+        state.open_count -= 1
+        return state
+
+    def give_up(self, state: PointState) -> int:
+        """Drop what waits of a point; returns how many replications that were."""
+        kept = [entry for entry in self._waiting if entry[2] != state.point.key]
+        dropped = len(self._waiting) - len(kept)
+        heapq.heapify(kept)
+        self._waiting = kept
+        state.open_count -= dropped
+        return dropped
+
+    def refuse(self, experiment: str) -> tuple[list[Planned], int]:
+        """Drop what waits of an experiment.
+
+        Returns the first waiting replication of each point, which the caller finishes as failed,
+        and how many others were dropped.
+        """
+        dropped = sorted(one for one in self._waiting if self._is_of(one[2], experiment))
+        self._waiting = [one for one in self._waiting if not self._is_of(one[2], experiment)]
+        heapq.heapify(self._waiting)
+        firsts: dict[str, Planned] = {}
+        for replication, _, key in dropped:
+            state = self._states[key]
+            firsts.setdefault(key, Planned(state.experiment, state.point, replication))
+            state.open_count = 1
+        return list(firsts.values()), len(dropped) - len(firsts)
+
+    def _is_of(self, key: str, experiment: str) -> bool:
+        return self._states[key].point.experiment == experiment
+
+    def _add_missing(self, state: PointState) -> None:
+        """Schedule what a point lacks up to its newest replication, or its first ones."""
+        target = max(state.experiment.first_replications, state.next_replication)
+        for replication in range(target):
+            if replication not in state.done:
+                self._add(state, replication)
+
+    def _add(self, state: PointState, replication: int) -> None:
+        rank = order_rank(self._seed, replication, state.point.key)
+        heapq.heappush(self._waiting, (replication, rank, state.point.key))
+        state.open_count += 1

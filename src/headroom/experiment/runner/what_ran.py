@@ -1,0 +1,94 @@
+"""What a replication ran, against what was planned: files may change while a study runs.
+
+A worker says what it ran, and a measured system is looked at before and after each replication. A
+replication of anything else than the plan is not stored, and the run ends: what follows would be of
+the changed study too.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from headroom.errors import ExitCode, HeadroomError
+from headroom.experiment.protocol.system import Located, ReadsFiles, System, Value
+from headroom.experiment.runner.selection import differing_names
+from headroom.experiment.study.plan import Point
+
+
+class ChangedMeanwhileError(HeadroomError):
+    """The study changed while it ran."""
+
+    exit_code = ExitCode.POINTS_FAILED
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """What a system is at one moment, or was throughout a replication."""
+
+    fingerprint: str
+    """As `System.fingerprint` says; empty where it could not say."""
+    found: str = ""
+    """As `Located.found_at` says."""
+    changed: list[str] = []
+    """Names of what changed, as far as they are known."""
+    is_steady: bool = True
+    """False where it was not the same before and after the replication."""
+
+
+def look(system: System, config: Mapping[str, Value], *, before: Ran | None = None) -> Ran:
+    """Return what a run of `config` is made of now.
+
+    Parameters
+    ----------
+    system, config
+        The point.
+    before
+        What it was before the replication; None where that was not looked at.
+    """
+    changed = [] if before is None else list(before.changed)
+    try:
+        if isinstance(system, ReadsFiles):
+            changed += system.look_again()
+        fingerprint = system.fingerprint(config)
+        found = system.found_at(config) if isinstance(system, Located) else ""
+    except HeadroomError as error:
+        return Ran(fingerprint="", changed=[*changed, error.message], is_steady=False)
+    if before is not None and before.found != found:
+        changed.append(differing_names(before.found, found))
+    is_same = before is None or (before.fingerprint, before.found) == (fingerprint, found)
+    return Ran(
+        fingerprint=fingerprint,
+        found=found,
+        changed=[name for name in dict.fromkeys(changed) if name],
+        is_steady=is_same and (before is None or before.is_steady),
+    )
+
+
+def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: bool) -> None:
+    """Raise `ChangedMeanwhileError` where something else ran than was planned.
+
+    Parameters
+    ----------
+    ran
+        What a worker says; None where nothing ran.
+    point
+        The point that was planned.
+    planned_place
+        What lay at its place when the session began, empty where nothing tells.
+    has_failed
+        True where there are no results: what failed need not even be able to say what it is.
+    """
+    if ran is None or (has_failed and not ran.fingerprint):
+        return
+    is_found = not planned_place or ran.found == planned_place
+    if ran.is_steady and ran.fingerprint == point.content and is_found:
+        return
+    names = list(ran.changed)
+    if not is_found:
+        names.append(differing_names(planned_place, ran.found))
+    known = ", ".join(dict.fromkeys(name for name in names if name))
+    what = f"{known} changed" if known else "the model or a file that it reads changed"
+    raise ChangedMeanwhileError(
+        f"{what} while experiment {point.experiment!r} ran; the replication in work is not stored",
+        cure="run the same command again to go on with what is there now; a program writes to "
+        "{work}, or what it writes is named in `ignore`",
+    )

@@ -1,0 +1,51 @@
+"""A worker process: takes chunks of tasks from the driver, sends back one result per task.
+
+It ignores Ctrl-C (the driver decides), writes nothing to stdout, and ends at once when its
+driver is gone: its standard input is a lifeline that only the driver holds.
+"""
+
+import os
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection
+
+import msgspec
+
+from headroom.experiment.runner.tasks import Start, SystemCache, Task
+
+READY = b"ready"
+
+
+def main() -> None:
+    """Serve the connection whose descriptor is the first argument until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)
+    threading.Thread(target=_end_with_driver, daemon=True).start()
+    with Connection(int(sys.argv[1])) as connection:
+        try:
+            _serve(connection)
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            return
+
+
+def _end_with_driver() -> None:
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+def _serve(connection: "Connection[bytes, bytes]") -> None:
+    start = msgspec.msgpack.decode(connection.recv_bytes(), type=Start)
+    sys.path[:] = start.sys_path
+    systems = SystemCache(start.recipes)
+    chunks = msgspec.msgpack.Decoder(list[Task])
+    encoder = msgspec.msgpack.Encoder()
+    connection.send_bytes(READY)
+    while True:
+        for task in chunks.decode(connection.recv_bytes()):
+            connection.send_bytes(encoder.encode(systems.run(task)))
+
+
+if __name__ == "__main__":
+    main()

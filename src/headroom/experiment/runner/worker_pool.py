@@ -1,0 +1,238 @@
+"""Local worker processes for simulations: isolated, cheap to start, replaced when they die.
+
+Invariant: every submitted task comes back exactly once. A worker answers its tasks in order, so
+when it dies the first unanswered task is the one that ended it; that task comes back as failed,
+the tasks behind it go to another worker. A worker that works on one task past its time limit is
+killed, and its task fails alike.
+"""
+
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from time import perf_counter
+
+import msgspec
+
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.runner.tasks import Recipe, Result, Start, Task, utc_now
+from headroom.experiment.runner.worker import READY
+
+_MOST_TASKS = 256
+_CLOSE_LIMIT_S = 5.0
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class WorkerPool:
+    """Executor that runs tasks in up to `worker_count` processes of this machine.
+
+    Parameters
+    ----------
+    recipes
+        How to load the system of each experiment.
+    worker_count
+        Most worker processes, >= 1; they start when there is work for them.
+    """
+
+    def __init__(self, recipes: Mapping[str, Recipe], *, worker_count: int) -> None:
+        self._limits_s = {name: recipe.time_limit_s for name, recipe in recipes.items()}
+        self._start = msgspec.msgpack.encode(Start(sys_path=sys.path, recipes=dict(recipes)))
+        self._worker_count = worker_count
+        self._workers: list[_Worker] = []
+
+    @property
+    def capacity(self) -> int:
+        """Idle workers, and workers that are not started yet."""
+        return self._worker_count - sum(1 for worker in self._workers if worker.tasks)
+
+    @property
+    def most_tasks(self) -> int:
+        """Chunks stay small enough to be spread over the workers; with a time limit, one task."""
+        return 1 if any(self._limits_s.values()) else _MOST_TASKS
+
+    def submit(self, chunk: Sequence[Task]) -> None:
+        """Give a chunk to an idle worker, or start one."""
+        idle = next((worker for worker in self._workers if not worker.tasks), None)
+        if idle is None:
+            idle = _Worker(self._start, self._limits_s)
+            self._workers.append(idle)
+        idle.give(chunk)
+
+    def results(self) -> Sequence[Result]:
+        """Wait for results; the task of a worker that died or was too slow is one of them."""
+        found: list[Result] = []
+        while not found:
+            busy = {worker.connection: worker for worker in self._workers if worker.tasks}
+            for connection in wait(list(busy), timeout=self._patience_s()):
+                found += self._collect(busy[connection])  # type: ignore[index]  # what was given comes back
+            for worker in [one for one in self._workers if one.left_s() <= 0]:
+                found += self._collect(worker)
+        return found
+
+    def _patience_s(self) -> float | None:
+        """Return the time (s) until the first worker is past its limit, None where none ever is."""
+        left_s = min(worker.left_s() for worker in self._workers)
+        return None if left_s == math.inf else max(left_s, 0.0)
+
+    def _collect(self, worker: "_Worker") -> list[Result]:
+        found = worker.collect()
+        if worker.is_alive:
+            return found
+        self._workers.remove(worker)
+        orphans = worker.tasks_after_death
+        if orphans:
+            self.submit(orphans)
+        return found
+
+    def cancel(self) -> None:
+        """Kill all workers and their children."""
+        for worker in self._workers:
+            worker.kill()
+        self._workers.clear()
+
+    def close(self) -> None:
+        """Let the workers end; kill those that do not."""
+        for worker in self._workers:
+            worker.dismiss()
+        for worker in self._workers:
+            worker.join()
+        self._workers.clear()
+
+
+class _Worker:
+    """One process, its connection, and the tasks that it has not answered yet."""
+
+    def __init__(self, start: bytes, limits_s: Mapping[str, float | None]) -> None:
+        here, there = socket.socketpair()
+        with there:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "headroom.experiment.runner.worker",
+                    str(there.fileno()),
+                ],
+                stdin=subprocess.PIPE,
+                pass_fds=[there.fileno()],
+                start_new_session=True,
+                env=os.environ | dict.fromkeys(_ONE_THREAD, "1"),
+            )
+        self.connection: Connection[bytes, bytes] = Connection(here.detach())
+        self.tasks: deque[Task] = deque()
+        self.tasks_after_death: list[Task] = []
+        self.is_alive = True
+        self._limits_s = limits_s
+        self._is_ready = False
+        self._since = perf_counter()
+        self._since_utc = utc_now()
+        self._send(start)
+
+    def give(self, chunk: Sequence[Task]) -> None:
+        self.tasks.extend(chunk)
+        self._mark_time()
+        self._send(msgspec.msgpack.encode(list(chunk)))
+
+    def collect(self) -> list[Result]:
+        """Return the results that have arrived; ends a process that is late, notices a dead one."""
+        found = []
+        try:
+            while self.connection.poll():
+                message = self.connection.recv_bytes()
+                if self._is_ready:
+                    found.append(msgspec.msgpack.decode(message, type=Result))
+                    self.tasks.popleft()
+                elif message == READY:
+                    self._is_ready = True
+                self._mark_time()
+        except (EOFError, OSError):
+            found.append(self._failure_of_death())
+        else:
+            if self.left_s() <= 0:
+                found.append(self._failure_of_lateness())
+        return found
+
+    def left_s(self) -> float:
+        """Return the time (s) that the task in work may still take; infinite without a limit."""
+        limit_s = self._limits_s.get(self.tasks[0].experiment) if self.tasks else None
+        if limit_s is None or not self._is_ready:
+            return math.inf
+        return limit_s - (perf_counter() - self._since)
+
+    def kill(self) -> None:
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            self._process.kill()
+        self.dismiss()
+        self._process.wait()
+
+    def dismiss(self) -> None:
+        self.connection.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def join(self) -> None:
+        try:
+            self._process.wait(_CLOSE_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def _send(self, message: bytes) -> None:
+        try:
+            self.connection.send_bytes(message)
+        except OSError:
+            return  # dead already: `collect` finds the end of its connection
+
+    def _mark_time(self) -> None:
+        self._since = perf_counter()
+        self._since_utc = utc_now()
+
+    def _failure_of_lateness(self) -> Result:
+        limit_s = self._limits_s[self.tasks[0].experiment]
+        return self._failure(
+            f"the simulation was ended at its time limit of {limit_s:g} s",
+            cure="raise `time_limit_s`, simulate less, or look for an endless loop in the model",
+        )
+
+    def _failure_of_death(self) -> Result:
+        self.kill()
+        how = _how_it_ended(self._process.returncode)
+        if not self._is_ready:
+            raise EnvironmentUnfitError(
+                f"worker processes do not start: the first one {how}",
+                cure="read what it wrote above; check memory and process limits (ulimit -a)",
+            )
+        return self._failure(
+            f"the worker process that ran this replication {how}",
+            cure="look for a crash in native code, or for too little memory",
+        )
+
+    def _failure(self, message: str, *, cure: str) -> Result:
+        """End the process; the task in work has failed, those behind it are left over."""
+        self.is_alive = False
+        self.kill()
+        culprit = self.tasks.popleft()
+        self.tasks_after_death = list(self.tasks)
+        self.tasks.clear()
+        return Result(
+            number=culprit.number,
+            started_at=self._since_utc,
+            wall_s=perf_counter() - self._since,
+            error=f"{message}\n  cure: {cure}",
+        )
+
+
+def _how_it_ended(status: int) -> str:
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = "a signal"
+    return f"was killed by {name} ({-status})"

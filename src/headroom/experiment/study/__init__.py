@@ -1,0 +1,1 @@
+"""A study: its file, its checks, its points, its seeds."""

@@ -1,0 +1,427 @@
+"""Do claims and responses name what exists? Checked before anything runs.
+
+Whether a claim *holds* is for the analysis; here it only must be decidable.
+"""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import get_args
+
+from headroom.errors import HeadroomError
+from headroom.experiment.protocol.agreement import matching
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import System, Value
+from headroom.experiment.study.claim_quantities import with_numbers
+from headroom.experiment.study.metric_names import metric_suggestion
+from headroom.experiment.study.plan import FactorSpec, PlannedExperiment, Point
+from headroom.experiment.study.study import (
+    AgreementClaim,
+    Claim,
+    CrossoverClaim,
+    Extreme,
+    FlatClaim,
+    KneeClaim,
+    MonotoneClaim,
+    OrderingClaim,
+    Quantity,
+    RatioClaim,
+    ValueClaim,
+    Where,
+    in_base_units,
+)
+from headroom.experiment.study.study_file import KeyPath, LoadedStudy
+
+
+def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperiment]) -> list[Claim]:
+    """Return the claims with numbers for quantities; raise for the first that is wrong.
+
+    Parameters
+    ----------
+    loaded
+        The study.
+    experiments
+        Planned experiments of the full variant, by name.
+
+    Raises
+    ------
+    StudyError
+        A claim names something unknown, or has a quantity that its metric does not have.
+    """
+    checked = []
+    for index, claim in enumerate(loaded.study.claims):
+        place = ("claim", index)
+        experiment = experiments.get(claim.experiment)
+        if experiment is None:
+            raise loaded.error(
+                (*place, "experiment"),
+                f"there is no experiment {claim.experiment!r}",
+                cure=suggestion(claim.experiment, experiments),
+            )
+        check_metric(loaded, (*place, "metric"), claim.metric, experiment.system, experiment.points)
+        unit = _claimed_unit(claim, experiment)
+        checked.append(with_numbers(loaded, place, claim, unit))
+        _check_claim(loaded, place, checked[-1], experiment)
+        if isinstance(claim, AgreementClaim):
+            _check_agreement(loaded, place, claim, experiments)
+    return checked
+
+
+def _claimed_unit(claim: Claim, experiment: PlannedExperiment) -> str:
+    """Return the unit of a claim's quantities: that of its metric, or of the factor of a knee."""
+    if isinstance(claim, KneeClaim):
+        return next((f.parameter.unit for f in experiment.factors if f.name == claim.factor), "1")
+    return unit_of(claim.metric, experiment.system, experiment.points)
+
+
+def unit_of(metric: str, system: System, points: Sequence[Point]) -> str:
+    """Return the unit of a metric that some point reports."""
+    return next(
+        found.unit
+        for point in points
+        for found in system.metrics(point.config)
+        if found.name == metric
+    )
+
+
+def check_metric(
+    loaded: LoadedStudy, place: KeyPath, metric: str, system: System, points: Sequence[Point]
+) -> None:
+    """Raise `StudyError` unless a run of some point reports the metric."""
+    known: dict[str, None] = {}
+    for point in points:
+        try:
+            names = {one.name: None for one in system.metrics(point.config)}
+        except HeadroomError as error:
+            raise loaded.relocated(place, error) from error
+        if metric in names:
+            return
+        known |= names
+    raise loaded.error(
+        place, f"the system reports no metric {metric!r}", cure=metric_suggestion(metric, known)
+    )
+
+
+def check_patterns(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    patterns: Sequence[str],
+    system: System,
+    points: Sequence[Point],
+) -> None:
+    """Raise `StudyError` for the first pattern that no metric of any point fits."""
+    missing = dict(enumerate(patterns))
+    names: dict[str, None] = {}
+    for point in points:
+        if not missing:
+            return
+        names |= {one.name: None for one in system.metrics(point.config)}
+        missing = {
+            number: pattern
+            for number, pattern in missing.items()
+            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names)
+        }
+    for number, pattern in missing.items():
+        raise loaded.error(
+            (*place, number),
+            f"no metric of the system fits {pattern!r}",
+            cure=metric_suggestion(pattern, names),
+        )
+
+
+def _check_claim(
+    loaded: LoadedStudy, place: KeyPath, claim: Claim, experiment: PlannedExperiment
+) -> None:
+    selected = _check_where(loaded, (*place, "where"), claim.where, experiment)
+    match claim:
+        case ValueClaim():
+            _check_one_point(loaded, (*place, "where"), selected)
+            _check_value(loaded, place, claim)
+            _check_extreme(loaded, place, claim)
+        case RatioClaim():
+            _check_one_point(loaded, (*place, "where"), selected)
+            to = _check_where(loaded, (*place, "to"), claim.to, experiment)
+            _check_one_point(loaded, (*place, "to"), to)
+            _check_two_points(loaded, (*place, "to"), selected[0], to[0])
+            _check_bounds(loaded, place, claim)
+        case OrderingClaim():
+            _check_order(loaded, place, claim, experiment)
+        case FlatClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
+            _numeric_factor(loaded, place, claim.factor, experiment)
+            _check_stretch(loaded, place, claim)
+        case KneeClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
+            _numeric_factor(loaded, place, claim.factor, experiment)
+        case CrossoverClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
+            _numeric_factor(loaded, place, claim.factor, experiment)
+            to = _check_where(loaded, (*place, "to"), claim.to, experiment)
+            _check_crossover(loaded, place, claim, (selected, to))
+        case MonotoneClaim():
+            _numeric_factor(loaded, place, claim.factor, experiment)
+        case AgreementClaim():
+            _check_tolerance(loaded, place, claim.tolerance)
+
+
+def _check_crossover(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    claim: CrossoverClaim,
+    curves: tuple[Sequence[Point], Sequence[Point]],
+) -> None:
+    """Raise `StudyError` unless `where` and `to` select two curves over the same levels."""
+    for name, points in zip(("where", "to"), curves, strict=True):
+        levels = [point.levels[claim.factor] for point in points]
+        if len(set(levels)) < len(levels):
+            raise loaded.error(
+                (*place, name),
+                f"several points have the same {claim.factor}",
+                cure="name a level of every other factor",
+            )
+    both = [{point.levels[claim.factor] for point in points} for points in curves]
+    if len(both[0] & both[1]) < 2:  # noqa: PLR2004 - no crossover between fewer
+        raise loaded.error(
+            (*place, "to"),
+            f"`where` and `to` share fewer than two levels of {claim.factor}",
+            cure=f"leave {claim.factor} out of both",
+        )
+
+
+def _check_where(
+    loaded: LoadedStudy, place: KeyPath, where: Where, experiment: PlannedExperiment
+) -> list[Point]:
+    """Return the points that a selection means; raise where it means none."""
+    wanted = {
+        name: _level(
+            loaded, (*place, name), level, _factor(loaded, (*place, name), name, experiment)
+        )
+        for name, level in where.items()
+    }
+    points = [
+        point
+        for point in experiment.points
+        if all(point.levels[name] == level for name, level in wanted.items())
+    ]
+    if not points:
+        raise loaded.error(
+            place, "no point has these levels together", cure="name levels of one zipped step"
+        )
+    return points
+
+
+def _factor(
+    loaded: LoadedStudy, place: KeyPath, name: str, experiment: PlannedExperiment
+) -> FactorSpec:
+    factors = {factor.name: factor for factor in experiment.factors}
+    if name not in factors:
+        raise loaded.error(
+            place,
+            f"experiment {experiment.spec.name!r} has no factor {name!r}",
+            cure=suggestion(name, factors),
+        )
+    return factors[name]
+
+
+def _level(loaded: LoadedStudy, place: KeyPath, level: Value, factor: FactorSpec) -> Value:
+    try:
+        value = factor.parameter.check(level)
+    except HeadroomError as error:
+        raise loaded.relocated(place, error) from error
+    if value not in factor.levels:
+        raise loaded.error(
+            place,
+            f"factor {factor.name!r} has no level {level!r}",
+            cure=suggestion(str(level), [str(one) for one in factor.levels]),
+        )
+    return value
+
+
+def _check_one_point(loaded: LoadedStudy, place: KeyPath, points: Sequence[Point]) -> None:
+    if len(points) == 1:
+        return
+    open_names = [
+        name for name in points[0].levels if len({point.levels[name] for point in points}) > 1
+    ]
+    raise loaded.error(
+        place,
+        f"{len(points)} points have these levels, but the claim is about one",
+        cure=f"also name a level of {', '.join(open_names)}",
+    )
+
+
+def _check_tolerance(loaded: LoadedStudy, place: KeyPath, tolerance: float | None) -> None:
+    if tolerance is None:
+        raise loaded.error(
+            place,
+            "`within` or `tolerance` is missing",
+            cure='add within = "5 %", or tolerance = 0.05',
+        )
+
+
+def _check_value(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
+    bounds = (claim.at_least, claim.at_most)
+    tolerances = (claim.tolerance, claim.tolerance_absolute)
+    if claim.value is None and all(bound is None for bound in bounds):
+        raise loaded.error(
+            place, "a value claim needs a number", cure='give at_most = "200 ms", at_least or value'
+        )
+    if claim.value is not None and any(bound is not None for bound in bounds):
+        raise loaded.error(
+            place, "value and bounds are two claims", cure="keep value, or at_least and at_most"
+        )
+    if sum(one is not None for one in tolerances) != (claim.value is not None):
+        raise loaded.error(
+            place,
+            "a value needs one tolerance, and bounds need none",
+            cure='give within = "5 %", tolerance (relative) or tolerance_absolute',
+        )
+    _check_in_order(loaded, place, *bounds)
+
+
+def _check_in_order(
+    loaded: LoadedStudy, place: KeyPath, at_least: Quantity | None, at_most: Quantity | None
+) -> None:
+    low, high = in_base_units(at_least), in_base_units(at_most)
+    if low is not None and high is not None and low > high:
+        raise loaded.error(
+            (*place, "at_least"),
+            f"at_least {low:g} is above at_most {high:g}: no value is both",
+            cure="make at_most at least as large as at_least, or keep one of them",
+        )
+
+
+def _check_extreme(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
+    """Raise unless a claim about an extreme says of how many, and no other claim does."""
+    if (claim.statistic in get_args(Extreme)) == (claim.extreme_of is not None):
+        return
+    if claim.extreme_of is None:
+        raise loaded.error(
+            (*place, "statistic"),
+            f"the {claim.statistic} of how many replications?",
+            cure="give extreme_of: from how many runs the published value was taken",
+        )
+    raise loaded.error(
+        (*place, "extreme_of"),
+        f"extreme_of means nothing with the statistic {claim.statistic!r}",
+        cure='remove it, or set statistic to "minimum" or "maximum"',
+    )
+
+
+def _check_agreement(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    claim: AgreementClaim,
+    experiments: Mapping[str, PlannedExperiment],
+) -> None:
+    """Raise unless each point meets at most one of the other experiment, and one does."""
+    other = experiments.get(claim.to_experiment)
+    if other is None or claim.to_experiment == claim.experiment:
+        raise loaded.error(
+            (*place, "to_experiment"),
+            f"there is no other experiment {claim.to_experiment!r}",
+            cure=suggestion(claim.to_experiment, set(experiments) - {claim.experiment}),
+        )
+    metric = claim.to_metric or claim.metric
+    metric_place = (*place, "to_metric" if claim.to_metric else "metric")
+    check_metric(loaded, metric_place, metric, other.system, other.points)
+    _check_units(loaded, metric_place, (claim.metric, experiments[claim.experiment]),
+                 (metric, other))  # fmt: skip
+    _check_where(loaded, (*place, "to"), claim.to, other)
+    candidates = [point.levels for point in other.points]
+    predicted = _check_where(loaded, (*place, "where"), claim.where, experiments[claim.experiment])
+    found = [matching(point.levels, candidates, to=claim.to) for point in predicted]
+    if not any(found):
+        raise loaded.error(
+            place,
+            f"no point of {claim.to_experiment!r} has the levels of one of {claim.experiment!r}",
+            cure="vary both over the same levels, or name the levels of the other one in to",
+        )
+    several = next((places for places in found if len(places) > 1), None)
+    if several is not None:
+        levels = [candidates[number] for number in several]
+        names = [name for name in levels[0] if len({one[name] for one in levels}) > 1]
+        raise loaded.error(
+            place,
+            f"several points of {claim.to_experiment!r} could be meant",
+            cure=f"name a level of {', '.join(names)} in to",
+        )
+
+
+def _check_units(
+    loaded: LoadedStudy,
+    place: KeyPath,
+    one: tuple[str, PlannedExperiment],
+    other: tuple[str, PlannedExperiment],
+) -> None:
+    first, second = (
+        unit_of(metric, experiment.system, experiment.points) for metric, experiment in (one, other)
+    )
+    if first != second:
+        raise loaded.error(
+            place,
+            f"{one[0]} is in {first or 'no unit'} and {other[0]} in {second or 'no unit'}",
+            cure="compare metrics of one unit",
+        )
+
+
+def _check_bounds(loaded: LoadedStudy, place: KeyPath, claim: RatioClaim) -> None:
+    bounds = (claim.value, claim.at_least, claim.at_most)
+    if all(bound is None for bound in bounds):
+        raise loaded.error(
+            place, "a ratio needs a figure", cure="give value with tolerance, at_least or at_most"
+        )
+    if (claim.value is None) != (claim.tolerance is None):
+        raise loaded.error(
+            place, "value and tolerance go together", cure="give both, or at_least and at_most"
+        )
+    _check_in_order(loaded, place, claim.at_least, claim.at_most)
+
+
+def _check_two_points(loaded: LoadedStudy, place: KeyPath, one: Point, other: Point) -> None:
+    if one.key == other.key:
+        raise loaded.error(
+            place,
+            "where and to are the same point, whose ratio to itself is always 1",
+            cure="name another level in to",
+        )
+
+
+def _check_order(
+    loaded: LoadedStudy, place: KeyPath, claim: OrderingClaim, experiment: PlannedExperiment
+) -> None:
+    factor = _factor(loaded, (*place, "factor"), claim.factor, experiment)
+    seen: list[Value] = []
+    for number, level in enumerate(claim.order):
+        value = _level(loaded, (*place, "order", number), level, factor)
+        if value in seen:
+            raise loaded.error(
+                (*place, "order", number),
+                f"the level {level!r} is there twice, but an order rises from level to level",
+                cure="name each level once",
+            )
+        seen.append(value)
+    if len(claim.order) < 2:  # noqa: PLR2004 - an order needs two
+        raise loaded.error(
+            (*place, "order"), "an order needs two levels", cure="name at least two levels"
+        )
+
+
+def _check_stretch(loaded: LoadedStudy, place: KeyPath, claim: FlatClaim) -> None:
+    if claim.start is not None and claim.stop is not None and claim.start >= claim.stop:
+        raise loaded.error(
+            (*place, "from"),
+            f"from {claim.start:g} is not below to {claim.stop:g}: no stretch lies between them",
+            cure="make to larger than from",
+        )
+
+
+def _numeric_factor(
+    loaded: LoadedStudy, place: KeyPath, name: str, experiment: PlannedExperiment
+) -> None:
+    factor = _factor(loaded, (*place, "factor"), name, experiment)
+    if not factor.is_numeric:
+        raise loaded.error(
+            (*place, "factor"),
+            f"factor {name!r} is {factor.parameter.type}, but the claim needs numbers",
+            cure="use a claim of kind ordering",
+        )

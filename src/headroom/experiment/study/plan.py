@@ -1,0 +1,238 @@
+"""What a study becomes before it runs: experiments with their systems, factors and points.
+
+Types only; `design.make_plan` makes them and checks everything on the way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.fit_method import PlannedFit
+from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.protocol.system import Parameter, System, Value
+from headroom.experiment.study.seeds import derive_seed
+from headroom.experiment.study.study import Experiment, Study
+
+Origin: TypeAlias = Literal["default", "fixed", "factor", "fitted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorSpec:
+    """A factor with its checked levels, in the order of the study file.
+
+    Parameters
+    ----------
+    name
+        Name of the parameter that varies.
+    parameter
+        Its declaration.
+    levels
+        Levels in the parameter's type.
+    zipped_with
+        Other factors that move together with this one; empty for a factor of its own.
+    """
+
+    name: str
+    parameter: Parameter
+    levels: tuple[Value, ...]
+    zipped_with: tuple[str, ...] = ()
+
+    @property
+    def is_numeric(self) -> bool:
+        """True where the levels are numbers."""
+        return all(
+            isinstance(level, (int, float)) and not isinstance(level, bool) for level in self.levels
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterUse:
+    """A parameter of an experiment and where its value comes from.
+
+    Parameters
+    ----------
+    parameter
+        The declaration.
+    value
+        The value; None for a factor, and for a fitted parameter that is not known yet or differs
+        by level.
+    origin
+        The system's default, fixed by the study, a factor, or fitted from other results.
+    source
+        Where the value comes from: the system's source, or the study's own.
+    """
+
+    parameter: Parameter
+    value: Value | None
+    origin: Origin
+    source: str
+
+    @property
+    def name(self) -> str:
+        """Name of the parameter."""
+        return self.parameter.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One combination of levels.
+
+    Parameters
+    ----------
+    experiment
+        Name of the experiment.
+    key
+        16 hexadecimal digits, see `seeds.point_key`.
+    levels
+        Level of each factor.
+    config
+        Value of every parameter: what `System.run` is given.
+    fingerprint
+        Hash of system, set-up and config; rows of another fingerprint are not reused.
+    changes
+        Changes of the system's resources, for a system that is `Modelled`.
+    seed_key
+        Key that the seeds derive from; empty for the point's own. Points that share it run with
+        common random numbers.
+    content
+        What the system says of itself at `config`, a part of the fingerprint: a worker must have
+        run this and nothing else.
+    """
+
+    experiment: str
+    key: str
+    levels: Mapping[str, Value]
+    config: Mapping[str, Value]
+    fingerprint: str
+    changes: tuple[Change, ...] = ()
+    seed_key: str = ""
+    content: str = ""
+
+    def seed(self, study_seed: int, replication: int) -> int:
+        """Return the seed of one replication, see `seeds.derive_seed`."""
+        return derive_seed(study_seed, self.seed_key or self.key, replication)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedExperiment:
+    """One experiment, ready to run.
+
+    Parameters
+    ----------
+    spec
+        Its table of the study file, with the quick variant applied.
+    system
+        The loaded system.
+    setup, base
+        What the system was loaded from, so that worker processes can load it again.
+    factors
+        Factors in the order of the file.
+    points
+        All points, full factorial, in the order of the file.
+    parameters
+        Every parameter with its value and origin.
+    fit
+        Where some parameters are fitted from other experiments: how, and what came of it. Until
+        it is settled the points have provisional values and cannot be run.
+    added
+        Keys of the points that were added where a limit breaks, see
+        `headroom.experiment.study.refining`.
+    """
+
+    spec: Experiment
+    system: System
+    setup: msgspec.Struct
+    base: Path
+    factors: tuple[FactorSpec, ...]
+    points: tuple[Point, ...]
+    parameters: tuple[ParameterUse, ...]
+    fit: PlannedFit | None = None
+    added: frozenset[str] = frozenset()
+
+    @property
+    def is_ready(self) -> bool:
+        """True where every parameter has a value that may be run."""
+        return self.fit is None or self.fit.is_settled
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Experiments whose results this one is fitted from."""
+        return () if self.fit is None else self.fit.needed
+
+    @property
+    def most_replications(self) -> int:
+        """Largest number of replications of a point."""
+        count = self.spec.replications.count
+        return self.spec.replications.maximum if count is None else count
+
+    @property
+    def first_replications(self) -> int:
+        """Number of replications that every point gets before a stopping rule is asked."""
+        count = self.spec.replications.count
+        return self.spec.replications.minimum if count is None else count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A study as it is to be run.
+
+    Parameters
+    ----------
+    study
+        The study file's content.
+    folder
+        Folder of the study.
+    is_quick
+        True for the quick variant.
+    seed
+        Study seed in use; the file's own unless another was asked for.
+    experiments
+        Experiments to run.
+    settings
+        What was set from outside, see `headroom.experiment.study.settings`.
+    """
+
+    study: Study
+    folder: Path
+    is_quick: bool
+    seed: int
+    experiments: tuple[PlannedExperiment, ...]
+    settings: tuple[str, ...] = ()
+
+    def only(self, names: Sequence[str]) -> "Plan":
+        """Return the plan with the named experiments only.
+
+        Raises
+        ------
+        StudyError
+            An experiment of this name is not in the plan.
+        """
+        known = [experiment.spec.name for experiment in self.experiments]
+        for name in names:
+            if name not in known:
+                raise StudyError(
+                    f"study {self.study.name!r} has no experiment {name!r}",
+                    cure=suggestion(name, known),
+                )
+        kept = tuple(one for one in self.experiments if one.spec.name in names)
+        return replace(self, experiments=kept)
+
+    def ready(self) -> "Plan":
+        """Return the plan without the experiments that wait for the results of others."""
+        kept = tuple(one for one in self.experiments if one.is_ready)
+        return replace(self, experiments=kept)
+
+    def named(self, name: str) -> PlannedExperiment:
+        """Return the experiment of this name.
+
+        Raises
+        ------
+        StudyError
+            There is none.
+        """
+        return self.only([name]).experiments[0]

@@ -1,0 +1,5 @@
+"""Forecasts: what formulas say of a model, in the metrics that its runs report."""
+
+from headroom.forecasts.forecast import Forecast, Limits, forecast_of, of_stand_in
+
+__all__ = ["Forecast", "Limits", "forecast_of", "of_stand_in"]

@@ -1,0 +1,220 @@
+"""What the solvers say of a model, as a forecast.
+
+Invariant: a model that no solver knows gets an empty forecast, never an error; an open load that
+a station cannot carry is found without any solver.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from headroom.errors import HeadroomError
+from headroom.forecasts.rows import by_rows
+from headroom.simulation import Model
+from headroom.simulation.checks.capacity import overloaded_station
+from headroom.simulation.checks.visits import least_visits
+from headroom.simulation.language.model import SECONDS_PER_UNIT
+
+_OF_THE_WHOLE = ("throughput", "response_s_mean")
+"""Metrics that a simpler model has in common with the one in whose place it stands."""
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headroom.solvers import Bounds, Solution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one class of jobs cannot exceed, whatever the laws of its times are.
+
+    Parameters
+    ----------
+    class_name
+        Name of the class.
+    throughput_low, throughput_high
+        Lowest and highest throughput (1/s).
+    response_s_low, response_s_high
+        Lowest and highest mean response time (s); infinite without a bound.
+    knee
+        Population at which the asymptotes cross; None for open loads and several classes.
+    resource
+        What sets the highest throughput, empty where nothing does.
+    kind
+        Kind of the bounds, in words.
+    notes
+        Why a bound is wider than it may look, or absent.
+    alone_s
+        Least mean time (s) of a job that never waits; 0 where nothing is sure.
+    alone_parts
+        What that time is made of: station and time (s) there, the longest first.
+    """
+
+    class_name: str
+    throughput_low: float
+    throughput_high: float
+    response_s_low: float
+    response_s_high: float
+    knee: float | None
+    resource: str
+    kind: str
+    notes: tuple[str, ...] = ()
+    alone_s: float = 0.0
+    alone_parts: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What formulas say of a point, without a run.
+
+    Parameters
+    ----------
+    values
+        Metric to its value in the base unit, as far as formulas go.
+    is_exact
+        True where theory gives exactly these values for exactly this system.
+    method
+        How they were found, in words.
+    highest
+        Metric to a value that it cannot exceed by the operational laws.
+    overload
+        Why there is no steady state; empty where nothing speaks against one.
+    reasons
+        Why the values are no exact ones, or why there are none; each with its place.
+    limits
+        Bounds of each class of jobs.
+    """
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    is_exact: bool = False
+    method: str = ""
+    highest: Mapping[str, float] = field(default_factory=dict)
+    overload: str = ""
+    reasons: tuple[str, ...] = ()
+    limits: tuple[Limits, ...] = ()
+
+
+def forecast_of(model: Model) -> Forecast:
+    """Return what formulas say of `model`.
+
+    Examples
+    --------
+    >>> from headroom.systems.model import library
+    >>> found = forecast_of(library.mmc(servers=2, utilization=0.8, service_s=1.0))
+    >>> round(found.values["response_s_mean"], 4), found.is_exact
+    (2.7778, True)
+    """
+    if model.counted is not None:
+        per_s = model.counted.highest_throughput / SECONDS_PER_UNIT[model.time_unit]
+        highest = {"throughput": per_s} if math.isfinite(per_s) else {}
+        return Forecast(highest=highest, reasons=(model.counted.why,))
+    try:
+        full = overloaded_station(model)
+    except HeadroomError as error:
+        return Forecast(reasons=(error.message,))
+    if full is not None and model.stop_time is None:
+        name, shares = full
+        load = math.fsum(shares.values())
+        return Forecast(
+            overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
+            "state"
+        )
+    return _solved(model)
+
+
+def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
+    """Return what formulas say of a simpler model in the place of another: its whole, no parts.
+
+    Parameters
+    ----------
+    model
+        The simpler model.
+    errors
+        What is known of its error, sentences without a full stop.
+    """
+    found = forecast_of(model)
+    values = {name: found.values[name] for name in _OF_THE_WHOLE if name in found.values}
+    if not values:
+        return Forecast()
+    return Forecast(values=values, method=f"{found.method} of {model.name}", reasons=errors)
+
+
+def _solved(model: Model) -> Forecast:
+    from headroom.solvers import NoSteadyStateError, solve  # noqa: PLC0415 - few need them
+
+    try:
+        return _from(model, solve(model))
+    except NoSteadyStateError as error:
+        found = _limits_of(model)
+        if model.stop_time is None and all(one.is_endless for one in model.classes.values()):
+            return replace(found, overload=error.message)
+        return replace(found, reasons=(error.message,))
+    except HeadroomError as error:
+        return replace(_limits_of(model), reasons=(error.message,))
+
+
+def _limits_of(model: Model) -> Forecast:
+    """Return the bounds of a model alone."""
+    from headroom.solvers import bounds  # noqa: PLC0415 - few commands need the solvers
+
+    try:
+        return _bounded(model, bounds(model))
+    except HeadroomError:
+        return Forecast()
+
+
+def _bounded(model: Model, bounds: "Sequence[Bounds]") -> Forecast:
+    highest = math.fsum(one.throughput_per_s_high for one in bounds)
+    is_bounded = bool(bounds) and math.isfinite(highest)
+    rows = {one.name: one.row for one in model.stations.values()}
+    rows |= {f"pool {one.name}": f"pool {one.row}" for one in model.pools.values()}
+    return Forecast(
+        highest={"throughput": highest} if is_bounded else {},
+        limits=tuple(
+            _alone(model, _limits(one, rows.get(one.station, one.station))) for one in bounds
+        ),
+    )
+
+
+def _alone(model: Model, limits: Limits) -> Limits:
+    """Return the limits of a class with the time that one of its jobs needs by itself."""
+    least = least_visits(model)
+    if limits.class_name not in least.times or least.may_be_lost[limits.class_name]:
+        return limits
+    unit_s = SECONDS_PER_UNIT[model.time_unit]
+    stations = model.stations
+    parts = [
+        (name, demand * unit_s / stations[name].fastest)
+        for name, demand in least.demands[limits.class_name].items()
+        if name in stations and demand > 0
+    ]
+    return replace(
+        limits,
+        alone_s=least.times[limits.class_name] * unit_s,
+        alone_parts=tuple(sorted(parts, key=lambda part: -part[1])),
+    )
+
+
+def _from(model: Model, solution: "Solution") -> Forecast:
+    return replace(
+        _bounded(model, solution.bounds),
+        values=by_rows(model, solution).metrics(),
+        is_exact=solution.is_exact,
+        method=solution.label,
+        reasons=solution.reasons,
+    )
+
+
+def _limits(bounds: "Bounds", resource: str) -> Limits:
+    return Limits(
+        class_name=bounds.class_name,
+        throughput_low=bounds.throughput_per_s_low,
+        throughput_high=bounds.throughput_per_s_high,
+        response_s_low=bounds.response_s_low,
+        response_s_high=bounds.response_s_high,
+        knee=bounds.knee,
+        resource=resource,
+        kind=bounds.kind,
+        notes=bounds.notes,
+    )

@@ -1,0 +1,109 @@
+"""What formulas say of a model before it runs."""
+
+import pytest
+
+from headroom.forecasts.forecast import forecast_of
+from headroom.simulation import Model, exponential, trace
+from headroom.simulation.language.model import SECONDS_PER_UNIT
+from headroom.systems.model import library
+
+
+def queue(**station: object) -> Model:
+    """Return a queue with twice the load that its server can do."""
+    model = Model("queue", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server", **station), exponential(1))  # type: ignore[arg-type]
+    model.open_class("jobs", program, interarrival=exponential(0.5))
+    return model
+
+
+def test_an_overload_is_found_without_any_solver() -> None:
+    assert "load of 2: no steady state" in forecast_of(queue()).overload
+
+
+def test_a_station_that_rejects_is_never_overloaded() -> None:
+    """Cause: every load of 1 was taken for an overload, and sizing left such models out.
+
+    Oracle: M/M/1/2 with load a = 2 loses a^2 / (1 + a + a^2) = 4/7 of the jobs.
+    """
+    found = forecast_of(queue(buffer=1, when_full="reject"))
+    assert not found.overload
+    assert abs(found.values["throughput"] - 2 * 3 / 7) < 1e-9
+
+
+def test_servers_for_everybody_are_never_overloaded() -> None:
+    assert not forecast_of(queue(discipline="infinite")).overload
+
+
+def test_a_recording_ends_and_its_queues_with_it() -> None:
+    """Cause: the rate of a trace was taken for one that goes on for ever."""
+    model = Model("replay", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server"), exponential(5))
+    model.open_class("jobs", program, interarrival=trace([0.0, 1.0, 2.0]))
+    assert not forecast_of(model).overload
+
+
+def test_a_mix_has_the_figures_of_its_classes_and_one_bound() -> None:
+    """Oracle: one server of 1 s, three jobs without think time: 1 /s, one in three of class one."""
+    model = Model("mix", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("server"), exponential(1))
+    model.closed_mix("users", {"one": (program, 1), "two": (program, 2)}, population=3)
+    found = forecast_of(model)
+    assert found.is_exact
+    assert found.values["class.one.throughput"] == pytest.approx(1 / 3)
+    assert found.values["class.two.response_s_mean"] == pytest.approx(3)
+    assert [one.class_name for one in found.limits] == ["users"]
+
+
+def test_a_pool_that_lets_too_few_through_is_an_overload_with_its_bounds() -> None:
+    """One token at a CPU and a disk of 1 s each: 0.5 /s, not the 1 that each of them could do."""
+    model = Model("narrow", time_unit="s")
+    program = model.program("visit")
+    with program.holding(model.pool("tokens", tokens=1)):
+        program.use(model.station("cpu"), exponential(1))
+        program.use(model.station("disk"), exponential(1))
+    model.open_class("jobs", program, interarrival=exponential(1 / 0.6))
+    found = forecast_of(model)
+    assert "pool 'tokens' lets 0.5 jobs/s through" in found.overload
+    assert found.highest["throughput"] == pytest.approx(0.5)
+
+
+def test_where_no_formula_applies_the_bounds_are_still_there() -> None:
+    model = Model("circle", time_unit="s", may_deadlock=True)
+    cpu = model.station("cpu")
+    pools = [model.pool(name, tokens=1) for name in "ab"]
+    for number, order in enumerate((pools, pools[::-1])):
+        program = model.program(f"p{number}")
+        with program.holding(order[0]), program.holding(order[1]):
+            program.use(cpu, exponential(2))
+        model.closed_class(f"c{number}", program, population=2, think=exponential(9))
+    found = forecast_of(model)
+    assert not found.values
+    assert "circle of orders" in found.reasons[0]
+    assert [one.throughput_high for one in found.limits] == pytest.approx([2 / 11] * 2)
+
+
+def test_a_load_that_time_outs_shed_is_no_overload() -> None:
+    """Cause: waits that end in a time-out were counted as work, and sizing left such models out."""
+    model = Model("storm", time_unit="ms")
+    call = model.program("call")
+    with call.attempt(timeout=exponential(100)) as attempt, attempt.work():
+        call.use(model.station("back"), exponential(15))
+    model.open_class("calls", call, interarrival=exponential(10))
+    found = forecast_of(model)
+    assert not found.overload
+    assert not found.values
+    assert "only a run tells" in found.reasons[0]
+
+
+def test_a_model_counted_by_hand_has_its_bound_and_its_reason_until_it_is_changed() -> None:
+    model = library.central_server()
+    model.counted_by_hand(highest_throughput=2.0, why="packets hold their buffers")
+    found = forecast_of(model)
+    per_s = 2.0 / SECONDS_PER_UNIT[model.time_unit]
+    assert found.highest == {"throughput": per_s}
+    assert (found.values, found.reasons) == ({}, ("packets hold their buffers",))
+    changed = forecast_of(model.with_speed(next(iter(model.stations)), 2.0))
+    assert (changed.highest, changed.reasons) == ({}, ("packets hold their buffers",))

@@ -1,0 +1,100 @@
+"""Controllers: programs that look at the state now and then and change capacities and speeds.
+
+What changes during a run, by a schedule or by a step, is listed in `changes_of`: whoever looks at
+a model without running it (checks, solvers, writers of files) asks there.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headroom.simulation.checks.parsed import Parsed
+from headroom.simulation.checks.structure import (
+    Assign,
+    BranchBlock,
+    Call,
+    Change,
+    Delay,
+    LoopBlock,
+    Node,
+    walk,
+)
+from headroom.simulation.errors import SimulationError
+
+if TYPE_CHECKING:
+    from headroom.simulation.language.stations import Pool, Station
+
+_ALLOWED = (Assign, BranchBlock, Call, Change, Delay, LoopBlock)
+
+
+@dataclass(frozen=True, slots=True)
+class Changing:
+    """A number of a station or pool that changes during a run.
+
+    Parameters
+    ----------
+    kind
+        ``servers``, ``speed`` or ``tokens``.
+    name
+        The station or pool.
+    location
+        Line of Python.
+    is_scheduled
+        Whether it changes at known times; else a program changes it.
+    """
+
+    kind: str
+    name: str
+    location: str
+    is_scheduled: bool
+
+    @property
+    def text(self) -> str:
+        """What changes, and how, for messages."""
+        part = "pool" if self.kind == "tokens" else "station"
+        how = "follow a schedule" if self.is_scheduled else "are changed by a program"
+        return f"{self.location}: the {self.kind} of {part} {self.name!r} {how}"
+
+
+def changes_of(parsed: Parsed) -> tuple[Changing, ...]:
+    """Return what changes during a run of a model, each kind of each part once."""
+    model = parsed.model
+    parts: list[Station | Pool] = [*model.stations.values(), *model.pools.values()]
+    found = [
+        Changing(kind, part.name, part.location, is_scheduled=True)
+        for part in parts
+        for kind in part.schedules
+    ]
+    found += [
+        Changing(node.kind, node.name, node.location, is_scheduled=False)
+        for tree in parsed.trees.values()
+        for node in walk(tree)
+        if isinstance(node, Change)
+    ]
+    return tuple({(one.kind, one.name, one.is_scheduled): one for one in found}.values())
+
+
+def check_controllers(parsed: Parsed) -> None:
+    """Raise `SimulationError` where a controller takes a step of jobs, or changes what breaks."""
+    for controller in parsed.model.controllers.values():
+        for name in parsed.reached_from(controller.program):
+            for node in walk(parsed.trees[name]):
+                if not isinstance(node, _ALLOWED):
+                    raise SimulationError(
+                        f"{node.location}: controller {controller.name!r} takes the step "
+                        f"{_word(node)}, which only jobs can take",
+                        cure="let a controller set, branch, loop, delay and change servers, "
+                        "speeds and tokens",
+                    )
+    _refuse_broken(parsed)
+
+
+def _refuse_broken(parsed: Parsed) -> None:
+    for one in changes_of(parsed):
+        if one.kind == "servers" and one.name in parsed.model.breakdowns_of:
+            raise SimulationError(
+                f"{one.text}, and they break down", cure="leave one of the two out"
+            )
+
+
+def _word(node: Node) -> str:
+    return type(node).__name__.removesuffix("Block").lower()

@@ -1,0 +1,152 @@
+"""What is legal in a model and yet likely a mistake: parts without use, priorities without effect.
+
+A study may leave a part idle at some points on purpose, because a parameter says so. Such things
+are therefore said, never refused.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from headroom.simulation.checks.parsed import Parsed, parse_model
+from headroom.simulation.checks.structure import Acquire, Node, Prioritize, Use, walk
+from headroom.simulation.language.model import Model
+
+Remark: TypeAlias = tuple[str, str]
+"""Line of Python, and what stands out there."""
+
+
+class ModelWarning(UserWarning):
+    """A part of a model has no effect."""
+
+
+def remarks(model: Model) -> tuple[str, ...]:
+    """Return what is likely a mistake in `model`, each with its line of Python.
+
+    Parameters
+    ----------
+    model
+        A model that may be run; see `check.check_model`.
+
+    Raises
+    ------
+    SimulationError
+        Where its programs are incomplete.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model
+    >>> model = Model("shop")
+    >>> web, disk = model.station("web"), model.station("disk")
+    >>> request = model.program("request")
+    >>> request.use(web, 5)
+    >>> model.closed_class("users", request, population=3)
+    >>> [text.partition(": ")[2] for text in remarks(model)]
+    ["no program uses station 'disk'"]
+    """
+    return tuple(f"{location}: {what}" for location, what in _found(model))
+
+
+def warn_of(model: Model) -> None:
+    """Warn of the remarks on `model`, each at its line of Python."""
+    for location, what in _found(model):
+        filename, _, line = location.rpartition(":")
+        warnings.warn_explicit(what, ModelWarning, filename, int(line))
+
+
+def _found(model: Model) -> Iterator[Remark]:
+    parsed = parse_model(model)
+    nodes = {name: list(walk(tree)) for name, tree in parsed.trees.items()}
+    yield from _idle(model, nodes)
+    yield from _attributes(model)
+    yield from _priorities(parsed, nodes)
+
+
+def _idle(model: Model, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
+    """Yield the stations that nobody uses and the pools that nobody acquires."""
+    used, acquired = _places([node for some in nodes.values() for node in some])
+    for station in model.stations.values():
+        if station.name not in used:
+            yield station.location, f"no program uses station {station.name!r}"
+    for pool in model.pools.values():
+        if pool.name not in acquired:
+            yield pool.location, f"no program acquires tokens of pool {pool.name!r}"
+
+
+def _places(nodes: list[Node]) -> tuple[set[str], set[str]]:
+    """Return the stations and the pools that some steps come to."""
+    stations = {node.station for node in nodes if isinstance(node, Use)}
+    return stations, {node.pool for node in nodes if isinstance(node, Acquire)}
+
+
+def _attributes(model: Model) -> Iterator[Remark]:
+    """Yield the attributes that are read and never set, so that they are 0 for all jobs."""
+    if not model.attributes:
+        return
+    steps = [step for program in model.programs.values() for step in program.steps]
+    given = {str(step.data["attribute"]) for step in steps if step.op == "set"}
+    for one in model.classes.values():
+        given |= set(getattr(one.process, "attribute_names", ()))
+    for mix in model.mixes.values():
+        given |= set(mix.attribute_names)
+    zero = {one.name for one in model.attributes.values() if one.initial == 0} - given
+    for station in model.stations.values():
+        named = frozenset() if station.position is None else station.position.names("attribute")
+        for name in sorted(zero & named):
+            yield station.location, f"attribute {name!r} is never set, so it is 0 for every job"
+    for step in steps:
+        for name in sorted(zero & set(_read(list(step.data.values())))):
+            yield step.location, f"attribute {name!r} is never set, so it is 0 for every job"
+
+
+def _read(data: object) -> Iterator[str]:
+    """Yield the attributes that the data of a step read."""
+    if isinstance(data, dict):
+        if isinstance(data.get("attribute"), str):
+            yield data["attribute"]
+        data = list(data.values())
+    if isinstance(data, list):
+        for inner in data:
+            yield from _read(inner)
+
+
+def _priorities(parsed: Parsed, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
+    """Yield priorities that nothing goes by, and places that go by one and the same priority."""
+    model = parsed.model
+    ordered = _ordered(model)
+    present: dict[tuple[str, str], set[int]] = {place: set() for place in ordered}
+    for one in model.classes.values():
+        reached = [node for name in parsed.reached_from(one.program) for node in nodes[name]]
+        stations, pools = _places(reached)
+        visited = {("station", name) for name in stations} | {("pool", name) for name in pools}
+        for place in visited & set(ordered):
+            present[place].add(one.priority)
+        if one.priority and not visited & set(ordered):
+            yield (
+                one.location,
+                f"class {one.name!r} has the priority {one.priority}, but no "
+                "station and no pool that its jobs come to serves by priority",
+            )
+    changes = [node for some in nodes.values() for node in some if isinstance(node, Prioritize)]
+    if changes and not any(present.values()):
+        yield changes[0].location, "jobs change their priority, but nothing serves by priority"
+    for place, levels in present.items():
+        if len(levels) == 1 and not changes:
+            yield (
+                ordered[place],
+                f"{place[0]} {place[1]!r} serves by priority, but all jobs that "
+                f"come to it have the priority {min(levels)}",
+            )
+
+
+def _ordered(model: Model) -> dict[tuple[str, str], str]:
+    """Return the line of each station and pool that serves by priority."""
+    stations = {
+        ("station", one.name): one.location
+        for one in model.stations.values()
+        if one.discipline in {"priority", "priority_preempt"}
+    }
+    pools = {
+        ("pool", one.name): one.location for one in model.pools.values() if one.order == "priority"
+    }
+    return stations | pools

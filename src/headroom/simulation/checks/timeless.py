@@ -1,0 +1,70 @@
+"""Jobs that would go round for ever at one instant: refused before the run, with their line."""
+
+from headroom.simulation.checks.controllers import changes_of
+from headroom.simulation.checks.parsed import Parsed
+from headroom.simulation.checks.structure import Acquire, AttemptBlock, Delay, Node, Use, walk
+from headroom.simulation.errors import SimulationError
+from headroom.simulation.language.amounts import Amount
+from headroom.simulation.language.classes import JobClass
+from headroom.simulation.laws.distribution import Distribution
+
+
+def refuse_timeless(parsed: Parsed) -> None:
+    """Raise `SimulationError` where a closed class walks its program in no time, again and again.
+
+    Refused is what is sure: every service and delay on the way is the number 0, nobody else makes
+    it wait, and it does not think.
+    """
+    model = parsed.model
+    slow = _slow_stations(parsed)
+    stuck = {
+        one.name
+        for one in model.classes.values()
+        if one.population is not None and not _thinks(one) and _is_timeless(parsed, one, slow)
+    }
+    for one in model.classes.values():
+        members = {other.name for other in model.classes.values() if other.mix == one.mix}
+        if one.name in stuck and (not one.mix or members <= stuck):
+            raise SimulationError(
+                f"{one.location}: jobs of class {one.name!r} make no progress in time: they do not "
+                f"think, and every service and delay of program {one.program!r} takes 0, so that "
+                "they would walk it without end at time 0",
+                cure="give a step of the program, or think=, a time above 0",
+            )
+
+
+def _thinks(one: JobClass) -> bool:
+    return one.law is not None and one.law.mean > 0
+
+
+def _is_timeless(parsed: Parsed, one: JobClass, slow: frozenset[str]) -> bool:
+    nodes = [node for name in parsed.reached_from(one.program) for node in walk(parsed.trees[name])]
+    return all(_takes_no_time(node, slow) for node in nodes)
+
+
+def _takes_no_time(node: Node, slow: frozenset[str]) -> bool:
+    match node:
+        case Use():
+            return node.station not in slow
+        case Delay():
+            return _is_zero(node.time)
+        case Acquire():
+            return False
+        case AttemptBlock():
+            return node.pause is None or _is_zero(node.pause)
+    return True
+
+
+def _slow_stations(parsed: Parsed) -> frozenset[str]:
+    """Return the stations at which somebody may spend time."""
+    nodes = (node for tree in parsed.trees.values() for node in walk(tree))
+    served = {
+        node.station for node in nodes if isinstance(node, Use) and not _is_zero(node.service)
+    }
+    changed = {one.name for one in changes_of(parsed) if one.kind == "servers"}
+    batched = {one.name for one in parsed.model.stations.values() if one.batch is not None}
+    return frozenset(served | changed | batched | set(parsed.model.breakdowns_of))
+
+
+def _is_zero(amount: Amount) -> bool:
+    return isinstance(amount, Distribution) and amount.mean == 0

@@ -1,0 +1,554 @@
+//! The jobs of a run: a slab that recycles its slots, and first-come-first-served queues in it.
+//!
+//! A queue is a chain through the jobs themselves, so queueing allocates nothing. The stacks lie
+//! side by side in one array with a fixed stride, which the compiler computed; so do the
+//! attributes. What the plain path never touches stands apart in [`Extra`], so that a job is one
+//! cache line.
+//!
+//! Slots also serve what is not a job but waits for an event: sources, guards of attempts, clocks
+//! of stations ([`Role`]).
+//!
+//! Invariant: a job stands in at most one queue, and waits for at most one event.
+
+use std::ops::{Index, IndexMut};
+
+use crate::simulation::kernel::places::event_queue::JOB_LIMIT;
+use crate::simulation::kernel::time::SimTime;
+
+/// No job.
+pub const NO_JOB: u32 = u32::MAX;
+/// No station.
+pub const NO_STATION: u32 = u32::MAX;
+/// No event.
+pub const NO_EVENT: u64 = u64::MAX;
+/// No work left over from an interruption.
+pub const NO_WORK: u64 = u64::MAX;
+
+/// What a job does right now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The slot is vacant.
+    Vacant,
+    /// It walks, or is about to.
+    Walking,
+    /// It was set going by another job at this instant and will walk.
+    Ready,
+    /// It waits for a server.
+    Waiting,
+    /// It is served.
+    Serving,
+    /// It waits for a place at the next station, still holding the server behind it, if any.
+    Blocked,
+    /// It has a server and waits for a place at the station after this one.
+    Reserving,
+    /// It lets time pass.
+    Delayed,
+    /// It waits for tokens.
+    Asking,
+    /// It waits for its arms, or for a reply.
+    Joining,
+}
+
+/// What a slot stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A job of a class.
+    Root,
+    /// An arm of a fork; the parent waits for it.
+    Arm,
+    /// A call whose caller waits for the reply.
+    Callee,
+    /// Work that nobody waits for.
+    Detached,
+    /// The guard of an attempt: its parent is the job, its depth that of the job's stack.
+    Guard,
+    /// A source of arrivals, or the clock of a station.
+    Clock,
+}
+
+/// A walk through a program, in one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub struct Job {
+    /// Position in the instruction array.
+    pub at: u32,
+    /// Next in the queue in which the job stands.
+    pub next: u32,
+    /// Previous in that queue.
+    pub prev: u32,
+    /// Slots in use on the job's stack.
+    pub depth: u32,
+    /// The job that waits for this one, or [`NO_JOB`].
+    pub parent: u32,
+    /// Class that the job works for.
+    pub class: u32,
+    /// What it does.
+    pub phase: Phase,
+    /// What it stands for.
+    pub role: Role,
+    /// When it entered the station, the delay or the join in which it stands.
+    pub entered: SimTime,
+    /// When it entered the queue in which it stands.
+    pub since: SimTime,
+    /// When it entered the system.
+    pub arrived: SimTime,
+    /// Number of the event that it waits for, or [`NO_EVENT`].
+    pub event: u64,
+}
+
+/// What only some jobs need.
+#[derive(Clone, Debug)]
+pub struct Extra {
+    /// Larger goes first.
+    pub priority: f64,
+    /// Work (ticks at speed 1) left over from an interruption, or [`NO_WORK`].
+    pub remaining: u64,
+    /// When the service ends.
+    pub finish: SimTime,
+    /// When it entered the station that it still occupies.
+    pub entered_before: SimTime,
+    /// Server that serves it, at a station whose servers differ.
+    pub server: u32,
+    /// Station whose server it holds while it is blocked, or [`NO_STATION`].
+    pub occupies: u32,
+    /// Class that it had in the station that it still occupies.
+    pub class_before: u32,
+    /// Station at which a place is kept for it, or [`NO_STATION`].
+    pub reserved: u32,
+    /// Guard of its innermost attempt, or [`NO_JOB`].
+    pub guard: u32,
+    /// First of the jobs that it waits for.
+    pub first_child: u32,
+    /// Next child of the same parent.
+    pub next_sibling: u32,
+    /// Previous child of the same parent.
+    pub prev_sibling: u32,
+}
+
+impl Extra {
+    const fn new(priority: f64) -> Self {
+        Self {
+            priority,
+            remaining: NO_WORK,
+            finish: SimTime::ZERO,
+            entered_before: SimTime::ZERO,
+            server: 0,
+            occupies: NO_STATION,
+            class_before: 0,
+            reserved: NO_STATION,
+            guard: NO_JOB,
+            first_child: NO_JOB,
+            next_sibling: NO_JOB,
+            prev_sibling: NO_JOB,
+        }
+    }
+
+    /// Return whether nothing is left of what must not pass to the next job in the slot.
+    const fn is_clean(&self) -> bool {
+        self.occupies == NO_STATION
+            && self.reserved == NO_STATION
+            && self.guard == NO_JOB
+            && self.first_child == NO_JOB
+    }
+}
+
+/// All jobs, their stacks and their attributes.
+#[derive(Debug)]
+pub struct Jobs {
+    slots: Vec<Job>,
+    extras: Vec<Extra>,
+    stacks: Vec<u32>,
+    stride: usize,
+    attributes: Vec<f64>,
+    initial: Vec<f64>,
+    first_vacant: u32,
+}
+
+impl Jobs {
+    /// Return an empty table whose jobs have `stride` stack slots and the attributes `initial`.
+    pub fn new(stride: usize, initial: Vec<f64>) -> Self {
+        Self {
+            slots: Vec::new(),
+            extras: Vec::new(),
+            stacks: Vec::new(),
+            stride,
+            attributes: Vec::new(),
+            initial,
+            first_vacant: NO_JOB,
+        }
+    }
+
+    /// Start a job at position `at`; None where there are too many.
+    pub fn start(&mut self, at: u32, class: u32, role: Role, priority: f64) -> Option<u32> {
+        let job = Job {
+            at,
+            next: NO_JOB,
+            prev: NO_JOB,
+            depth: 0,
+            parent: NO_JOB,
+            class,
+            phase: Phase::Walking,
+            role,
+            entered: SimTime::ZERO,
+            since: SimTime::ZERO,
+            arrived: SimTime::ZERO,
+            event: NO_EVENT,
+        };
+        let reused = self.first_vacant;
+        if reused != NO_JOB {
+            self.first_vacant = self[reused].next;
+            self[reused] = job;
+            let extra = &mut self.extras[reused as usize];
+            debug_assert!(extra.is_clean(), "a job ended with {extra:?}");
+            extra.priority = priority;
+            if !self.initial.is_empty() {
+                let range = self.attribute_range(reused);
+                self.attributes[range].copy_from_slice(&self.initial);
+            }
+            return Some(reused);
+        }
+        let index = u32::try_from(self.slots.len())
+            .ok()
+            .filter(|&index| index < JOB_LIMIT)?;
+        self.slots.push(job);
+        self.extras.push(Extra::new(priority));
+        self.stacks.resize(self.stacks.len() + self.stride, 0);
+        self.attributes.extend_from_slice(&self.initial);
+        Some(index)
+    }
+
+    /// End a job and recycle its slot.
+    pub fn end(&mut self, job: u32) {
+        let first_vacant = self.first_vacant;
+        let slot = &mut self[job];
+        slot.phase = Phase::Vacant;
+        slot.event = NO_EVENT;
+        slot.next = first_vacant;
+        self.first_vacant = job;
+    }
+
+    /// Return what only some jobs need.
+    #[inline]
+    pub fn extra(&self, job: u32) -> &Extra {
+        &self.extras[job as usize]
+    }
+
+    /// Return what only some jobs need.
+    #[inline]
+    pub fn extra_mut(&mut self, job: u32) -> &mut Extra {
+        &mut self.extras[job as usize]
+    }
+
+    /// Return the attributes of `job`.
+    pub fn attributes(&self, job: u32) -> &[f64] {
+        &self.attributes[self.attribute_range(job)]
+    }
+
+    /// Return the attributes of `job`.
+    pub fn attributes_mut(&mut self, job: u32) -> &mut [f64] {
+        let range = self.attribute_range(job);
+        &mut self.attributes[range]
+    }
+
+    /// Give `to` the attributes and the priority of `from`.
+    pub fn inherit(&mut self, to: u32, from: u32) {
+        self.inherit_attributes(to, from);
+        self.extra_mut(to).priority = self.extra(from).priority;
+    }
+
+    /// Give `to` the attributes of `from`.
+    pub fn inherit_attributes(&mut self, to: u32, from: u32) {
+        let (target, source) = (self.attribute_range(to), self.attribute_range(from));
+        self.attributes.copy_within(source, target.start);
+    }
+
+    /// Make `child` one of the jobs that `parent` waits for.
+    pub fn adopt(&mut self, parent: u32, child: u32) {
+        self[child].parent = parent;
+        let first = self.extra(parent).first_child;
+        self.extra_mut(child).next_sibling = first;
+        self.extra_mut(child).prev_sibling = NO_JOB;
+        if first != NO_JOB {
+            self.extra_mut(first).prev_sibling = child;
+        }
+        self.extra_mut(parent).first_child = child;
+    }
+
+    /// Let nobody wait for `child` any more.
+    pub fn release(&mut self, child: u32) {
+        let (next, prev) = (
+            self.extra(child).next_sibling,
+            self.extra(child).prev_sibling,
+        );
+        let parent = self[child].parent;
+        if prev == NO_JOB {
+            self.extra_mut(parent).first_child = next;
+        } else {
+            self.extra_mut(prev).next_sibling = next;
+        }
+        if next != NO_JOB {
+            self.extra_mut(next).prev_sibling = prev;
+        }
+        self[child].parent = NO_JOB;
+    }
+
+    /// Push `value` on the stack of `job`.
+    #[inline]
+    pub fn push(&mut self, job: u32, value: u32) {
+        let depth = self.slots[job as usize].depth;
+        let slot = self.slot(job, depth);
+        self.stacks[slot] = value;
+        self.slots[job as usize].depth = depth + 1;
+    }
+
+    /// Pop the top of the stack of `job`.
+    #[inline]
+    pub fn pop(&mut self, job: u32) -> u32 {
+        let depth = self.slots[job as usize].depth - 1;
+        self.slots[job as usize].depth = depth;
+        self.stacks[self.slot(job, depth)]
+    }
+
+    /// Lower the top of the stack of `job` by one and return what is left.
+    #[inline]
+    pub fn count_down(&mut self, job: u32) -> u32 {
+        let top = self.slot(job, self.slots[job as usize].depth - 1);
+        self.stacks[top] -= 1;
+        self.stacks[top]
+    }
+
+    /// Return the stack of `job`, bottom first.
+    pub fn stack(&self, job: u32) -> &[u32] {
+        let first = self.slot(job, 0);
+        &self.stacks[first..first + self[job].depth as usize]
+    }
+
+    /// Iterate over the slots in use, in order, whatever they stand for.
+    pub fn live(&self) -> impl Iterator<Item = (u32, &Job)> {
+        (0_u32..)
+            .zip(&self.slots)
+            .filter(|(_, job)| job.phase != Phase::Vacant)
+    }
+
+    /// Iterate over the jobs proper: neither guards nor clocks.
+    pub fn working(&self) -> impl Iterator<Item = (u32, &Job)> {
+        self.live()
+            .filter(|(_, job)| !matches!(job.role, Role::Guard | Role::Clock))
+    }
+
+    /// Return the number of slots, vacant ones included.
+    pub fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn slot(&self, job: u32, depth: u32) -> usize {
+        job as usize * self.stride + depth as usize
+    }
+
+    fn attribute_range(&self, job: u32) -> std::ops::Range<usize> {
+        let first = job as usize * self.initial.len();
+        first..first + self.initial.len()
+    }
+}
+
+impl Index<u32> for Jobs {
+    type Output = Job;
+
+    #[inline]
+    fn index(&self, job: u32) -> &Job {
+        &self.slots[job as usize]
+    }
+}
+
+impl IndexMut<u32> for Jobs {
+    #[inline]
+    fn index_mut(&mut self, job: u32) -> &mut Job {
+        &mut self.slots[job as usize]
+    }
+}
+
+/// Return how long (ticks) `count` jobs have been present so far, all together, whose moments of
+/// entry sum up to `entered_sum`.
+#[inline]
+pub const fn age(count: u32, entered_sum: u128, now: SimTime) -> u128 {
+    count as u128 * now.ticks() as u128 - entered_sum
+}
+
+/// A first-come-first-served queue of jobs.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Fifo {
+    /// Return an empty queue.
+    pub const fn new() -> Self {
+        Self {
+            head: NO_JOB,
+            tail: NO_JOB,
+            len: 0,
+        }
+    }
+
+    /// Return the number of jobs in the queue.
+    #[inline]
+    pub const fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Return whether no job is in the queue.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Return the first job without taking it.
+    #[inline]
+    pub const fn first(&self) -> Option<u32> {
+        if self.len == 0 { None } else { Some(self.head) }
+    }
+
+    /// Append `job`.
+    #[inline]
+    pub fn push(&mut self, jobs: &mut Jobs, job: u32) {
+        jobs[job].next = NO_JOB;
+        jobs[job].prev = self.tail;
+        if self.len == 0 {
+            self.head = job;
+        } else {
+            jobs[self.tail].next = job;
+        }
+        self.tail = job;
+        self.len += 1;
+    }
+
+    /// Put `job` before all others.
+    pub fn push_front(&mut self, jobs: &mut Jobs, job: u32) {
+        jobs[job].prev = NO_JOB;
+        jobs[job].next = self.head;
+        if self.len == 0 {
+            self.tail = job;
+        } else {
+            jobs[self.head].prev = job;
+        }
+        self.head = job;
+        self.len += 1;
+    }
+
+    /// Take the first job.
+    #[inline]
+    pub fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+        let job = self.first()?;
+        self.head = jobs[job].next;
+        self.len -= 1;
+        if self.len == 0 {
+            self.tail = NO_JOB;
+        }
+        Some(job)
+    }
+
+    /// Take `job`, which stands in this queue, wherever it is.
+    pub fn remove(&mut self, jobs: &mut Jobs, job: u32) {
+        if self.head == job {
+            self.pop(jobs);
+            return;
+        }
+        let (next, prev) = (jobs[job].next, jobs[job].prev);
+        jobs[prev].next = next;
+        if self.tail == job {
+            self.tail = prev;
+        } else {
+            jobs[next].prev = prev;
+        }
+        self.len -= 1;
+    }
+
+    /// Iterate over the jobs, first one first.
+    pub fn iter<'a>(&self, jobs: &'a Jobs) -> impl Iterator<Item = u32> + use<'a> {
+        let mut next = self.first();
+        let mut left = self.len;
+        std::iter::from_fn(move || {
+            let job = next?;
+            left -= 1;
+            next = (left > 0).then(|| jobs[job].next);
+            Some(job)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(jobs: &mut Jobs, at: u32) -> u32 {
+        jobs.start(at, 0, Role::Root, 0.0).expect("room")
+    }
+
+    #[test]
+    fn an_ended_job_gives_its_slot_to_the_next() {
+        let mut jobs = Jobs::new(2, vec![]);
+        let first = start(&mut jobs, 0);
+        let second = start(&mut jobs, 0);
+        jobs.end(first);
+        assert_eq!(
+            jobs.live().map(|(index, _)| index).collect::<Vec<_>>(),
+            [second]
+        );
+        assert_eq!(start(&mut jobs, 5), first);
+        assert_eq!(jobs.slot_count(), 2);
+    }
+
+    #[test]
+    fn a_queue_keeps_the_order_of_entry() {
+        let mut jobs = Jobs::new(0, vec![]);
+        let mut queue = Fifo::new();
+        for _ in 0..3 {
+            let job = start(&mut jobs, 0);
+            queue.push(&mut jobs, job);
+        }
+        assert_eq!(queue.pop(&mut jobs), Some(0));
+        queue.push(&mut jobs, 0);
+        assert_eq!(queue.iter(&jobs).collect::<Vec<_>>(), [1, 2, 0]);
+        queue.remove(&mut jobs, 2);
+        queue.push_front(&mut jobs, 2);
+        assert_eq!(queue.iter(&jobs).collect::<Vec<_>>(), [2, 1, 0]);
+        queue.remove(&mut jobs, 0);
+        queue.push(&mut jobs, 0);
+        assert_eq!(queue.iter(&jobs).collect::<Vec<_>>(), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_recycled_job_has_the_initial_attributes() {
+        let mut jobs = Jobs::new(0, vec![1.0, 2.0]);
+        let first = start(&mut jobs, 0);
+        jobs.attributes_mut(first)[1] = 7.0;
+        let second = start(&mut jobs, 0);
+        jobs.inherit(second, first);
+        assert_eq!(jobs.attributes(second), [1.0, 7.0]);
+        jobs.end(first);
+        assert_eq!(start(&mut jobs, 0), first);
+        assert_eq!(jobs.attributes(first), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_family_forgets_who_leaves_it() {
+        let mut jobs = Jobs::new(0, vec![]);
+        let slots: Vec<u32> = (0..4).map(|_| start(&mut jobs, 0)).collect();
+        for &child in &slots[1..] {
+            jobs.adopt(slots[0], child);
+        }
+        jobs.release(slots[2]);
+        jobs.release(slots[3]);
+        assert_eq!(jobs.extra(slots[0]).first_child, slots[1]);
+        jobs.release(slots[1]);
+        assert_eq!(jobs.extra(slots[0]).first_child, NO_JOB);
+    }
+}

@@ -1,0 +1,168 @@
+//! How long each number of jobs was present at a station, for a few segments of the run.
+//!
+//! Numbers below 128 have a bin each, larger ones share 64 bins for each factor of two. Segments
+//! are joined in pairs whenever there are too many, so memory does not grow with the run.
+
+use crate::simulation::kernel::time::SimTime;
+
+/// Segments of a run at most.
+const SEGMENT_LIMIT: usize = 16;
+/// Completions of the first segments, before any are joined.
+const FIRST_WIDTH: u64 = 32;
+/// Numbers with a bin of their own.
+pub const EXACT: u32 = 128;
+/// Bins for each factor of two beyond.
+const BINS_PER_OCTAVE: u32 = EXACT / 2;
+
+/// Time (ticks) by bin; bins beyond the end are empty.
+pub type Times = Vec<u64>;
+
+/// The closed segments of all rows of stations.
+#[derive(Clone, Debug)]
+pub struct Segments {
+    closed: Vec<(SimTime, Vec<Times>)>,
+    width: u64,
+    next: u64,
+}
+
+/// Time by number of jobs present at the stations of one row, as reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bins {
+    /// Lowest number of each bin in use.
+    pub low: Vec<u32>,
+    /// First number beyond each bin.
+    pub high: Vec<u32>,
+    /// Ticks: segments, then bins.
+    pub ticks: Vec<Vec<u64>>,
+}
+
+impl Segments {
+    /// Return no segments; the first ones are `scale` times as wide as usual.
+    pub const fn new(scale: u64) -> Self {
+        Self {
+            closed: Vec::new(),
+            width: FIRST_WIDTH * scale,
+            next: FIRST_WIDTH * scale,
+        }
+    }
+
+    /// Return after how many completions the current segment ends.
+    #[inline]
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Close the current segment, which has spent `times` at the stations.
+    pub fn close(&mut self, now: SimTime, completion_count: u64, times: Vec<Times>) {
+        self.closed.push((now, times));
+        if self.closed.len() == SEGMENT_LIMIT {
+            self.closed = self.closed.chunks(2).map(joined).collect();
+            self.width *= 2;
+        }
+        self.next = completion_count + self.width;
+    }
+
+    /// Return when the segments ended.
+    pub fn ends(&self) -> impl Iterator<Item = SimTime> {
+        self.closed.iter().map(|segment| segment.0)
+    }
+
+    /// Return the bins in use in `row`.
+    pub fn bins(&self, row: usize) -> Bins {
+        let rows = || self.closed.iter().map(|segment| &segment.1[row]);
+        let longest = rows().map(Vec::len).max().unwrap_or(0);
+        let ticks_of = |times: &Times, bin: usize| times.get(bin).copied().unwrap_or(0);
+        let used: Vec<usize> = (0..longest)
+            .filter(|&bin| rows().any(|times| ticks_of(times, bin) > 0))
+            .collect();
+        Bins {
+            low: used.iter().map(|&bin| low_of(bin)).collect(),
+            high: used.iter().map(|&bin| low_of(bin + 1)).collect(),
+            ticks: rows()
+                .map(|times| used.iter().map(|&bin| ticks_of(times, bin)).collect())
+                .collect(),
+        }
+    }
+}
+
+fn joined(pair: &[(SimTime, Vec<Times>)]) -> (SimTime, Vec<Times>) {
+    let sum = pair[1..].iter().fold(pair[0].1.clone(), |sum, (_, more)| {
+        sum.into_iter()
+            .zip(more)
+            .map(|(own, other)| plus(own, other))
+            .collect()
+    });
+    (pair[pair.len() - 1].0, sum)
+}
+
+/// Return both times together.
+pub fn plus(mut own: Times, other: &Times) -> Times {
+    if own.len() < other.len() {
+        own.resize(other.len(), 0);
+    }
+    for (ticks, more) in own.iter_mut().zip(other) {
+        *ticks += more;
+    }
+    own
+}
+
+/// Return the bin of a number of jobs.
+#[inline]
+pub const fn bin_of(jobs: u32) -> usize {
+    if jobs < EXACT {
+        return jobs as usize;
+    }
+    let octave = jobs.ilog2() - EXACT.ilog2();
+    let within = (jobs >> (octave + 1)) - BINS_PER_OCTAVE;
+    (EXACT + octave * BINS_PER_OCTAVE + within) as usize
+}
+
+/// Return the lowest number of jobs in `bin`.
+const fn low_of(bin: usize) -> u32 {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 2^11 bins"
+    )]
+    let bin = bin as u32;
+    if bin < EXACT {
+        return bin;
+    }
+    let (octave, within) = (
+        (bin - EXACT) / BINS_PER_OCTAVE,
+        (bin - EXACT) % BINS_PER_OCTAVE,
+    );
+    (BINS_PER_OCTAVE + within) << (octave + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_touch_and_hold_what_is_counted_in_them() {
+        for jobs in (0..5000).chain((1 << 24) - 3..1 << 24) {
+            let bin = bin_of(jobs);
+            assert!((low_of(bin)..low_of(bin + 1)).contains(&jobs), "{jobs}");
+        }
+    }
+
+    #[test]
+    fn joined_segments_keep_the_time() {
+        let mut segments = Segments::new(1);
+        let mut completion_count = 0;
+        for segment in 1..=100_u64 {
+            completion_count = segments.next();
+            segments.close(
+                SimTime::from_ticks(segment),
+                completion_count,
+                vec![vec![1, segment]],
+            );
+        }
+        let bins = segments.bins(0);
+        assert_eq!(bins.low, [0, 1]);
+        assert_eq!(bins.ticks.iter().map(|row| row[0]).sum::<u64>(), 100);
+        assert_eq!(bins.ticks.iter().map(|row| row[1]).sum::<u64>(), 5050);
+        assert!(segments.ends().is_sorted());
+        assert!(completion_count > 100 * FIRST_WIDTH);
+    }
+}

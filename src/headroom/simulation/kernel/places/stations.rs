@@ -1,0 +1,471 @@
+//! Stations at work, with their exact accumulators.
+//!
+//! A plain station (equal servers, unlimited waiting room, any order in which whoever has begun is
+//! served to the end) is all in [`Station`]; what else a station may be lies in [`Special`], which
+//! `service` drives. All accumulators are integers (counts and ticks), so the conservation laws
+//! that `invariants` checks hold to the last digit, however long the run.
+//!
+//! Invariant: an area is brought up to the present before the number that it integrates changes.
+
+use std::collections::BTreeMap;
+
+use crate::simulation::kernel::places::cache;
+use crate::simulation::kernel::places::jobs::{Fifo, Jobs, Phase};
+use crate::simulation::kernel::places::line::Line;
+use crate::simulation::kernel::places::occupancy::{EXACT, Times, bin_of};
+use crate::simulation::kernel::places::position_line::PositionLine;
+use crate::simulation::kernel::places::sharing::Sharing;
+use crate::simulation::kernel::places::tally::{RarerVisits, VisitTotals, Visits};
+use crate::simulation::kernel::plan::program::{Order, StationPlan};
+use crate::simulation::kernel::random::stream;
+use crate::simulation::kernel::time::SimTime;
+
+/// Numbers of jobs present whose times lie in the station itself.
+const NEAR: usize = 8;
+
+/// Servers with one line, in three cache lines: all that a plain visit touches.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Station {
+    /// Number of servers.
+    pub servers: u32,
+    /// Servers at work.
+    pub busy: u32,
+    /// Jobs present: in the line, in service, or holding a server.
+    pub present: u32,
+    /// Largest number of jobs that waited at the same time.
+    pub queue_len_max: u32,
+    /// Largest number of jobs present at the same time.
+    pub jobs_max: u32,
+    /// Jobs that wait for a server.
+    pub line: Line,
+    changed: SimTime,
+    /// What makes the station other than plain.
+    pub special: Option<Box<Special>>,
+    rest: Box<Rest>,
+    first_class: Visits,
+    /// Time (ticks) for each number of jobs present below [`NEAR`], in the current segment.
+    near: [u64; NEAR],
+}
+
+/// What most plain visits do not touch.
+#[derive(Clone, Debug)]
+struct Rest {
+    /// Time (ticks) by bin of the numbers of jobs present from [`NEAR`] on.
+    far: Vec<u64>,
+    other_classes: Box<[Visits]>,
+    rarer: Box<[RarerVisits]>,
+    totals: StationTotals,
+}
+
+/// Sums since the start of the run; times are in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationTotals {
+    /// Integral of the number of busy servers.
+    pub busy_area: u128,
+    /// Integral of the number of jobs present.
+    pub jobs_area: u128,
+    /// Integral of the number of jobs in the line.
+    pub queue_area: u128,
+    /// Integral of the number of servers held by jobs that are blocked.
+    pub blocked_area: u128,
+    /// Integral of the number of servers that are broken.
+    pub down_area: u128,
+}
+
+/// The numbers of which [`StationTotals`] has the integrals.
+#[derive(Clone, Copy)]
+struct Counts {
+    busy: u32,
+    present: u32,
+    waiting: u32,
+    held: u32,
+    down: u32,
+}
+
+impl StationTotals {
+    /// Let `counts` last for `ticks`.
+    #[inline]
+    fn add(&mut self, counts: Counts, ticks: u64) {
+        self.busy_area += area(counts.busy, ticks);
+        self.jobs_area += area(counts.present, ticks);
+        self.queue_area += area(counts.waiting, ticks);
+        self.blocked_area += area(counts.held, ticks);
+        if counts.down > 0 {
+            self.down_area += area(counts.down, ticks);
+        }
+    }
+}
+
+/// What a station that is not plain has besides.
+#[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says whether the station has a property, independent of the others"
+)]
+pub struct Special {
+    /// Who is served.
+    pub order: Order,
+    /// Jobs that fit in, in the line or at a server.
+    pub places: u32,
+    /// Whether a job that finds no place fails instead of waiting outside.
+    pub is_rejecting: bool,
+    /// Whether a job keeps its server until it has a place further on.
+    pub holds_when_blocked: bool,
+    /// Jobs in service, in the order in which they began.
+    pub serving: Vec<u32>,
+    /// Servers that wait for work, the fastest first; only where servers differ.
+    pub idle: Vec<u32>,
+    /// Speed of each server; empty where all have speed 1.
+    pub speeds: Vec<f64>,
+    /// Factor of the speeds of all servers.
+    pub pace: f64,
+    has_own_servers: bool,
+    /// Whether the number or the speed of the servers changes.
+    pub can_change: bool,
+    /// Integral of the number of servers, those included that end a service before they go.
+    capacity_area: u128,
+    /// Servers held by jobs that are blocked.
+    pub held: u32,
+    /// Servers that are broken.
+    pub down: u32,
+    /// Places kept for jobs that are still served elsewhere.
+    pub reserved: u32,
+    /// Jobs that wait outside for a place.
+    pub entry: Fifo,
+    /// Jobs that found no place and failed.
+    pub reject_count: u64,
+    /// Shared service.
+    pub sharing: Option<Sharing>,
+    /// Smallest and largest number of jobs that a server takes together.
+    pub batch: Option<(u32, u32)>,
+    /// The batch of each job that leads one, the leader left out.
+    pub batches: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Station {
+    /// Return an idle station, visited by `class_count` classes, in a run with `seed`.
+    pub fn new(plan: &StationPlan, seed: u64, class_count: usize) -> Self {
+        let line = match plan.order {
+            Order::Fifo | Order::Sharing => Line::fifo(),
+            Order::Lifo { .. } => Line::Lifo(Fifo::new()),
+            Order::Priority { .. } => Line::priority(),
+            Order::Random => Line::random(stream::open(seed, plan.key)),
+            Order::Position(sweep) => {
+                Line::Position(Box::new(PositionLine::new(sweep, plan.position)))
+            }
+        };
+        Self {
+            servers: plan.servers,
+            busy: 0,
+            present: 0,
+            line,
+            changed: SimTime::ZERO,
+            queue_len_max: 0,
+            jobs_max: 0,
+            special: plan.is_special().then(|| Box::new(Special::new(plan))),
+            rest: Box::new(Rest {
+                far: Vec::new(),
+                other_classes: vec![Visits::default(); class_count - 1].into(),
+                rarer: vec![RarerVisits::default(); class_count].into(),
+                totals: StationTotals::default(),
+            }),
+            first_class: Visits::default(),
+            near: [0; NEAR],
+        }
+    }
+
+    /// Let the cache fetch what a plain visit touches.
+    #[inline]
+    pub fn fetch(&self) {
+        cache::fetch(self);
+        cache::fetch(&self.first_class);
+        cache::fetch(&self.near);
+    }
+
+    /// Return the visits of `class`.
+    #[inline]
+    pub fn visits(&mut self, class: u32) -> &mut Visits {
+        match class {
+            0 => &mut self.first_class,
+            _ => &mut self.rest.other_classes[class as usize - 1],
+        }
+    }
+
+    /// Return what is rarer about the visits of `class`.
+    pub fn rarer(&mut self, class: u32) -> &mut RarerVisits {
+        &mut self.rest.rarer[class as usize]
+    }
+
+    /// Iterate over what is known at `now` of the visits of each class, in order.
+    pub fn all_visits_at(&self, now: SimTime) -> impl Iterator<Item = VisitTotals> {
+        std::iter::once(&self.first_class)
+            .chain(&self.rest.other_classes)
+            .zip(&self.rest.rarer)
+            .map(move |(visits, rarer)| visits.totals_at(rarer, now))
+    }
+
+    /// Return what is known at `now` of the visits of all classes together.
+    pub fn visits_at(&self, now: SimTime) -> VisitTotals {
+        self.all_visits_at(now)
+            .fold(VisitTotals::default(), |sum, one| sum.plus(&one))
+    }
+
+    /// Let `job` arrive at a plain station; return whether its service begins at once.
+    #[inline]
+    pub fn arrive(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) -> bool {
+        self.enter(now, job, jobs);
+        let is_served = self.busy < self.servers;
+        if is_served {
+            jobs[job].phase = Phase::Serving;
+            self.busy += 1;
+        } else {
+            self.queue(now, job, jobs);
+        }
+        is_served
+    }
+
+    /// Count `job` as present.
+    #[inline]
+    pub fn enter(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) {
+        self.advance(now);
+        self.present += 1;
+        self.visits(jobs[job].class).enter(now);
+        jobs[job].entered = now;
+        if self.present > self.jobs_max {
+            self.grow();
+        }
+    }
+
+    /// Let `job` join the line.
+    #[inline]
+    pub fn queue(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) {
+        jobs[job].phase = Phase::Waiting;
+        jobs[job].since = now;
+        self.visits(jobs[job].class).queue(now);
+        self.line.push(jobs, job);
+        self.queue_len_max = self.queue_len_max.max(self.line.len());
+    }
+
+    /// End the service of `job` at a plain station; return whose service begins.
+    #[inline]
+    pub fn complete(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) -> Option<u32> {
+        self.advance(now);
+        self.present -= 1;
+        let (class, entered) = (jobs[job].class, jobs[job].entered);
+        self.visits(class).complete(now, entered);
+        self.next_in_line(now, jobs)
+    }
+
+    /// Give a server that has become free to the next in line, if any; return who that is.
+    #[inline]
+    pub fn next_in_line(&mut self, now: SimTime, jobs: &mut Jobs) -> Option<u32> {
+        let next = self.line.pop(jobs);
+        match next {
+            Some(next) => {
+                let waited = &mut jobs[next];
+                waited.phase = Phase::Serving;
+                let (class, since) = (waited.class, waited.since);
+                self.visits(class).leave_queue(now, since);
+            }
+            None => self.busy -= 1,
+        }
+        next
+    }
+
+    /// Return what makes the station other than plain.
+    ///
+    /// # Panics
+    ///
+    /// Panics where nothing does: a bug.
+    pub fn special(&mut self) -> &mut Special {
+        self.special.as_mut().expect("the station is a special one")
+    }
+
+    /// Return whether no job fits in any more.
+    pub fn is_full(&self) -> bool {
+        self.special
+            .as_ref()
+            .is_some_and(|special| self.present + special.reserved >= special.places)
+    }
+
+    /// Return the servers that could begin a service.
+    pub fn idle_servers(&self) -> u32 {
+        let (held, down) = self.special.as_ref().map_or((0, 0), |s| (s.held, s.down));
+        self.servers
+            .saturating_sub(self.busy)
+            .saturating_sub(held)
+            .saturating_sub(down)
+    }
+
+    /// Return the totals as they stand at `now`.
+    pub fn totals_at(&self, now: SimTime) -> StationTotals {
+        let mut totals = self.rest.totals;
+        self.settle(&mut totals);
+        totals.add(self.counts(), now.since(self.changed));
+        totals
+    }
+
+    /// Bring the areas up to `now`.
+    ///
+    /// At a plain station the numbers of jobs and of busy servers follow from the number present,
+    /// so that the time spent at it says all.
+    #[inline]
+    pub fn advance(&mut self, now: SimTime) {
+        let ticks = now.since(self.changed);
+        self.changed = now;
+        if self.present < EXACT && self.special.is_none() {
+            *self.bin(self.present as usize) += ticks;
+        } else {
+            self.advance_rarer(ticks);
+        }
+    }
+
+    fn advance_rarer(&mut self, ticks: u64) {
+        *self.bin(bin_of(self.present)) += ticks;
+        let counts = self.counts();
+        self.rest.totals.add(counts, ticks);
+        let capacity = self.capacity();
+        if let Some(special) = self.special.as_mut().filter(|one| one.can_change) {
+            special.capacity_area += area(capacity, ticks);
+        }
+    }
+
+    /// Return the servers that there are; one that goes counts until its service has ended.
+    fn capacity(&self) -> u32 {
+        let held = self.special.as_ref().map_or(0, |special| special.held);
+        self.servers.max(self.busy + held)
+    }
+
+    /// Return the integral up to `now` of the number of servers.
+    pub fn capacity_area(&self, now: SimTime) -> u128 {
+        match &self.special {
+            Some(special) if special.can_change => {
+                special.capacity_area + area(self.capacity(), now.since(self.changed))
+            }
+            _ => area(self.servers, now.ticks()),
+        }
+    }
+
+    #[inline]
+    fn bin(&mut self, index: usize) -> &mut u64 {
+        match self.near.get_mut(index) {
+            Some(bin) => bin,
+            None => &mut self.rest.far[index - NEAR],
+        }
+    }
+
+    #[inline]
+    fn counts(&self) -> Counts {
+        let (held, down) = self.special.as_ref().map_or((0, 0), |s| (s.held, s.down));
+        Counts {
+            busy: self.busy,
+            present: self.present,
+            waiting: self.line.len(),
+            held,
+            down,
+        }
+    }
+
+    /// Add to `totals` what the occupancy of a plain station says.
+    fn settle(&self, totals: &mut StationTotals) {
+        if self.special.is_some() {
+            return;
+        }
+        let (mut busy_area, mut jobs_area) = (0, 0);
+        for (present, &ticks) in (0..EXACT).zip(self.near.iter().chain(&self.rest.far)) {
+            busy_area += area(present.min(self.servers), ticks);
+            jobs_area += area(present, ticks);
+        }
+        totals.busy_area += busy_area;
+        totals.jobs_area += jobs_area;
+        totals.queue_area += jobs_area - busy_area;
+    }
+
+    /// Return the time for each number of jobs present in the segment that ends at `now`.
+    pub fn take_occupancy(&mut self, now: SimTime) -> Times {
+        self.advance(now);
+        let mut totals = self.rest.totals;
+        self.settle(&mut totals);
+        self.rest.totals = totals;
+        let times = [self.near.as_slice(), &self.rest.far].concat();
+        self.near.fill(0);
+        self.rest.far.fill(0);
+        times
+    }
+
+    /// More jobs are present than ever.
+    #[cold]
+    fn grow(&mut self) {
+        self.jobs_max = self.present;
+        let far_count = (bin_of(self.present) + 1).saturating_sub(NEAR);
+        if self.rest.far.len() < far_count {
+            self.rest.far.resize(far_count, 0);
+        }
+    }
+}
+
+impl Special {
+    fn new(plan: &StationPlan) -> Self {
+        let differ = plan
+            .speeds
+            .windows(2)
+            .any(|two| two[0].to_bits() != two[1].to_bits());
+        let has_own_servers = differ && plan.servers != u32::MAX && plan.order != Order::Sharing;
+        let server_count = if has_own_servers { plan.servers } else { 0 };
+        let mut idle: Vec<u32> = (0..server_count).collect();
+        idle.sort_by(|&a, &b| plan.speeds[b as usize].total_cmp(&plan.speeds[a as usize]));
+        Self {
+            order: plan.order,
+            places: plan.places,
+            is_rejecting: plan.is_rejecting,
+            holds_when_blocked: plan.holds_when_blocked,
+            serving: Vec::new(),
+            idle,
+            speeds: plan.speeds.clone(),
+            pace: 1.0,
+            has_own_servers,
+            can_change: plan.can_change,
+            capacity_area: 0,
+            held: 0,
+            down: 0,
+            reserved: 0,
+            entry: Fifo::new(),
+            reject_count: 0,
+            sharing: (plan.order == Order::Sharing)
+                .then(|| Sharing::new(plan.servers, plan.sharing_limit)),
+            batch: plan.batch,
+            batches: BTreeMap::new(),
+        }
+    }
+
+    /// Return the speed of `server`.
+    pub fn speed(&self, server: u32) -> f64 {
+        self.speeds.get(server as usize).copied().unwrap_or(1.0) * self.pace
+    }
+
+    /// Take the fastest server that waits for work.
+    pub fn take_server(&mut self) -> u32 {
+        if self.has_own_servers {
+            self.idle.remove(0)
+        } else {
+            0
+        }
+    }
+
+    /// Let `server` wait for work.
+    pub fn return_server(&mut self, server: u32) {
+        if !self.has_own_servers {
+            return;
+        }
+        let rank = |one: u32| (-self.speeds[one as usize], one);
+        let place = self.idle.partition_point(|&one| rank(one) < rank(server));
+        self.idle.insert(place, server);
+    }
+}
+
+/// Return `count` times `ticks`.
+#[inline]
+pub fn area(count: u32, ticks: u64) -> u128 {
+    u128::from(count) * u128::from(ticks)
+}

@@ -1,0 +1,61 @@
+//! Mechanisms: parts of a model with a state of their own that no station can hold.
+//!
+//! The head of a disk, the map of a flash device, the contents of a cache, a recorded stream of
+//! requests: each is a native object with functions that expressions of a model may call. The
+//! kernel knows the trait alone; who runs a model brings a [`Registry`] that makes mechanisms by
+//! the name of their kind.
+//!
+//! Invariant: what a function returns depends on the parameters, the stream of random numbers and
+//! the calls so far alone; so a run stays a function of (model, seed).
+
+use crate::simulation::kernel::random::stream::Stream;
+
+/// What a function of a mechanism returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A duration or a moment (s); the kernel turns it into time units of the model.
+    Seconds,
+    /// A plain number.
+    Number,
+}
+
+/// A function of a mechanism, as models call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Name.
+    pub name: &'static str,
+    /// Names of its arguments, all plain numbers.
+    pub arguments: &'static [&'static str],
+    /// What it returns.
+    pub unit: Unit,
+}
+
+/// A part of a model with a state of its own.
+pub trait Mechanism: Send {
+    /// Return the functions; a function is known by its index here.
+    fn functions(&self) -> &'static [Function];
+
+    /// Call `function` at the simulated time `now_s` (s); as many `arguments` as it has names.
+    ///
+    /// # Errors
+    ///
+    /// Says in words why the call cannot be answered, for example an address beyond the device.
+    fn call(&mut self, function: usize, now_s: f64, arguments: &[f64]) -> Result<f64, String>;
+}
+
+/// What a mechanism is made from, as the model states it.
+pub type Parameters = serde_json::Value;
+
+/// Makes the mechanism of a kind from its parameters; None where the kind is not known.
+///
+/// It is asked when a model is built, to see which functions there are, and again for each run:
+/// what takes long is left to the first call.
+pub type Registry = fn(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made>;
+
+/// The registry that knows no kind.
+pub fn none(_kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Made> {
+    None
+}
+
+/// A mechanism, or in words what is wrong with its parameters.
+pub type Made = Result<Box<dyn Mechanism>, String>;

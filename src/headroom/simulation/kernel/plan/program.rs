@@ -1,0 +1,553 @@
+//! The compiled model: flat tables that the engine walks.
+//!
+//! All programs lie in one instruction array. A job is a position in it and a small stack that
+//! holds loop counters, tries left, return addresses and the number of jobs still to wait for.
+//!
+//! Invariant: at every position the shape of the stack and the tokens held are known from the
+//! compiled model alone ([`Site`]), because all paths to a position agree on both.
+
+use crate::simulation::kernel::plan::arrivals::ArrivalPlan;
+use crate::simulation::kernel::plan::calls::CallPlan;
+use crate::simulation::kernel::plan::choice::ChoicePlan;
+use crate::simulation::kernel::plan::expression::Code;
+use crate::simulation::kernel::plan::rows::Rows;
+use crate::simulation::kernel::random::distribution::Sampler;
+use crate::simulation::kernel::random::stream::{self, Stream};
+use crate::simulation::kernel::time::{SimTime, TimeUnit};
+
+/// Marks an amount that is an expression; the rest of the number is its index.
+pub const COMPUTED: u32 = 1 << 31;
+/// No amount.
+pub const NO_AMOUNT: u32 = u32::MAX;
+
+/// One step of a compiled program; numbers are indices into the tables of the [`Plan`].
+///
+/// An `amount` is the index of a source of randomness or, with the bit [`COMPUTED`], that of an
+/// expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// Queue for the station and be served.
+    Use {
+        /// Station.
+        station: u32,
+        /// Service time.
+        amount: u32,
+    },
+    /// The same, but the service begins only when a place at the station `next` is kept.
+    UseReserving {
+        /// Station.
+        station: u32,
+        /// Service time.
+        amount: u32,
+        /// Station used next.
+        next: u32,
+    },
+    /// Let time pass.
+    Delay {
+        /// Duration.
+        amount: u32,
+    },
+    /// Let time pass outside the system: think, or wait for the next arrival.
+    Think {
+        /// Source of the duration.
+        source: u32,
+    },
+    /// Wait for tokens.
+    Acquire {
+        /// Pool.
+        pool: u32,
+        /// Tokens.
+        tokens: u32,
+    },
+    /// Give tokens back.
+    Release {
+        /// Pool.
+        pool: u32,
+        /// Tokens.
+        tokens: u32,
+    },
+    /// How long a job waits at most at the instruction before; whoever walks on passes over it.
+    Patience {
+        /// Duration.
+        amount: u32,
+    },
+    /// Change the number of servers of the station.
+    SetServers {
+        /// Station.
+        station: u32,
+        /// Number.
+        amount: u32,
+    },
+    /// Change the speed of all servers of the station.
+    SetSpeed {
+        /// Station.
+        station: u32,
+        /// Factor.
+        amount: u32,
+    },
+    /// Change the number of tokens of the pool.
+    SetTokens {
+        /// Pool.
+        pool: u32,
+        /// Number.
+        amount: u32,
+    },
+    /// Give the job's attribute a value.
+    Set {
+        /// Attribute.
+        attribute: u32,
+        /// Value.
+        amount: u32,
+    },
+    /// Give the job a priority.
+    Prioritize {
+        /// Value.
+        amount: u32,
+    },
+    /// Go on at one of the targets of the choice.
+    Choose {
+        /// Choice.
+        choice: u32,
+    },
+    /// Go on at the position.
+    Jump {
+        /// Position.
+        to: u32,
+    },
+    /// A node of a network begins: count the step, so that circles without time are found.
+    Node,
+    /// Draw the number of rounds and push it, or jump if it is zero.
+    LoopEnter {
+        /// Number of rounds.
+        amount: u32,
+        /// Position after the loop.
+        exit: u32,
+    },
+    /// Count a round; go back to the body while rounds are left.
+    LoopNext {
+        /// Position of the body.
+        body: u32,
+    },
+    /// Start a job in each arm.
+    Fork {
+        /// Fork.
+        fork: u32,
+    },
+    /// Wait until as many jobs have ended as were asked for.
+    Join,
+    /// End the arm, or the call, and wake the parent if it waits for no more.
+    ArmEnd,
+    /// Push the return address and go on at the entry of a program.
+    Call {
+        /// Position of the entry.
+        entry: u32,
+    },
+    /// Start a job at the entry of a program and wait for its reply.
+    CallAndWait {
+        /// Position of the entry.
+        entry: u32,
+    },
+    /// Let the caller go on.
+    Reply,
+    /// Start a job at the entry of a program for which nobody waits.
+    Start {
+        /// Position of the entry.
+        entry: u32,
+    },
+    /// Pop the return address and go on there.
+    Return,
+    /// Begin an attempt.
+    Attempt {
+        /// Attempt.
+        attempt: u32,
+    },
+    /// Begin the next try of an attempt.
+    TryAgain {
+        /// Attempt.
+        attempt: u32,
+    },
+    /// The work of the attempt is done.
+    AttemptEnd,
+    /// The job belongs to the class from now on.
+    Become {
+        /// Class.
+        class: u32,
+    },
+    /// A job of the class enters the system.
+    Begin {
+        /// Class.
+        class: u32,
+    },
+    /// A job of the class has done its work.
+    Complete {
+        /// Class.
+        class: u32,
+    },
+    /// Wait for the next arrival of the process.
+    Arrive {
+        /// Arrival process.
+        process: u32,
+    },
+    /// Wait for the next arrival as long as an expression says; end where there is none.
+    Await {
+        /// Whether there is a next one, or [`NO_AMOUNT`].
+        goes_on: u32,
+        /// Time until then.
+        wait: u32,
+    },
+    /// Let new jobs of the class start.
+    Spawn {
+        /// Class.
+        class: u32,
+        /// Position where they start.
+        entry: u32,
+        /// Number of jobs, or [`NO_AMOUNT`] for one.
+        amount: u32,
+    },
+    /// Servers of the station fail.
+    Break {
+        /// Station.
+        station: u32,
+        /// Servers.
+        servers: u32,
+    },
+    /// Servers of the station work again.
+    Repair {
+        /// Station.
+        station: u32,
+        /// Servers.
+        servers: u32,
+    },
+    /// The clock of a station with shared servers.
+    Clock {
+        /// Station.
+        station: u32,
+    },
+    /// The job leaves.
+    Exit,
+}
+
+/// A source of randomness as compiled: what it draws, and the key of its stream.
+#[derive(Clone, Debug)]
+pub struct SourcePlan {
+    /// What is drawn.
+    pub sampler: Sampler,
+    /// Key of the random stream.
+    pub key: u64,
+}
+
+/// A source of randomness in a run, in one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub struct Source {
+    sampler: Sampler,
+    stream: Stream,
+}
+
+impl Source {
+    /// Open the source for a run with `seed`.
+    pub fn new(plan: &SourcePlan, seed: u64) -> Self {
+        Self {
+            sampler: plan.sampler.clone(),
+            stream: stream::open(seed, plan.key),
+        }
+    }
+
+    /// Return whether it replays recorded values and has come to their end.
+    pub fn is_exhausted(&self) -> bool {
+        self.sampler.is_exhausted()
+    }
+
+    /// Draw a value (ticks, or a count).
+    #[inline]
+    pub fn draw(&mut self) -> u64 {
+        self.sampler.draw(&mut self.stream)
+    }
+}
+
+/// A fork as compiled.
+#[derive(Clone, Debug)]
+pub struct ForkPlan {
+    /// Positions of the arms.
+    pub arms: Vec<u32>,
+    /// Arms that must have ended for the parent to go on.
+    pub quorum: u32,
+    /// Whether the other arms are given up then.
+    pub is_cancelling: bool,
+}
+
+/// An attempt as compiled.
+#[derive(Clone, Debug)]
+pub struct AttemptPlan {
+    /// Time for each try, or [`NO_AMOUNT`].
+    pub timeout: u32,
+    /// Number of tries.
+    pub tries: u32,
+    /// Position at which the work begins, right after its [`Instruction::Attempt`].
+    pub work: u32,
+    /// Position at which the job goes on after a try that was not the last one.
+    pub again: u32,
+    /// Position at which the job goes on after the last try.
+    pub failed: u32,
+}
+
+/// What is known of a job that stands at a position, besides its own stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// Program to which the position belongs; None in the frame around a class.
+    pub program: Option<u32>,
+    /// Index of the step in that program.
+    pub step: u32,
+    /// Stack slots in use since the program or arm was entered.
+    pub slots: u32,
+    /// Tokens held since then: pairs of pool and tokens, sorted by pool.
+    pub held: Vec<(u32, u32)>,
+    /// Whether it lies in an arm of a fork.
+    pub is_in_arm: bool,
+}
+
+/// Which way the head goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    /// Up to the last job, then back to the first one (C-LOOK).
+    OneWay,
+    /// Up to the last job, then down to the first one, and up again (LOOK).
+    BothWays,
+    /// To the nearest job; of two that are equally near, to the one further up.
+    Nearest,
+}
+
+/// Who is served first, and whether others are interrupted for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// First come, first served.
+    Fifo,
+    /// Last come, first served.
+    Lifo {
+        /// Whether an arrival interrupts a service.
+        is_preemptive: bool,
+    },
+    /// The largest priority first.
+    Priority {
+        /// Whether a larger priority interrupts a service.
+        is_preemptive: bool,
+    },
+    /// All at the same time, each at an equal share of the servers.
+    Sharing,
+    /// Whoever, all equally likely.
+    Random,
+    /// By position.
+    Position(Sweep),
+}
+
+/// A station as compiled.
+#[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says whether the station has a property, independent of the others"
+)]
+pub struct StationPlan {
+    /// Unique name.
+    pub name: String,
+    /// Number of servers; `u32::MAX` for as many as there are jobs.
+    pub servers: u32,
+    /// Who is served first.
+    pub order: Order,
+    /// Largest number of jobs that share the servers.
+    pub sharing_limit: u32,
+    /// Speed of each server, or none where all have speed 1.
+    pub speeds: Vec<f64>,
+    /// Jobs that fit in, those in service included; `u32::MAX` for no limit.
+    pub places: u32,
+    /// Whether a job that finds no place fails instead of waiting outside.
+    pub is_rejecting: bool,
+    /// Whether jobs keep their server until they have a place further on.
+    pub holds_when_blocked: bool,
+    /// Smallest and largest number of jobs that a server takes together.
+    pub batch: Option<(u32, u32)>,
+    /// Whether servers break.
+    pub can_break: bool,
+    /// Whether a service may need a place at another station first.
+    pub is_reserving: bool,
+    /// Whether jobs may leave the line before they are served.
+    pub is_left: bool,
+    /// Whether the number or the speed of its servers changes.
+    pub can_change: bool,
+    /// Key of the random stream of its order.
+    pub key: u64,
+    /// Attribute of a job that is its position, where that orders the line.
+    pub position: usize,
+}
+
+impl StationPlan {
+    /// Return whether the station is more than servers, a line, and service to the end.
+    pub fn is_special(&self) -> bool {
+        // At a station by position the head follows who is served, also where nobody waits.
+        let is_other = matches!(
+            self.order,
+            Order::Lifo {
+                is_preemptive: true
+            } | Order::Priority {
+                is_preemptive: true
+            } | Order::Sharing
+                | Order::Position(_)
+        );
+        is_other
+            || !self.speeds.is_empty()
+            || self.places != u32::MAX
+            || self.holds_when_blocked
+            || self.batch.is_some()
+            || self.can_break
+            || self.is_reserving
+            || self.is_left
+            || self.can_change
+    }
+}
+
+/// A pool as compiled.
+#[derive(Clone, Debug)]
+pub struct PoolPlan {
+    /// Unique name.
+    pub name: String,
+    /// Number of tokens.
+    pub tokens: u32,
+    /// Whether the largest priority is granted first.
+    pub is_by_priority: bool,
+    /// Whether the number of tokens changes.
+    pub can_change: bool,
+}
+
+/// A class of jobs as compiled.
+#[derive(Clone, Debug)]
+pub struct ClassPlan {
+    /// Unique name.
+    pub name: String,
+    /// Where the first jobs start: the thinkers of a closed class, the one source of an open one.
+    pub entry: u32,
+    /// Where a job of a closed class goes on after its walk.
+    pub home: u32,
+    /// Position of the begin of a job.
+    pub begin: u32,
+    /// Number of jobs of a closed class; None for an open one. A class of a mix has its share of
+    /// the jobs by weight.
+    pub population: Option<f64>,
+    /// Jobs that start at the entry.
+    pub starting: u32,
+    /// Jobs that are in the system at time zero, at its beginning.
+    pub initial: u32,
+    /// Jobs that are in the system at time zero: position of a station's use, and how many.
+    pub placed: Vec<(u32, u32)>,
+    /// Priority of its jobs.
+    pub priority: f64,
+}
+
+/// An arrival process as compiled.
+#[derive(Clone, Debug)]
+pub struct ProcessPlan {
+    /// When jobs arrive.
+    pub arrivals: ArrivalPlan,
+    /// Attributes that each arrival sets.
+    pub attributes: Vec<u32>,
+    /// Key of the random stream.
+    pub key: u64,
+}
+
+/// Servers that break, as compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct BreakdownPlan {
+    /// Where the clock starts.
+    pub entry: u32,
+    /// Number of clocks.
+    pub count: u32,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Completions, all classes together.
+    pub completions: u64,
+    /// Simulated time.
+    pub time: SimTime,
+}
+
+/// A compiled model.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// All programs, one after the other.
+    pub instructions: Vec<Instruction>,
+    /// One for each instruction.
+    pub sites: Vec<Site>,
+    /// Names of the programs.
+    pub programs: Vec<String>,
+    /// Sources of randomness.
+    pub sources: Vec<SourcePlan>,
+    /// Expressions.
+    pub expressions: Vec<Code>,
+    /// Functions of mechanisms that expressions call.
+    pub calls: Vec<CallPlan>,
+    /// Choices.
+    pub choices: Vec<ChoicePlan>,
+    /// Forks.
+    pub forks: Vec<ForkPlan>,
+    /// Attempts.
+    pub attempts: Vec<AttemptPlan>,
+    /// Arrival processes.
+    pub processes: Vec<ProcessPlan>,
+    /// Initial values of the attributes; the last one is the position of a job in a line, where
+    /// a station serves by that.
+    pub attributes: Vec<f64>,
+    /// Stations.
+    pub stations: Vec<StationPlan>,
+    /// Positions of the clocks of stations with shared servers.
+    pub clocks: Vec<(u32, u32)>,
+    /// Servers that break.
+    pub breakdowns: Vec<BreakdownPlan>,
+    /// Where the clocks of schedules and controllers start.
+    pub controllers: Vec<u32>,
+    /// Whether the result tells who left a line unserved, and capacities over time.
+    pub has_extras: bool,
+    /// Rows of the tables of stations.
+    pub station_rows: Rows,
+    /// Pools.
+    pub pools: Vec<PoolPlan>,
+    /// Rows of the tables of pools.
+    pub pool_rows: Rows,
+    /// Classes.
+    pub classes: Vec<ClassPlan>,
+    /// Where a job that was started by another one returns to.
+    pub last_return: u32,
+    /// Stack slots that a job may need.
+    pub stack_slots: usize,
+    /// Unit of the model's time.
+    pub unit: TimeUnit,
+    /// When the run ends.
+    pub limits: Limits,
+}
+
+impl Plan {
+    /// Return the name of the class in whose frame the instruction at `at` lies.
+    pub fn class_at(&self, at: u32) -> String {
+        let before = self.classes.iter().filter(|class| class.entry <= at);
+        let own = before.max_by_key(|class| class.entry);
+        own.map_or_else(String::new, |class| class.name.clone())
+    }
+
+    /// Return the station where the instruction at `at` reads the position of a job that comes to
+    /// it, if it does.
+    pub fn positioned_at(&self, at: u32) -> Option<u32> {
+        let next = self.instructions.get(at as usize + 1);
+        match (self.instructions[at as usize], next) {
+            (
+                Instruction::Set { attribute, .. },
+                Some(
+                    &(Instruction::Use { station, .. } | Instruction::UseReserving { station, .. }),
+                ),
+            ) => {
+                let plan = &self.stations[station as usize];
+                let is_by_position = matches!(plan.order, Order::Position(_));
+                (is_by_position && plan.position == attribute as usize).then_some(station)
+            }
+            _ => None,
+        }
+    }
+}

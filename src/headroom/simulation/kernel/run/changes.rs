@@ -1,0 +1,79 @@
+//! Capacities and speeds that change during a run: schedules, controllers, steps of jobs.
+//!
+//! A server that is taken away while it is busy ends its service first, and counts until then;
+//! idle ones go at once. A new speed holds for services under way too: what is left of them takes
+//! as much less, or more, time.
+
+use crate::simulation::kernel::plan::program::Instruction;
+use crate::simulation::kernel::run::engine::{Culprit, Engine, Failure};
+use crate::simulation::kernel::run::service::scaled;
+
+impl Engine<'_> {
+    /// Let `job` take the step at `at` that changes a capacity or a speed; true: it goes on.
+    pub(in crate::simulation::kernel) fn change(
+        &mut self,
+        job: u32,
+        at: u32,
+    ) -> Result<bool, Failure> {
+        match self.instructions[at as usize] {
+            Instruction::Patience { .. } => {} // It belongs to the step before.
+            Instruction::SetServers { station, amount } => {
+                let servers = self.capacity(job, at, amount)?;
+                self.set_servers(station, servers)?;
+            }
+            Instruction::SetSpeed { station, amount } => {
+                let speed = self.number(job, at, amount)?;
+                if !(speed > 0.0 && speed.is_finite()) {
+                    self.culprit = Culprit { at, value: speed };
+                    return Err(Failure::Amount);
+                }
+                self.set_speed(station, speed)?;
+            }
+            Instruction::SetTokens { pool, amount } => {
+                let tokens = self.capacity(job, at, amount)?;
+                self.state.pools[pool as usize].set_tokens(self.state.now, tokens);
+                self.grant_waiting(pool);
+            }
+            other => unreachable!("job {job} walks into {other:?}"),
+        }
+        Ok(true)
+    }
+
+    /// Let `station` have `servers` from now on.
+    fn set_servers(&mut self, station: u32, servers: u32) -> Result<(), Failure> {
+        let now = self.state.now;
+        let own = self.station(station);
+        own.advance(now);
+        let before = std::mem::replace(&mut own.servers, servers);
+        let special = own.special();
+        if special.places != u32::MAX {
+            special.places = special.places - before + servers;
+        }
+        if special.sharing.is_some() {
+            self.set_shared_servers(station)?;
+        }
+        self.changed.push(station);
+        self.work_off_changes()
+    }
+
+    /// Let all servers of `station` work at `pace` times their own speed from now on.
+    fn set_speed(&mut self, station: u32, pace: f64) -> Result<(), Failure> {
+        let now = self.state.now;
+        let own = self.station(station);
+        own.advance(now);
+        let special = own.special();
+        let factor = std::mem::replace(&mut special.pace, pace) / pace;
+        if let Some(sharing) = &mut special.sharing {
+            sharing.stretch(now, factor);
+            return self.set_clock(station);
+        }
+        let serving = special.serving.clone();
+        for job in serving {
+            let left = self.state.jobs.extra(job).finish.since(now);
+            self.cancel(job);
+            let finish = self.schedule_after(job, scaled(left, factor))?;
+            self.state.jobs.extra_mut(job).finish = finish;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,834 @@
+//! The event loop: takes the earliest event and walks its job on until it waits again.
+//!
+//! An event says only which slot goes on. The position of the job tells what it waited for: a
+//! service that ends now, a delay that is over, a time-out. Jobs that others set going at the same
+//! instant (granted tokens, forked arms, new arrivals) walk on in the order in which they were set
+//! going.
+//!
+//! Invariant: between two events every job waits in one of the ways of
+//! [`Phase`], and none is ready.
+
+use std::collections::VecDeque;
+
+use crate::simulation::kernel::error::{Place, SimulationError};
+use crate::simulation::kernel::places::cache;
+use crate::simulation::kernel::places::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
+use crate::simulation::kernel::places::jobs::{Jobs, NO_EVENT, Phase, Role};
+use crate::simulation::kernel::places::occupancy::{self, Segments};
+use crate::simulation::kernel::places::pools::Pool;
+use crate::simulation::kernel::places::stations::Station;
+use crate::simulation::kernel::places::tally::{Grid, Requests};
+use crate::simulation::kernel::plan::arrivals::Arrivals;
+use crate::simulation::kernel::plan::calls::Calls;
+use crate::simulation::kernel::plan::choice::Choice;
+use crate::simulation::kernel::plan::mechanism::Mechanism;
+use crate::simulation::kernel::plan::program::{Instruction, Plan, Source};
+use crate::simulation::kernel::random::stream;
+use crate::simulation::kernel::run::deadlock::{self, Deadlock};
+use crate::simulation::kernel::run::invariants;
+use crate::simulation::kernel::run::recorder::{Kind, Recorder};
+use crate::simulation::kernel::run::result::{self, Outcome, row};
+use crate::simulation::kernel::run::service::Leaving;
+use crate::simulation::kernel::statistics::classes::ClassState;
+use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Longest};
+use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
+use crate::simulation::kernel::time::SimTime;
+
+/// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
+/// caller's wish to stop.
+const EVENTS_PER_CHECK: u64 = 1 << 20;
+/// Resources from which on a model is large: it is not looked at after every completion, and what
+/// its events need is fetched ahead.
+const LARGE: u64 = 256;
+/// Resources of a large model that are looked at for each completion, in the earliest snapshots.
+const RESOURCES_PER_COMPLETION: u64 = 8;
+/// Steps at one instant after which a model is held to go round in circles, with
+/// [`STEPS_OF_EACH_JOB`] more for each job.
+const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
+/// Steps that every job may take at one instant.
+const STEPS_OF_EACH_JOB: u64 = 100;
+
+/// Events without any completion after which a run without a time limit is held to go on for ever.
+const EVENTS_WITHOUT_COMPLETION: u64 = 1 << 28;
+
+/// Who waits for the next completion.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    limit: u64,
+    events: u64,
+    completions: u64,
+}
+
+impl Patience {
+    const fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            events: 0,
+            completions: 0,
+        }
+    }
+
+    /// Return whether at least the limit of events has gone by since there were fewer completions.
+    const fn is_over(&mut self, events: u64, completions: u64) -> bool {
+        if completions > self.completions {
+            self.completions = completions;
+            self.events = events;
+        }
+        events - self.events >= self.limit
+    }
+}
+
+/// What a run is asked to keep besides its statistics.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// Simulated time between two samples, in ticks.
+    pub sample_ticks: Option<u64>,
+    /// When intervals end that have statistics of their own; rising, above zero.
+    pub interval_ends: Vec<SimTime>,
+    /// Events to keep in the trace.
+    pub trace_limit: usize,
+}
+
+/// Run `plan` with `seed`.
+///
+/// `mechanisms` are those of the model, in its order, as they are before the run. `is_wanted` is
+/// asked now and then; the run stops where it answers no.
+///
+/// # Errors
+///
+/// Fails on a deadlock, on time or numbers beyond their range, where simulated time stands still
+/// and where the caller stops it.
+///
+/// # Panics
+///
+/// Panics where a conservation law is broken: a bug in the kernel.
+pub fn run(
+    plan: &Plan,
+    seed: u64,
+    wishes: Wishes,
+    mechanisms: Vec<Box<dyn Mechanism>>,
+    is_wanted: &mut dyn FnMut() -> bool,
+) -> Result<Outcome, SimulationError> {
+    let calls = Calls::new(&plan.calls, mechanisms, plan.unit);
+    let mut engine = Engine::new(plan, seed, wishes, calls);
+    engine.start().map_err(|failure| engine.explain(failure))?;
+    engine
+        .go_on(is_wanted)
+        .map_err(|failure| engine.explain(failure))?;
+    engine.refuse_deadlock()?;
+    invariants::check(&engine.state, plan);
+    Ok(engine.finish())
+}
+
+/// Everything that changes during a run and is reported or checked at its end.
+pub struct State {
+    /// Simulated time.
+    pub now: SimTime,
+    /// All jobs.
+    pub jobs: Jobs,
+    /// All stations.
+    pub stations: Vec<Station>,
+    /// All pools.
+    pub pools: Vec<Pool>,
+    /// Requests of each class to each pool.
+    pub requests: Grid<Requests>,
+    /// All classes.
+    pub classes: Vec<ClassState>,
+    /// Completed jobs, all classes together.
+    pub completion_count: u64,
+    /// Completed station visits.
+    pub visit_count: u64,
+    /// Events.
+    pub event_count: u64,
+}
+
+/// Why the walk cannot go on; [`Engine::explain`] makes a message of it.
+///
+/// It is one byte, because every step returns it; what more there is to say is in [`Culprit`].
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulation::kernel) enum Failure {
+    TimeOverflow,
+    TooManyJobs,
+    NoProgress,
+    TooManyEvents,
+    Interrupted,
+    Deadlock,
+    NoCompletion,
+    Starved,
+    Amount,
+    Call,
+}
+
+/// Where a failure was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::simulation::kernel) struct Culprit {
+    /// Position in the instruction array.
+    pub(in crate::simulation::kernel) at: u32,
+    /// The number that cannot be used.
+    pub(in crate::simulation::kernel) value: f64,
+}
+
+pub(in crate::simulation::kernel) struct Engine<'plan> {
+    pub(in crate::simulation::kernel) plan: &'plan Plan,
+    pub(in crate::simulation::kernel) instructions: &'plan [Instruction],
+    pub(in crate::simulation::kernel) state: State,
+    pub(in crate::simulation::kernel) events: EventQueue,
+    pub(in crate::simulation::kernel) ready: VecDeque<u32>,
+    pub(in crate::simulation::kernel) sources: Vec<Source>,
+    pub(in crate::simulation::kernel) choices: Vec<Choice>,
+    pub(in crate::simulation::kernel) arrivals: Vec<Arrivals>,
+    /// The station that the walking job is about to leave.
+    pub(in crate::simulation::kernel) leaving: Option<Leaving>,
+    /// Stations whose state changed and that may let jobs in.
+    pub(in crate::simulation::kernel) changed: Vec<u32>,
+    pub(in crate::simulation::kernel) scratch: Vec<f64>,
+    pub(in crate::simulation::kernel) calls: Calls<'plan>,
+    pub(in crate::simulation::kernel) recorder: Recorder,
+    pub(in crate::simulation::kernel) culprit: Culprit,
+    is_large: bool,
+    /// Whether the run ended because nothing more can happen.
+    is_quiet: bool,
+    patience: Patience,
+    steps_now: u64,
+    next_look: u64,
+    snapshots: Snapshots,
+    segments: Segments,
+    samples: Samples,
+    intervals: Intervals,
+    /// Longest lines of stations and pools in the intervals that are closed.
+    longest: Longest,
+    /// When the next sample or interval is due.
+    next_mark: SimTime,
+}
+
+impl<'plan> Engine<'plan> {
+    fn new(plan: &'plan Plan, seed: u64, wishes: Wishes, calls: Calls<'plan>) -> Self {
+        let class_count = plan.classes.len();
+        let scale = snapshot_scale(plan);
+        Self {
+            plan,
+            instructions: &plan.instructions,
+            state: State {
+                now: SimTime::ZERO,
+                jobs: Jobs::new(plan.stack_slots, plan.attributes.clone()),
+                stations: plan
+                    .stations
+                    .iter()
+                    .map(|s| Station::new(s, seed, class_count))
+                    .collect(),
+                pools: plan.pools.iter().map(Pool::new).collect(),
+                requests: Grid::new(plan.pools.len(), class_count),
+                classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
+                completion_count: 0,
+                visit_count: 0,
+                event_count: 0,
+            },
+            events: EventQueue::default(),
+            ready: VecDeque::new(),
+            sources: plan.sources.iter().map(|s| Source::new(s, seed)).collect(),
+            choices: plan.choices.iter().map(|c| Choice::new(c, seed)).collect(),
+            arrivals: plan
+                .processes
+                .iter()
+                .map(|one| Arrivals::new(&one.arrivals, stream::open(seed, one.key)))
+                .collect(),
+            leaving: None,
+            changed: Vec::new(),
+            scratch: Vec::new(),
+            calls,
+            recorder: Recorder::new(wishes.trace_limit),
+            culprit: Culprit::default(),
+            is_large: plan.stations.len() as u64 >= LARGE,
+            is_quiet: false,
+            patience: Patience::new(EVENTS_WITHOUT_COMPLETION),
+            steps_now: 0,
+            next_look: 0,
+            snapshots: Snapshots::new(scale),
+            segments: Segments::new(scale),
+            next_mark: SimTime::ZERO,
+            longest: Longest::default(),
+            samples: Samples::new(wishes.sample_ticks),
+            intervals: Intervals::new(wishes.interval_ends),
+        }
+    }
+
+    /// Start the clocks, the populations of closed classes and the sources of open ones.
+    fn start(&mut self) -> Result<(), Failure> {
+        let plan = self.plan;
+        for &(station, at) in &plan.clocks {
+            let clock = self.new_job(at, 0, Role::Clock)?;
+            if let Some(sharing) = &mut self.state.stations[station as usize].special().sharing {
+                sharing.clock = clock;
+            }
+        }
+        for breakdown in &plan.breakdowns {
+            for _ in 0..breakdown.count {
+                self.start_job(breakdown.entry, 0, Role::Clock)?;
+            }
+        }
+        for &entry in &plan.controllers {
+            self.start_job(entry, 0, Role::Clock)?;
+        }
+        for (index, class) in (0..).zip(&plan.classes) {
+            self.start_class(index, class)?;
+        }
+        self.walk_ready()
+    }
+
+    /// Take events until a limit is reached.
+    fn go_on(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
+        let limits = self.plan.limits;
+        while self.state.completion_count < limits.completions {
+            let Some((time, number, slot)) = self.events.take() else {
+                return self.end_of_events();
+            };
+            if self.state.jobs[slot].event != number {
+                self.events.note_stale_taken();
+                continue;
+            }
+            if time >= self.next_mark {
+                self.pass_marks(time, limits.time);
+            }
+            if time > limits.time {
+                self.state.now = limits.time;
+                break;
+            }
+            if time > self.state.now {
+                self.state.now = time;
+                self.steps_now = 0;
+            }
+            if self.is_large {
+                self.look_ahead();
+            }
+            self.count_step()?;
+            self.state.event_count += 1;
+            self.resume(slot)?;
+            if !self.ready.is_empty() {
+                self.walk_ready()?;
+            }
+            if self.state.completion_count >= self.next_look {
+                self.look();
+            }
+            if self.state.event_count.is_multiple_of(EVENTS_PER_CHECK) {
+                self.check_rarely(is_wanted)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing will happen any more: the arrivals have ended, or jobs wait for each other.
+    fn end_of_events(&mut self) -> Result<(), Failure> {
+        if deadlock::find(self.plan, &self.state).is_some() {
+            return Err(Failure::Deadlock);
+        }
+        let starved = self.state.jobs.working().find_map(|(_, job)| {
+            let waits = job.phase == Phase::Waiting;
+            waits.then_some(job.at)
+        });
+        if let Some(at) = starved {
+            self.culprit.at = at;
+            return Err(Failure::Starved);
+        }
+        self.is_quiet = true;
+        Ok(())
+    }
+
+    #[cold]
+    fn look(&mut self) {
+        let count = self.state.completion_count;
+        if self.snapshots.is_due(count) {
+            let mut row = self.snapshots.blank();
+            result::fill(&mut row, self.plan, &self.state);
+            self.snapshots.take(self.state.now, count, row);
+        }
+        if count >= self.segments.next() {
+            self.close_segment();
+        }
+        self.next_look = self.snapshots.next().min(self.segments.next());
+    }
+
+    fn close_segment(&mut self) {
+        let State { stations, now, .. } = &mut self.state;
+        let times = self.plan.station_rows.iter().map(|members| {
+            members
+                .map(|index| stations[index].take_occupancy(*now))
+                .reduce(|own, other| occupancy::plus(own, &other))
+                .unwrap_or_default()
+        });
+        let times = times.collect();
+        self.segments
+            .close(*now, self.state.completion_count, times);
+    }
+
+    /// Take the samples and close the intervals that are due before an event at `time`.
+    #[cold]
+    fn pass_marks(&mut self, time: SimTime, limit: SimTime) {
+        if time >= self.samples.next() {
+            self.take_samples(time.min(limit));
+        }
+        // What happens at the very end belongs to the last interval: `finish` closes that one.
+        while self.intervals.next() <= time && self.intervals.next() < limit {
+            self.close_interval(self.intervals.next());
+        }
+        let ahead = self.intervals.next();
+        let is_due = ahead < limit;
+        self.next_mark = self
+            .samples
+            .next()
+            .min(if is_due { ahead } else { SimTime::MAX });
+    }
+
+    /// Close the interval that ends at `end`; nothing has happened since the last event.
+    fn close_interval(&mut self, end: SimTime) {
+        self.state.now = end;
+        let State {
+            stations,
+            pools,
+            classes,
+            ..
+        } = &mut self.state;
+        let station_queues: Vec<u32> = stations.iter().map(|one| one.queue_len_max).collect();
+        let pool_queues: Vec<u32> = pools.iter().map(|one| one.queue_len_max).collect();
+        self.longest.note(&station_queues, &pool_queues);
+        for station in stations.iter_mut() {
+            station.queue_len_max = station.line.len();
+        }
+        for pool in pools.iter_mut() {
+            pool.queue_len_max = pool.line().len();
+        }
+        let counts = classes.iter().map(|one| one.histogram.totals()).collect();
+        let row = row(self.plan, &self.state);
+        self.intervals.close(Interval {
+            end,
+            row,
+            counts,
+            station_queues,
+            pool_queues,
+        });
+    }
+
+    /// Close the last intervals; a run that nothing more happens in is quiet up to its limit.
+    fn close_last_intervals(&mut self) {
+        if self.intervals.is_empty() {
+            return;
+        }
+        let now = self.state.now;
+        let limit = self.plan.limits.time;
+        let end = if self.is_quiet && limit < SimTime::MAX {
+            limit
+        } else {
+            now
+        };
+        while self.intervals.next() < end {
+            self.close_interval(self.intervals.next());
+        }
+        if self.intervals.last_end() < end {
+            self.close_interval(end);
+        }
+        self.state.now = now;
+        self.longest
+            .restore(&mut self.state.stations, &mut self.state.pools);
+    }
+
+    #[cold]
+    fn take_samples(&mut self, until: SimTime) {
+        while self.samples.next() <= until {
+            self.state.now = self.samples.next();
+            let row = row(self.plan, &self.state);
+            self.samples.take(row);
+        }
+    }
+
+    #[cold]
+    fn check_rarely(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
+        if !is_wanted() {
+            return Err(Failure::Interrupted);
+        }
+        if self.events.scheduled_count() > EVENT_LIMIT / 2 {
+            return Err(Failure::TooManyEvents);
+        }
+        if deadlock::find(self.plan, &self.state).is_some() {
+            return Err(Failure::Deadlock);
+        }
+        let is_endless = self.plan.limits.time == SimTime::MAX;
+        let (events, completions) = (self.state.event_count, self.state.completion_count);
+        if self.patience.is_over(events, completions) && is_endless {
+            return Err(Failure::NoCompletion);
+        }
+        Ok(())
+    }
+
+    /// Let the cache fetch what the next events need.
+    #[inline]
+    fn look_ahead(&self) {
+        for job in self.events.soon() {
+            self.fetch(self.state.jobs[job].at);
+        }
+        let Some(next) = self.events.next() else {
+            return;
+        };
+        let at = self.state.jobs[next].at;
+        if let Some(station) = used_station(self.instructions[at as usize])
+            && let Some(first) = self.state.stations[station as usize].line.first()
+        {
+            cache::fetch(&self.state.jobs[first]);
+        }
+    }
+
+    /// Let the cache fetch what a visit needs whose step stands at `at`.
+    #[inline]
+    pub(in crate::simulation::kernel) fn fetch(&self, at: u32) {
+        if let Instruction::Use { station, amount } = self.instructions[at as usize] {
+            self.state.stations[station as usize].fetch();
+            if let Some(source) = self.sources.get(amount as usize) {
+                cache::fetch(source);
+            }
+        }
+    }
+
+    /// Let the job in `slot` go on: what it waited for at its position is over.
+    #[inline]
+    fn resume(&mut self, slot: u32) -> Result<(), Failure> {
+        let at = self.state.jobs[slot].at;
+        self.state.jobs[slot].event = NO_EVENT;
+        match self.instructions[at as usize] {
+            Instruction::Use { station, .. } => {
+                if self.state.stations[station as usize].special.is_some() {
+                    return self.resume_special(slot, station, at);
+                }
+                self.state.visit_count += 1;
+                self.recorder
+                    .note(&self.state, Kind::EndService, slot, station);
+                let State {
+                    stations,
+                    jobs,
+                    now,
+                    ..
+                } = &mut self.state;
+                let next = stations[station as usize].complete(*now, slot, jobs);
+                if let Some(next) = next {
+                    self.serve(next, station)?;
+                }
+                self.walk(slot, at + 1)
+            }
+            Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {
+                self.walk(slot, at + 1)
+            }
+            _ => self.resume_rarer(slot, at),
+        }
+    }
+
+    fn resume_rarer(&mut self, slot: u32, at: u32) -> Result<(), Failure> {
+        match self.instructions[at as usize] {
+            Instruction::Delay { .. } => {
+                self.end_delay(slot);
+                self.walk(slot, at + 1)
+            }
+            Instruction::UseReserving { station, .. } => self.resume_special(slot, station, at),
+            Instruction::Acquire { .. } => self.fail_visit(slot),
+            Instruction::Attempt { .. } => self.time_out(slot),
+            Instruction::Clock { station } => self.end_shared_services(station),
+            other => unreachable!("slot {slot} has an event but stands at {other:?}"),
+        }
+    }
+
+    /// The service of `job` at the special `station` is over, or its patience there.
+    fn resume_special(&mut self, job: u32, station: u32, at: u32) -> Result<(), Failure> {
+        if self.state.jobs[job].phase != Phase::Serving {
+            return self.fail_visit(job);
+        }
+        self.state.visit_count += 1;
+        self.end_special_service(job, station, at)
+    }
+
+    /// Count the delay of `job`, which is over; that of a controller is none of any class.
+    pub(in crate::simulation::kernel) fn end_delay(&mut self, job: u32) {
+        let State {
+            jobs, classes, now, ..
+        } = &mut self.state;
+        let job = &jobs[job];
+        if job.role == Role::Clock {
+            return;
+        }
+        classes[job.class as usize].add_delay(now.since(job.entered));
+    }
+
+    /// Begin the service of a job that waited at the plain `station`.
+    #[inline]
+    fn serve(&mut self, job: u32, station: u32) -> Result<(), Failure> {
+        let at = self.state.jobs[job].at;
+        self.recorder
+            .note(&self.state, Kind::BeginService, job, station);
+        match self.instructions[at as usize] {
+            Instruction::Use { amount, .. } => self.schedule(job, amount),
+            other => unreachable!("job {job} waits at a station but stands at {other:?}"),
+        }
+    }
+
+    /// Begin the service of whoever is next at the plain `station`, one of whose servers is free.
+    pub(in crate::simulation::kernel) fn serve_next(
+        &mut self,
+        station: u32,
+    ) -> Result<(), Failure> {
+        let State {
+            stations,
+            jobs,
+            now,
+            ..
+        } = &mut self.state;
+        let own = &mut stations[station as usize];
+        match own.next_in_line(*now, jobs) {
+            Some(next) => self.serve(next, station),
+            None => Ok(()),
+        }
+    }
+
+    /// Let `job` go on after a time given by `amount`.
+    #[inline]
+    pub(in crate::simulation::kernel) fn schedule(
+        &mut self,
+        job: u32,
+        amount: u32,
+    ) -> Result<(), Failure> {
+        let ticks = self.ticks(job, amount)?;
+        self.schedule_after(job, ticks)?;
+        Ok(())
+    }
+
+    /// Let the slot go on after `ticks`; return when that is.
+    #[inline]
+    pub(in crate::simulation::kernel) fn schedule_after(
+        &mut self,
+        slot: u32,
+        ticks: u64,
+    ) -> Result<SimTime, Failure> {
+        let time = self.state.now.after(ticks).ok_or(Failure::TimeOverflow)?;
+        self.state.jobs[slot].event = self.events.schedule(time, slot);
+        Ok(time)
+    }
+
+    /// Let the slot wait for its event no longer.
+    pub(in crate::simulation::kernel) fn cancel(&mut self, slot: u32) {
+        if self.state.jobs[slot].event == NO_EVENT {
+            return;
+        }
+        self.state.jobs[slot].event = NO_EVENT;
+        self.events.note_cancelled();
+        if self.events.is_mostly_stale() {
+            let jobs = &self.state.jobs;
+            self.events.compact(|number, job| jobs[job].event == number);
+        }
+    }
+
+    pub(in crate::simulation::kernel) fn walk_ready(&mut self) -> Result<(), Failure> {
+        while let Some(job) = self.ready.pop_front() {
+            self.state.jobs[job].phase = Phase::Walking;
+            self.walk(job, self.state.jobs[job].at)?;
+        }
+        Ok(())
+    }
+
+    /// Let `job` walk from its position on as soon as those before it have walked.
+    pub(in crate::simulation::kernel) fn make_ready(&mut self, job: u32) {
+        self.state.jobs[job].phase = Phase::Ready;
+        self.ready.push_back(job);
+    }
+
+    #[inline]
+    pub(in crate::simulation::kernel) fn count_step(&mut self) -> Result<(), Failure> {
+        self.steps_now += 1;
+        if self.steps_now > STEPS_AT_ONE_INSTANT {
+            return self.refuse_standstill();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse_standstill(&self) -> Result<(), Failure> {
+        let job_count = self.state.jobs.slot_count() as u64;
+        if self.steps_now > STEPS_AT_ONE_INSTANT + STEPS_OF_EACH_JOB * job_count {
+            return Err(Failure::NoProgress);
+        }
+        Ok(())
+    }
+
+    fn refuse_deadlock(&self) -> Result<(), SimulationError> {
+        match deadlock::find(self.plan, &self.state) {
+            Some(found) => Err(self.report(found)),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.close_segment();
+        self.close_last_intervals();
+        Outcome::new(
+            self.plan,
+            self.state,
+            self.snapshots,
+            self.samples,
+            &self.intervals,
+            &self.segments,
+            &self.recorder,
+        )
+    }
+
+    fn report(&self, found: Deadlock) -> SimulationError {
+        SimulationError::Deadlock {
+            at_s: self.seconds(found.since),
+            cycle: found.cycle,
+        }
+    }
+
+    fn seconds(&self, time: SimTime) -> f64 {
+        self.plan.unit.seconds(u128::from(time.ticks()))
+    }
+
+    /// Return which step of which program is the culprit.
+    fn place(&self) -> Place {
+        let site = &self.plan.sites[self.culprit.at as usize];
+        let name = match site.program {
+            Some(index) => self.plan.programs[index as usize].clone(),
+            None => self.plan.class_at(self.culprit.at),
+        };
+        Place {
+            name,
+            step: site.step,
+            is_class: site.program.is_none(),
+        }
+    }
+
+    #[cold]
+    fn explain(&self, failure: Failure) -> SimulationError {
+        let at_s = self.seconds(self.state.now);
+        match failure {
+            Failure::TimeOverflow if self.sources.iter().any(Source::is_exhausted) => {
+                SimulationError::Exhausted { at_s }
+            }
+            Failure::TimeOverflow => SimulationError::TimeOverflow {
+                unit: self.plan.unit.name(),
+                limit_s: self.plan.unit.seconds(u128::from(u64::MAX)),
+            },
+            Failure::TooManyJobs => SimulationError::TooManyJobs {
+                limit: JOB_LIMIT,
+                at_s,
+            },
+            Failure::NoProgress => SimulationError::NoProgress {
+                steps: self.steps_now,
+                at_s,
+            },
+            Failure::TooManyEvents => SimulationError::TooManyEvents {
+                limit: EVENT_LIMIT / 2,
+            },
+            Failure::Interrupted => SimulationError::Interrupted,
+            Failure::Deadlock => self.report(
+                deadlock::find(self.plan, &self.state)
+                    .expect("events end only where all jobs wait for each other"),
+            ),
+            Failure::NoCompletion => SimulationError::NoCompletion {
+                events: EVENTS_WITHOUT_COMPLETION,
+                at_s,
+            },
+            Failure::Starved => SimulationError::Starved {
+                place: self.place(),
+                station: used_station(self.instructions[self.culprit.at as usize])
+                    .map_or_else(String::new, |station| {
+                        self.plan.stations[station as usize].name.clone()
+                    }),
+                at_s,
+            },
+            Failure::Call => {
+                let step = describe(self.plan, self.culprit.at);
+                self.calls.explain(self.place(), step, at_s)
+            }
+            Failure::Amount => SimulationError::Amount {
+                place: self.place(),
+                step: describe(self.plan, self.culprit.at),
+                value: self.culprit.value,
+                at_s,
+            },
+        }
+    }
+}
+
+/// Return how many completions there are at least between two looks at all resources of `plan`.
+///
+/// A look costs as much as there are resources, so a large model is looked at less often.
+fn snapshot_scale(plan: &Plan) -> u64 {
+    let resource_count = ((plan.stations.len() + plan.pools.len()) * plan.classes.len()) as u64;
+    if resource_count < LARGE {
+        return 1;
+    }
+    (resource_count / RESOURCES_PER_COMPLETION).next_power_of_two()
+}
+
+/// Return the station that `instruction` uses.
+pub(in crate::simulation::kernel) const fn used_station(instruction: Instruction) -> Option<u32> {
+    match instruction {
+        Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
+            Some(station)
+        }
+        _ => None,
+    }
+}
+
+/// Tell what the instruction at `at` asks a number for.
+fn describe(plan: &Plan, at: u32) -> String {
+    match plan.instructions[at as usize] {
+        Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
+            format!(
+                "the service time at station '{}'",
+                plan.stations[station as usize].name
+            )
+        }
+        Instruction::Delay { .. } => "a delay".to_owned(),
+        Instruction::LoopEnter { .. } => "the rounds of a loop".to_owned(),
+        Instruction::Attempt { .. } | Instruction::TryAgain { .. } => "a time-out".to_owned(),
+        Instruction::Set { .. } => match plan.positioned_at(at) {
+            Some(station) => format!(
+                "the position at station '{}'",
+                plan.stations[station as usize].name
+            ),
+            None => "an attribute".to_owned(),
+        },
+        Instruction::Prioritize { .. } => "a priority".to_owned(),
+        Instruction::Patience { .. } => "a patience".to_owned(),
+        Instruction::SetServers { station, .. } => format!(
+            "the number of servers of station '{}'",
+            plan.stations[station as usize].name
+        ),
+        Instruction::SetSpeed { station, .. } => {
+            format!(
+                "the speed of station '{}'",
+                plan.stations[station as usize].name
+            )
+        }
+        Instruction::SetTokens { pool, .. } => {
+            format!(
+                "the number of tokens of pool '{}'",
+                plan.pools[pool as usize].name
+            )
+        }
+        Instruction::Await { .. } => "the wait for the next arrival".to_owned(),
+        Instruction::Choose { choice } => {
+            let count = plan.choices[choice as usize].targets.len();
+            format!("the number of one of {count} cases, counted from 0,")
+        }
+        _ => "a step".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_a_while_after_the_last_completion() {
+        let mut patience = Patience::new(100);
+        assert!(!patience.is_over(99, 0));
+        assert!(!patience.is_over(150, 7));
+        assert!(!patience.is_over(249, 7));
+        assert!(patience.is_over(250, 7));
+        assert!(!patience.is_over(300, 8));
+    }
+}

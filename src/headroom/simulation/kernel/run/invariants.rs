@@ -1,0 +1,180 @@
+//! Conservation laws, checked at the end of every run, in release builds too.
+//!
+//! All sums are integers, so the laws hold exactly; a difference of one tick is a bug.
+//!
+//! Source: Little (1961), *A proof for the queuing formula L = λW*: on any interval the integral
+//! of the number present equals the sum of the times spent there.
+
+use crate::simulation::kernel::places::jobs::{Job, Jobs, NO_STATION, Phase, Role};
+use crate::simulation::kernel::places::tally::Grid;
+use crate::simulation::kernel::plan::program::{Instruction, Plan};
+use crate::simulation::kernel::run::engine::{State, used_station};
+use crate::simulation::kernel::run::holdings;
+use crate::simulation::kernel::time::SimTime;
+
+/// Panic where `state` breaks a conservation law.
+pub fn check(state: &State, plan: &Plan) {
+    check_stations(state, plan);
+    check_pools(state, plan);
+    check_classes(state, plan);
+}
+
+/// Number of jobs somewhere, and the time that they have spent there so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Present {
+    count: u32,
+    residual: u128,
+}
+
+impl Present {
+    fn add(&mut self, ticks: u64) {
+        self.count += 1;
+        self.residual += u128::from(ticks);
+    }
+}
+
+/// Return the station in which `job` is, of which class it came there, and since when it is there.
+fn place(plan: &Plan, jobs: &Jobs, index: u32, job: &Job) -> Option<(u32, u32, SimTime)> {
+    match job.phase {
+        Phase::Waiting | Phase::Serving | Phase::Reserving => {
+            let station = used_station(plan.instructions[job.at as usize])?;
+            Some((station, job.class, job.entered))
+        }
+        Phase::Blocked => {
+            let extra = jobs.extra(index);
+            let before = (extra.occupies, extra.class_before, extra.entered_before);
+            (extra.occupies != NO_STATION).then_some(before)
+        }
+        _ => None,
+    }
+}
+
+fn check_stations(state: &State, plan: &Plan) {
+    let class_count = plan.classes.len();
+    let mut present: Grid<Present> = Grid::new(plan.stations.len(), class_count);
+    let mut waiting: Grid<Present> = Grid::new(plan.stations.len(), class_count);
+    for (index, job) in state.jobs.working() {
+        if let Some((station, class, entered)) = place(plan, &state.jobs, index, job) {
+            present.cell(station, class).add(state.now.since(entered));
+            if job.phase == Phase::Waiting {
+                waiting.cell(station, class).add(state.now.since(job.since));
+            }
+        }
+    }
+    for (index, station) in plan.stations.iter().enumerate() {
+        let name = &station.name;
+        let cells = state.stations[index].all_visits_at(state.now);
+        for ((cell, here), line) in cells.zip(present.of(index)).zip(waiting.of(index)) {
+            let counted = (cell.present, cell.age);
+            assert_eq!(
+                counted,
+                (here.count, here.residual),
+                "station '{name}': who is present"
+            );
+            let counted = (cell.waiting, cell.queue_age);
+            assert_eq!(
+                counted,
+                (line.count, line.residual),
+                "station '{name}': who waits"
+            );
+        }
+        check_areas(state, index, name);
+    }
+}
+
+fn check_areas(state: &State, index: usize, name: &str) {
+    let station = &state.stations[index];
+    let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
+    assert_eq!(
+        totals.jobs_area,
+        sum.response_sum + sum.abandon_sum + sum.age,
+        "station '{name}': the area of jobs is not the sum of their times"
+    );
+    assert_eq!(
+        totals.queue_area,
+        sum.wait_sum + sum.queue_age,
+        "station '{name}': the area of the queue is not the sum of the waits"
+    );
+    assert_eq!(
+        (station.present, station.line.len()),
+        (sum.present, sum.waiting),
+        "station '{name}': the number of jobs is not the sum over the classes"
+    );
+    assert!(
+        totals.busy_area + totals.blocked_area <= station.capacity_area(state.now),
+        "station '{name}': its servers worked longer than they were there"
+    );
+    if station.special.is_none() {
+        assert_eq!(
+            totals.jobs_area,
+            totals.busy_area + totals.queue_area,
+            "station '{name}': jobs are neither served nor waiting"
+        );
+    }
+}
+
+fn check_pools(state: &State, plan: &Plan) {
+    let mut held = vec![0_u64; plan.pools.len()];
+    let mut waiting: Grid<Present> = Grid::new(plan.pools.len(), plan.classes.len());
+    for (index, job) in state.jobs.working() {
+        for (pool, tokens) in holdings::of_job(plan, &state.jobs, index) {
+            held[pool as usize] += u64::from(tokens);
+        }
+        let asked = plan.instructions[job.at as usize];
+        if let (Phase::Asking, Instruction::Acquire { pool, .. }) = (job.phase, asked) {
+            waiting
+                .cell(pool, job.class)
+                .add(state.now.since(job.since));
+        }
+    }
+    for (index, (pool, plan)) in state.pools.iter().zip(&plan.pools).enumerate() {
+        let name = &plan.name;
+        for (cell, line) in state.requests.of(index).iter().zip(waiting.of(index)) {
+            let counted = (cell.waiting, cell.queue_age(state.now));
+            assert_eq!(
+                counted,
+                (line.count, line.residual),
+                "pool '{name}': who waits"
+            );
+        }
+        assert_eq!(
+            u64::from(pool.held()),
+            held[index],
+            "pool '{name}': the tokens held are not those that jobs hold"
+        );
+        let sum = state.requests.total(index);
+        assert_eq!(
+            pool.totals_at(state.now).queue_area,
+            sum.wait_sum + sum.queue_age(state.now),
+            "pool '{name}': the area of the queue is not the sum of the waits"
+        );
+    }
+}
+
+fn check_classes(state: &State, plan: &Plan) {
+    let mut present = vec![Present::default(); plan.classes.len()];
+    for (_, job) in state.jobs.working() {
+        // Outside a program a job thinks; an arm is part of its job.
+        if job.role == Role::Root && job.depth > 0 {
+            present[job.class as usize].add(state.now.since(job.arrived));
+        }
+    }
+    for ((class, plan), here) in state.classes.iter().zip(&plan.classes).zip(present) {
+        let (totals, name) = (class.totals_at(state.now), &plan.name);
+        assert_eq!(
+            (class.present(), class.age(state.now)),
+            (here.count, here.residual),
+            "class '{name}': who is present"
+        );
+        assert_eq!(
+            totals.arrival_count,
+            totals.completion_count + totals.lost_count + u64::from(here.count),
+            "class '{name}': arrivals and completions differ by other than those present"
+        );
+        assert_eq!(
+            totals.jobs_area,
+            totals.response_sum + totals.lost_sum + here.residual,
+            "class '{name}': the area of jobs is not the sum of their times"
+        );
+    }
+}

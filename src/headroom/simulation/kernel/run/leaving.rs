@@ -1,0 +1,35 @@
+//! Patience: how long a job waits for a server or for tokens before it gives up.
+//!
+//! It is drawn when the job comes, runs while the job waits for the first time, outside of a full
+//! station too, and ends where a server or the tokens take the job. A job whose service was
+//! interrupted waits for its rest without limit. When patience is over, the innermost attempt of
+//! the job fails; a job without one is lost.
+
+use crate::simulation::kernel::plan::program::Instruction;
+use crate::simulation::kernel::run::engine::{Engine, Failure};
+
+impl Engine<'_> {
+    /// Return how long (ticks) `job` waits at most at the instruction at `at`; None for ever.
+    pub(in crate::simulation::kernel) fn patience(
+        &mut self,
+        job: u32,
+        at: u32,
+    ) -> Result<Option<u64>, Failure> {
+        match self.instructions.get(at as usize + 1) {
+            Some(&Instruction::Patience { amount }) => self.ticks_at(job, at + 1, amount).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Let `job`, which waits, give up after `patience`.
+    pub(in crate::simulation::kernel) fn limit_wait(
+        &mut self,
+        job: u32,
+        patience: Option<u64>,
+    ) -> Result<(), Failure> {
+        if let Some(ticks) = patience {
+            self.schedule_after(job, ticks)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! The engine: events, walks through programs, and what a run gives.
+
+pub(in crate::simulation::kernel) mod amounts;
+pub(in crate::simulation::kernel) mod changes;
+pub mod deadlock;
+pub mod engine;
+pub(in crate::simulation::kernel) mod giving_up;
+pub mod holdings;
+pub mod invariants;
+pub(in crate::simulation::kernel) mod leaving;
+#[cfg(test)]
+pub(in crate::simulation::kernel) mod random_models;
+pub mod recorder;
+pub mod result;
+pub(in crate::simulation::kernel) mod service;
+pub(in crate::simulation::kernel) mod walk;

@@ -1,0 +1,503 @@
+//! The interpreter of programs: what each instruction does to a job.
+//!
+//! Invariant: a walk ends where the job waits for an event, a token, a place or other jobs, where
+//! it has failed, or where it ends.
+
+use crate::simulation::kernel::places::jobs::{NO_JOB, Phase, Role};
+use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, NO_AMOUNT};
+use crate::simulation::kernel::run::engine::{Engine, Failure, State};
+use crate::simulation::kernel::run::recorder::Kind;
+
+impl Engine<'_> {
+    /// Walk `job` from position `at` until it waits or ends.
+    #[inline]
+    pub(in crate::simulation::kernel) fn walk(
+        &mut self,
+        job: u32,
+        mut at: u32,
+    ) -> Result<(), Failure> {
+        loop {
+            match self.instructions[at as usize] {
+                Instruction::Use { station, amount } => {
+                    self.state.jobs[job].at = at;
+                    if self.state.stations[station as usize].special.is_some() {
+                        return self.enter(job, station);
+                    }
+                    return self.enter_plain(job, station, amount);
+                }
+                Instruction::Choose { choice } => {
+                    let chosen = &mut self.choices[choice as usize];
+                    at = match chosen.draw() {
+                        Some(target) => {
+                            if let Some(ahead) = chosen.ahead() {
+                                self.fetch(ahead);
+                            }
+                            target
+                        }
+                        None => self.choose(job, at, choice)?,
+                    };
+                }
+                Instruction::Jump { to } => at = to,
+                Instruction::Call { entry } => {
+                    self.count_step()?;
+                    self.state.jobs.push(job, at + 1);
+                    at = entry;
+                }
+                Instruction::Return => at = self.state.jobs.pop(job),
+                Instruction::Complete { class } => {
+                    self.complete(job, class);
+                    at += 1;
+                }
+                Instruction::Begin { class } => {
+                    self.begin(job, class);
+                    at += 1;
+                }
+                Instruction::Think { source } => {
+                    self.state.jobs[job].at = at;
+                    self.state.jobs[job].phase = Phase::Delayed;
+                    let ticks = self.sources[source as usize].draw();
+                    self.schedule_after(job, ticks)?;
+                    return Ok(());
+                }
+                Instruction::Spawn {
+                    class,
+                    entry,
+                    amount,
+                } => {
+                    self.spawn(job, class, entry, amount)?;
+                    at += 1;
+                }
+                Instruction::Exit => {
+                    self.state.jobs.end(job);
+                    return Ok(());
+                }
+                _ => match self.step(job, at)? {
+                    Some(next) => at = next,
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+
+    #[inline]
+    fn enter_plain(&mut self, job: u32, station: u32, amount: u32) -> Result<(), Failure> {
+        self.recorder.note(&self.state, Kind::Enter, job, station);
+        let State {
+            stations,
+            jobs,
+            now,
+            ..
+        } = &mut self.state;
+        if stations[station as usize].arrive(*now, job, jobs) {
+            self.recorder
+                .note(&self.state, Kind::BeginService, job, station);
+            self.schedule(job, amount)?;
+        }
+        Ok(())
+    }
+
+    /// Take a step that is rarer than a service; return where the walk goes on, or None where it
+    /// ends.
+    fn step(&mut self, job: u32, at: u32) -> Result<Option<u32>, Failure> {
+        let goes_on = match self.instructions[at as usize] {
+            Instruction::UseReserving { station, .. } => {
+                self.state.jobs[job].at = at;
+                self.enter(job, station)?;
+                false
+            }
+            Instruction::Delay { amount } => {
+                self.state.jobs[job].at = at;
+                self.state.jobs[job].phase = Phase::Delayed;
+                self.state.jobs[job].entered = self.state.now;
+                self.schedule(job, amount)?;
+                false
+            }
+            Instruction::Acquire { pool, tokens } => self.ask(job, at, pool, tokens)?,
+            Instruction::Release { pool, tokens } => {
+                self.recorder.note(&self.state, Kind::Release, job, pool);
+                self.give_back(pool, tokens);
+                true
+            }
+            Instruction::Set { attribute, amount } => {
+                let value = self.number(job, at, amount)?;
+                self.state.jobs.attributes_mut(job)[attribute as usize] = value;
+                true
+            }
+            Instruction::Prioritize { amount } => {
+                self.state.jobs.extra_mut(job).priority = self.number(job, at, amount)?;
+                true
+            }
+            Instruction::Node => {
+                self.count_step()?;
+                true
+            }
+            Instruction::Become { class } => {
+                self.state.jobs[job].class = class;
+                self.state.jobs.extra_mut(job).priority =
+                    self.plan.classes[class as usize].priority;
+                true
+            }
+            Instruction::LoopEnter { amount, exit } => {
+                return self.enter_loop(job, at, amount, exit).map(Some);
+            }
+            Instruction::LoopNext { body } => {
+                self.count_step()?;
+                return Ok(Some(self.next_round(job, at, body)));
+            }
+            Instruction::Fork { fork } => {
+                self.fork(job, at, fork)?;
+                false
+            }
+            Instruction::ArmEnd => {
+                self.end_arm(job)?;
+                false
+            }
+            Instruction::CallAndWait { entry } => {
+                self.call_and_wait(job, at, entry)?;
+                false
+            }
+            Instruction::Reply => {
+                self.reply(job)?;
+                true
+            }
+            Instruction::Start { entry } => {
+                let started = self.start_child(job, entry, Role::Detached)?;
+                self.state.jobs.push(started, self.plan.last_return);
+                true
+            }
+            Instruction::Attempt { attempt } => {
+                self.state
+                    .jobs
+                    .push(job, self.plan.attempts[attempt as usize].tries);
+                self.begin_try(job, at, attempt)?;
+                true
+            }
+            Instruction::TryAgain { attempt } => {
+                self.begin_try(job, at, attempt)?;
+                return Ok(Some(self.plan.attempts[attempt as usize].work));
+            }
+            Instruction::AttemptEnd => {
+                self.drop_guard(job);
+                self.state.jobs.pop(job);
+                true
+            }
+            Instruction::Arrive { process } => {
+                self.wait_for_arrival(job, at, process)?;
+                false
+            }
+            Instruction::Await { goes_on, wait } => {
+                return self.await_arrival(job, at, goes_on, wait).map(|()| None);
+            }
+            Instruction::Break { station, servers } => {
+                self.break_servers(station, servers)?;
+                true
+            }
+            Instruction::Repair { station, servers } => {
+                self.repair_servers(station, servers)?;
+                true
+            }
+            _ => self.change(job, at)?,
+        };
+        Ok(goes_on.then_some(at + 1))
+    }
+
+    /// Let `job` ask for tokens, as long as it has patience; return whether it has them.
+    fn ask(&mut self, job: u32, at: u32, pool: u32, tokens: u32) -> Result<bool, Failure> {
+        let is_granted = self.acquire(job, at, pool, tokens);
+        if !is_granted {
+            let patience = self.patience(job, at)?;
+            self.limit_wait(job, patience)?;
+        }
+        Ok(is_granted)
+    }
+
+    /// Let `job` ask for tokens; return whether it has them.
+    fn acquire(&mut self, job: u32, at: u32, pool: u32, tokens: u32) -> bool {
+        self.state.jobs[job].at = at;
+        let State {
+            pools,
+            jobs,
+            now,
+            requests,
+            ..
+        } = &mut self.state;
+        let cell = requests.cell(pool, jobs[job].class);
+        let is_granted = pools[pool as usize].acquire(*now, job, tokens, jobs, cell);
+        let kind = if is_granted { Kind::Grant } else { Kind::Ask };
+        self.recorder.note(&self.state, kind, job, pool);
+        is_granted
+    }
+
+    /// Take tokens back and grant those who wait.
+    pub(in crate::simulation::kernel) fn give_back(&mut self, pool: u32, tokens: u32) {
+        self.state.pools[pool as usize].release(self.state.now, tokens);
+        self.grant_waiting(pool);
+    }
+
+    /// Grant requests from the head of the line while tokens last.
+    pub(in crate::simulation::kernel) fn grant_waiting(&mut self, pool: u32) {
+        while let Some(job) = self.state.pools[pool as usize].line().first() {
+            let State {
+                pools,
+                jobs,
+                now,
+                requests,
+                ..
+            } = &mut self.state;
+            let tokens = match self.instructions[jobs[job].at as usize] {
+                Instruction::Acquire { tokens, .. } => tokens,
+                other => unreachable!("job {job} waits for a pool but stands at {other:?}"),
+            };
+            if !pools[pool as usize].grant_first(*now, pool, tokens, jobs, requests) {
+                break;
+            }
+            jobs[job].at += 1;
+            self.cancel(job);
+            self.recorder.note(&self.state, Kind::Grant, job, pool);
+            self.make_ready(job);
+        }
+    }
+
+    fn enter_loop(&mut self, job: u32, at: u32, amount: u32, exit: u32) -> Result<u32, Failure> {
+        match self.count(job, at, amount)? {
+            0 => Ok(exit),
+            rounds => {
+                self.state.jobs.push(job, rounds);
+                Ok(at + 1)
+            }
+        }
+    }
+
+    #[inline]
+    fn next_round(&mut self, job: u32, at: u32, body: u32) -> u32 {
+        if self.state.jobs.count_down(job) > 0 {
+            return body;
+        }
+        self.state.jobs.pop(job);
+        at + 1
+    }
+
+    /// Start a job in each arm; `job` waits for as many as the fork asks for.
+    fn fork(&mut self, job: u32, at: u32, fork: u32) -> Result<(), Failure> {
+        let plan = &self.plan.forks[fork as usize];
+        self.wait_for_children(job, at + 1, plan.quorum);
+        for &entry in &plan.arms {
+            self.start_child(job, entry, Role::Arm)?;
+        }
+        Ok(())
+    }
+
+    fn wait_for_children(&mut self, job: u32, at: u32, count: u32) {
+        self.state.jobs.push(job, count);
+        let waiting = &mut self.state.jobs[job];
+        waiting.at = at;
+        waiting.phase = Phase::Joining;
+        waiting.entered = self.state.now;
+    }
+
+    /// Let another job walk from `entry` with what `job` knows.
+    fn start_child(&mut self, job: u32, entry: u32, role: Role) -> Result<u32, Failure> {
+        let class = self.state.jobs[job].class;
+        let child = self.start_job(entry, class, role)?;
+        self.state.jobs.inherit(child, job);
+        if role != Role::Detached {
+            self.state.jobs.adopt(job, child);
+        }
+        Ok(child)
+    }
+
+    fn call_and_wait(&mut self, job: u32, at: u32, entry: u32) -> Result<(), Failure> {
+        self.count_step()?;
+        self.wait_for_children(job, at + 1, 1);
+        let callee = self.start_child(job, entry, Role::Callee)?;
+        self.state.jobs.push(callee, self.plan.last_return);
+        Ok(())
+    }
+
+    /// End an arm, a call or detached work.
+    fn end_arm(&mut self, job: u32) -> Result<(), Failure> {
+        self.reply(job)?;
+        self.state.jobs.end(job);
+        Ok(())
+    }
+
+    /// Tell the parent, if one waits for `job`, that it need not wait for it any longer.
+    ///
+    /// A callee hands back the attributes.
+    fn reply(&mut self, job: u32) -> Result<(), Failure> {
+        let parent = self.state.jobs[job].parent;
+        if parent == NO_JOB {
+            return Ok(());
+        }
+        if self.state.jobs[job].role == Role::Callee {
+            let priority = self.state.jobs.extra(parent).priority;
+            self.state.jobs.inherit(parent, job);
+            self.state.jobs.extra_mut(parent).priority = priority;
+        }
+        self.state.jobs.release(job);
+        self.state.jobs[job].role = Role::Detached;
+        if self.state.jobs.count_down(parent) == 0 {
+            self.end_join(parent)?;
+        }
+        Ok(())
+    }
+
+    /// Let `parent`, which waits for no more jobs, go on.
+    fn end_join(&mut self, parent: u32) -> Result<(), Failure> {
+        self.state.jobs.pop(parent);
+        let State {
+            jobs, classes, now, ..
+        } = &mut self.state;
+        let waited = now.since(jobs[parent].entered);
+        classes[jobs[parent].class as usize].add_join(waited);
+        let at = jobs[parent].at;
+        let fork = match self.instructions[at as usize - 1] {
+            Instruction::Fork { fork } => Some(fork),
+            _ => None,
+        };
+        if let Some(fork) = fork {
+            self.leave_arms(parent, fork)?;
+            self.work_off_changes()?;
+        }
+        self.state.jobs[parent].at = at + 1;
+        self.make_ready(parent);
+        Ok(())
+    }
+
+    /// What becomes of the arms for which `parent` waits no longer.
+    fn leave_arms(&mut self, parent: u32, fork: u32) -> Result<(), Failure> {
+        let is_cancelling = self.plan.forks[fork as usize].is_cancelling;
+        loop {
+            let arm = self.state.jobs.extra(parent).first_child;
+            if arm == NO_JOB {
+                return Ok(());
+            }
+            if is_cancelling {
+                self.kill(arm)?;
+            } else {
+                self.state.jobs.release(arm);
+                self.state.jobs[arm].role = Role::Detached;
+            }
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, job: u32, class: u32) {
+        self.state.jobs[job].arrived = self.state.now;
+        self.state.classes[class as usize].begin(self.state.now);
+        self.recorder.note(&self.state, Kind::Begin, job, 0);
+    }
+
+    #[inline]
+    fn complete(&mut self, job: u32, class: u32) {
+        let arrived = self.state.jobs[job].arrived;
+        self.recorder.note(&self.state, Kind::Complete, job, 0);
+        self.state.classes[class as usize].complete(self.state.now, arrived);
+        self.state.completion_count += 1;
+    }
+
+    fn spawn(&mut self, source: u32, class: u32, entry: u32, amount: u32) -> Result<(), Failure> {
+        let count = if amount == NO_AMOUNT {
+            1
+        } else {
+            self.count(source, entry, amount)?
+        };
+        for _ in 0..count {
+            let job = self.start_job(entry, class, Role::Root)?;
+            self.state.jobs.inherit_attributes(job, source);
+        }
+        Ok(())
+    }
+
+    /// Let the source wait for the next arrival of its process; it ends with the process.
+    fn wait_for_arrival(&mut self, source: u32, at: u32, process: u32) -> Result<(), Failure> {
+        let now = self.state.now;
+        let arrivals = &mut self.arrivals[process as usize];
+        let Some(next) = arrivals.next(now) else {
+            self.state.jobs.end(source);
+            return Ok(());
+        };
+        let values = arrivals.attributes();
+        for (&attribute, &value) in self.plan.processes[process as usize]
+            .attributes
+            .iter()
+            .zip(values)
+        {
+            self.state.jobs.attributes_mut(source)[attribute as usize] = value;
+        }
+        self.state.jobs[source].at = at;
+        self.state.jobs[source].phase = Phase::Delayed;
+        self.schedule_after(source, next.since(now))?;
+        Ok(())
+    }
+
+    /// Let the source wait for the next arrival that it computes; it ends with the arrivals.
+    fn await_arrival(
+        &mut self,
+        source: u32,
+        at: u32,
+        goes_on: u32,
+        wait: u32,
+    ) -> Result<(), Failure> {
+        if goes_on != NO_AMOUNT && self.number(source, at, goes_on)? == 0.0 {
+            self.state.jobs.end(source);
+            return Ok(());
+        }
+        self.state.jobs[source].at = at;
+        self.state.jobs[source].phase = Phase::Delayed;
+        self.schedule(source, wait)
+    }
+
+    /// Bring the jobs of a class to where they are at time zero.
+    pub(in crate::simulation::kernel) fn start_class(
+        &mut self,
+        index: u32,
+        class: &ClassPlan,
+    ) -> Result<(), Failure> {
+        for &(at, count) in &class.placed {
+            for _ in 0..count {
+                let job = self.start_job(at, index, Role::Root)?;
+                self.begin(job, index);
+                self.state.jobs.push(job, class.begin + 2);
+            }
+        }
+        for _ in 0..class.initial {
+            self.start_job(class.begin, index, Role::Root)?;
+        }
+        let role = if class.population.is_some() {
+            Role::Root
+        } else {
+            Role::Clock
+        };
+        for _ in 0..class.starting {
+            self.start_job(class.entry, index, role)?;
+        }
+        Ok(())
+    }
+
+    /// Start a job, which walks as soon as those before it have walked.
+    pub(in crate::simulation::kernel) fn start_job(
+        &mut self,
+        at: u32,
+        class: u32,
+        role: Role,
+    ) -> Result<u32, Failure> {
+        let job = self.new_job(at, class, role)?;
+        self.make_ready(job);
+        Ok(job)
+    }
+
+    /// Take a slot for a job that waits for somebody to set it going.
+    pub(in crate::simulation::kernel) fn new_job(
+        &mut self,
+        at: u32,
+        class: u32,
+        role: Role,
+    ) -> Result<u32, Failure> {
+        let priority = self.plan.classes[class as usize].priority;
+        self.state
+            .jobs
+            .start(at, class, role, priority)
+            .ok_or(Failure::TooManyJobs)
+    }
+}

@@ -1,0 +1,1 @@
+"""One run of a model: its options, its result, and the trace of its events."""

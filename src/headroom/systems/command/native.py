@@ -1,0 +1,7 @@
+"""The compiled part of this layer; `native.pyi` has its types."""
+
+from headroom import _core
+
+globals().update(
+    {name: value for name, value in vars(_core.layers["command"]).items() if name[0] != "_"}
+)

@@ -1,0 +1,4 @@
+"""Types of what the compiled core brings for this layer."""
+
+LAUNCHER: bytes
+"""The launcher as an executable file."""

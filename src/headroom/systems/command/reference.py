@@ -1,0 +1,5 @@
+"""What the reference shows of this system."""
+
+from headroom.experiment.protocol.reference import Reference
+
+REFERENCE = Reference(example={"argv": ["true"]}, title="Metrics of every command")

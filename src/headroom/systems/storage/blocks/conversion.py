@@ -1,0 +1,213 @@
+"""From what the engine returns to what every system returns.
+
+Invariant: nothing is averaged or cut here; each number of the run is one of the engine, or a
+quotient of two that hold for the whole run.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.protocol.run import (
+    Histogram,
+    ResourceKind,
+    ResourceTable,
+    Run,
+    SegmentTotals,
+    Series,
+    TimeSamples,
+)
+from headroom.systems.storage.blocks.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
+from headroom.systems.storage.verify.verification import findings_in_words, verified_values
+
+QUANTITIES = ("response_s", "service_s", "submit_error_s")
+LIMITS_CLOSED = (
+    "what limits is the target: in a closed loop all requests are with it; more of them at once "
+    "may give more"
+)
+LIMITS_CARRIED = (
+    "what limits is the load: every request found a place when it was due, so the target may "
+    "carry more"
+)
+LIMITS_LATE = (
+    "what limits is the target, or how many requests may be with it: some found no place when "
+    "they were due (late_count)"
+)
+
+
+def run_of(
+    found: Mapping[str, Any],
+    *,
+    cost: ToolCost,
+    is_open: bool,
+    remarks: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> Run:
+    """Return the run that the engine's dictionary describes.
+
+    Parameters
+    ----------
+    found
+        Of `measure.run_job`.
+    cost
+        What the tool itself costs, with the interface that was used.
+    is_open
+        Whether requests come at times of their own.
+    remarks, notes
+        What is known of the run besides: why it may mislead, and what puts nothing in doubt.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        Not one request succeeded, so that there is nothing to keep.
+    """
+    done = sum(one["completion_count"] for one in found["classes"].values())
+    if not done:
+        raise EnvironmentUnfitError(_why_nothing(found), cure="check the target with `dmesg`")
+    values = values_of(found, cost)
+    said = [*remarks, *failures_in_words(found)]
+    if values.get("tool_share", 0.0) > MOST_SHARE:
+        said.append(OVER_SHARE)
+    return Run(
+        values=values,
+        series=tuple(_series(name, one) for name, one in found["series"].items()),
+        histograms=tuple(
+            histogram_of(f"class.{name}.{quantity}", one)
+            for quantity in QUANTITIES
+            for name, one in found["histograms"][quantity].items()
+            if one["bin_low"].size
+        ),
+        snapshot_times_s=found["snapshots"]["times_s"],
+        resources=_tables(found["snapshots"]),
+        counters=_counters(found),
+        faults=faults_of(found),
+        remarks=tuple(said),
+        notes=(*notes, *what_limits(values, is_open=is_open)),
+        samples=None if found["samples"] is None else _samples(found["samples"]),
+    )
+
+
+def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
+    """Return the figures of a whole run, warm-up included, that its tables do not give."""
+    classes = found["classes"]
+    done = sum(one["completion_count"] for one in classes.values())
+    reads = classes.get("read", {}).get("completion_count", 0)
+    writes = classes.get("write", {}).get("completion_count", 0)
+    values = {
+        "error_count": float(sum(one["failure_count"] for one in classes.values())),
+        "late_count": float(sum(one["late_count"] for one in classes.values())),
+        "defect_count": float(sum(one["defect_count"] for one in classes.values())),
+        "unfinished_count": float(found["outstanding_count"] + found["waiting_count"]),
+        "stuck_count": float(found["outstanding_count"]),
+        "run_s": found["end_s"],
+        "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
+        **(verified_values(found["findings"]) if found.get("findings") else {}),
+        **cost.share_in(found),
+    }
+    if reads + writes:
+        values["achieved_read_share"] = reads / (reads + writes)
+    return values
+
+
+def what_limits(values: Mapping[str, float], *, is_open: bool) -> tuple[str, ...]:
+    """Return what sets the throughput of a run, as far as can be known from outside a target.
+
+    Nothing where the tool is being measured, which its own sentence says.
+
+    Examples
+    --------
+    >>> what_limits({"tool_share": 0.01, "late_count": 0.0}, is_open=True)[0].partition(":")[0]
+    'what limits is the load'
+    """
+    if values.get("tool_share", 0.0) > MOST_SHARE:
+        return ()
+    if not is_open:
+        return (LIMITS_CLOSED,)
+    return (LIMITS_LATE if values["late_count"] else LIMITS_CARRIED,)
+
+
+def failures_in_words(found: Mapping[str, Any]) -> list[str]:
+    """Return one sentence for each kind of failed request."""
+    return [
+        f"{one['count']} requests of {one['class']} failed: {_error(one['errno'])} (the first at "
+        f"offset {one['first_offset']})"
+        for one in found["failures"]
+    ]
+
+
+def faults_of(found: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return why a run is not sound: what went wrong, and data that were wrong."""
+    problem = (found["problem"],) if found["problem"] else ()
+    return (*problem, *findings_in_words(found.get("findings")))
+
+
+def _counters(found: Mapping[str, Any]) -> dict[str, float]:
+    """Return what was counted, also by the workload and by a soft device, of what it did."""
+    truth = found.get("truth") or {}
+    counted = {
+        **found["counters"],
+        **found["workload_counters"],
+        **{f"truth_{name}": one for name, one in truth.items()},
+    }
+    return {name: float(value) for name, value in counted.items()}
+
+
+def _error(number: int) -> str:
+    return os.strerror(number)
+
+
+def _why_nothing(found: Mapping[str, Any]) -> str:
+    reasons = [found["problem"] or "", *failures_in_words(found)]
+    said = "; ".join(reason for reason in reasons if reason)
+    return f"no request succeeded: {said or 'the run ended before the first one did'}"
+
+
+def _series(name: str, one: Mapping[str, Any]) -> Series:
+    return Series(
+        metric=f"class.{name}.response_s",
+        values=one["values"],
+        batch_size=one["batch_size"],
+        end_times_s=one["end_times_s"],
+    )
+
+
+def histogram_of(metric: str, one: Mapping[str, Any]) -> Histogram:
+    """Return the histogram that a dictionary of the engine describes, with its exact totals."""
+    return Histogram(
+        metric=metric,
+        bin_low=one["bin_low"],
+        bin_high=one["bin_high"],
+        counts=one["counts"],
+        segment_end_times_s=one["segment_end_times_s"],
+        totals=SegmentTotals(**one["totals"]),
+    )
+
+
+def _tables(raw: Mapping[str, Any]) -> tuple[ResourceTable, ...]:
+    """Return the tables of the target and of the classes.
+
+    How many servers a target has is not known: the engine counts its own places, which a closed
+    loop keeps full by design, so a share of them would say nothing about the target.
+    """
+    stations = table_of("station", raw["stations"])
+    unknown = np.full(len(stations.names), np.inf)
+    return (replace(stations, capacity=unknown), table_of("class", raw["classes"]))
+
+
+def table_of(kind: ResourceKind, raw: Mapping[str, Any]) -> ResourceTable:
+    """Return the table that a dictionary of the engine describes."""
+    return ResourceTable(
+        kind=kind,
+        names=tuple(raw["names"]),
+        capacity=raw["capacity"],
+        columns=raw["columns"],
+        maxima=raw["maxima"],
+    )
+
+
+def _samples(raw: Mapping[str, Any]) -> TimeSamples:
+    return TimeSamples(times_s=raw["times_s"], tables=_tables(raw))

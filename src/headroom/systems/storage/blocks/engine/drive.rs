@@ -1,0 +1,124 @@
+//! The driver: brings a load and a backend together, in one thread.
+//!
+//! In each round everything that can begin is handed over at once, then the driver waits. The
+//! clock is read twice a round, not twice a request: before the hand-over (the begin of all that
+//! is handed over) and after the wait (the end of all that is complete).
+
+use super::backend::{Backend, Completion};
+use super::content::Content;
+use super::error::EngineError;
+use super::load::{Load, Next};
+use super::patience::Patience;
+use super::record::Record;
+use crate::systems::storage::workloads::request::Kind;
+
+/// How long (ns) the driver never waits without asking whether to go on.
+const ASK_NS: u64 = 50_000_000;
+
+/// The parts of a run.
+pub struct Drive<'a> {
+    /// What is to be done.
+    pub load: Load,
+    /// What was recorded.
+    pub record: Record,
+    /// What is written, and what becomes of what is read.
+    pub content: &'a mut dyn Content,
+    /// How long the run waits.
+    pub patience: Patience,
+    /// Whether to go on.
+    pub is_wanted: &'a mut dyn FnMut() -> bool,
+}
+
+impl Drive<'_> {
+    /// Run to the end; return when it was (ns).
+    ///
+    /// # Errors
+    ///
+    /// Where the backend breaks.
+    pub fn run<B: Backend>(&mut self, backend: &mut B) -> Result<u64, EngineError> {
+        let mut completions: Vec<Completion> = Vec::with_capacity(self.load.place_count());
+        let mut batch: Vec<u32> = Vec::with_capacity(self.load.place_count());
+        let mut ask_ns = ASK_NS;
+        let mut now_ns = backend.now_ns();
+        self.load.start(self.content.is_careful());
+        loop {
+            self.record.observe(now_ns, &mut self.load);
+            self.load.advance(now_ns);
+            if now_ns >= ask_ns {
+                ask_ns = now_ns + ASK_NS;
+                let is_wanted = (self.is_wanted)();
+                if self.patience.is_over(&mut self.load, now_ns, is_wanted) {
+                    return Ok(now_ns);
+                }
+            }
+            self.hand_over(backend, &mut batch);
+            if self.load.is_over() {
+                return Ok(now_ns);
+            }
+            let begun_ns = backend.now_ns();
+            self.record.observe(begun_ns, &mut self.load);
+            self.load.begin(&batch, begun_ns);
+            batch.clear();
+            let until_ns = self
+                .load
+                .next_event_ns()
+                .map_or(ask_ns, |next| next.min(ask_ns));
+            backend.turn(Some(until_ns), &mut completions)?;
+            // The last end is now, and saves a reading of the clock.
+            now_ns = completions
+                .last()
+                .map_or_else(|| backend.now_ns(), |last| last.done_ns);
+            let mut done_ns = u64::MAX;
+            for completion in completions.drain(..) {
+                if completion.done_ns != done_ns {
+                    self.load.replenish(done_ns);
+                    done_ns = completion.done_ns;
+                    now_ns = now_ns.max(done_ns);
+                    self.record.observe(done_ns, &mut self.load);
+                }
+                self.settle(backend, completion);
+            }
+            self.load.replenish(done_ns);
+        }
+    }
+
+    #[inline]
+    fn hand_over<B: Backend>(&mut self, backend: &mut B, batch: &mut Vec<u32>) {
+        self.load.take_ready(batch);
+        for &place in &*batch {
+            self.push(backend, place);
+        }
+        while let Some(place) = self.load.take_waiting(self.content) {
+            self.push(backend, place);
+            batch.push(place);
+        }
+    }
+
+    #[inline]
+    fn push<B: Backend>(&mut self, backend: &mut B, place: u32) {
+        let request = self.load.request(place);
+        if self.load.is_careful() || request.kind == Kind::Write {
+            self.content.begin(place, request, backend.buffer(place));
+        }
+        backend.push(place, self.load.operation(place));
+    }
+
+    #[inline]
+    fn settle<B: Backend>(&mut self, backend: &mut B, completion: Completion) {
+        let Completion {
+            place,
+            result,
+            done_ns,
+        } = completion;
+        let errno = match self.load.complete(place, result, done_ns) {
+            Next::Rest => return backend.push(place, self.load.operation(place)),
+            Next::Done => None,
+            Next::Failed(errno) => Some(errno),
+        };
+        if self.load.is_careful() {
+            let request = self.load.request(place);
+            self.content
+                .end(place, request, backend.buffer(place), errno);
+        }
+    }
+}

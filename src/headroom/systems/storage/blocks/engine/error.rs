@@ -1,0 +1,64 @@
+//! Why a run could not be made. What happens to single requests is no error of the run: it is
+//! counted in the outcome.
+
+use std::io;
+
+use crate::systems::storage::workloads::requests::WorkloadError;
+
+/// A job that cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The job is not what the module's documentation says.
+    #[error("the job cannot be read: {0}")]
+    Job(#[from] serde_json::Error),
+    /// The workload of the job cannot be carried out.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The job contradicts itself or asks for what cannot be had.
+    #[error("{what}")]
+    Refused {
+        /// What is wrong.
+        what: String,
+        /// What to change.
+        cure: &'static str,
+    },
+    /// The system refused what the run needs.
+    #[error("{step} failed: {cause}")]
+    System {
+        /// What was tried.
+        step: &'static str,
+        /// What the system answered.
+        cause: io::Error,
+        /// What to change.
+        cure: &'static str,
+    },
+}
+
+impl EngineError {
+    /// Return what to change.
+    pub fn cure(&self) -> &str {
+        match self {
+            Self::Workload(error) => &error.cure,
+            Self::Job(_) => "write the job as the documentation of the engine says",
+            Self::Refused { cure, .. } | Self::System { cure, .. } => cure,
+        }
+    }
+
+    /// Return the error that `step` met just now.
+    pub(in crate::systems::storage) fn system(
+        step: &'static str,
+        cause: io::Error,
+        cure: &'static str,
+    ) -> Self {
+        Self::System { step, cause, cure }
+    }
+
+    /// Return a refusal.
+    pub(in crate::systems::storage) fn refused(
+        what: impl Into<String>,
+        cure: &'static str,
+    ) -> Self {
+        let what = what.into();
+        Self::Refused { what, cure }
+    }
+}

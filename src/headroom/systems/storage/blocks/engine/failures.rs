@@ -1,0 +1,91 @@
+//! Requests that failed: how many of each class with which error, and where it began.
+
+use crate::systems::storage::workloads::request::{Kind, Request};
+
+/// Error numbers that say that the target is no longer there.
+const GONE: [i32; 4] = [libc::ENODEV, libc::ENXIO, libc::EBADF, libc::ESHUTDOWN];
+
+/// Failures of one class with one error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Index of the class.
+    pub class: u32,
+    /// Error number; 0 where the file ended before the request.
+    pub errno: i32,
+    /// How many.
+    pub count: u64,
+    /// Kind of the first.
+    pub kind: Kind,
+    /// Offset (B) of the first.
+    pub first_offset: u64,
+    /// Length (B) of the first.
+    pub first_length: u32,
+    /// When the first ended (ns).
+    pub first_ns: u64,
+}
+
+/// All failures of a run.
+#[derive(Clone, Debug)]
+pub struct Failures {
+    all: Vec<Failure>,
+    in_a_row: u32,
+    limit: u32,
+}
+
+impl Failures {
+    /// Return none; `limit` in a row mean that the target is gone.
+    pub const fn new(limit: u32) -> Self {
+        Self {
+            all: Vec::new(),
+            in_a_row: 0,
+            limit,
+        }
+    }
+
+    /// Add a failure; return whether the target counts as gone.
+    pub fn add(&mut self, class: u32, errno: i32, request: &Request, now_ns: u64) -> bool {
+        self.in_a_row += if GONE.contains(&errno) { self.limit } else { 1 };
+        let known = self
+            .all
+            .iter_mut()
+            .find(|one| one.class == class && one.errno == errno);
+        if let Some(known) = known {
+            known.count += 1;
+        } else {
+            self.all.push(Failure {
+                class,
+                errno,
+                count: 1,
+                kind: request.kind,
+                first_offset: request.offset,
+                first_length: request.length,
+                first_ns: now_ns,
+            });
+        }
+        self.is_gone()
+    }
+
+    /// Note a success.
+    #[inline]
+    pub const fn forget_row(&mut self) {
+        if self.in_a_row < self.limit {
+            self.in_a_row = 0;
+        }
+    }
+
+    /// Return whether the target counts as gone.
+    #[inline]
+    pub const fn is_gone(&self) -> bool {
+        self.in_a_row >= self.limit
+    }
+
+    /// Return how many failed in a row up to now.
+    pub const fn in_a_row(&self) -> u32 {
+        self.in_a_row
+    }
+
+    /// Return all failures, in the order of their first.
+    pub fn all(&self) -> &[Failure] {
+        &self.all
+    }
+}

@@ -1,0 +1,386 @@
+//! The load: which request begins next, and what becomes of it.
+//!
+//! Requests with a due time arrive at it, whatever the target does, and wait in the queue of
+//! their stream for a place. Requests without one arrive when a place of their stream is free.
+//! The longest waiting request of all streams that have a free place begins first.
+//!
+//! Invariant: every request that arrived waits, is outstanding, has completed or has failed; a
+//! request never begins before it is due, nor a stream has more outstanding than its depth.
+
+mod arrivals;
+mod ends;
+mod place;
+mod stop;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+pub use self::place::Next;
+pub use self::stop::StopReason;
+
+use self::place::{Arrival, Place, StreamState};
+use super::backend::Operation;
+use super::classes::Classes;
+use super::content::Content;
+use super::failures::Failures;
+use super::job::{Job, SyncKind};
+use super::tally::Tally;
+use super::target::Layout;
+use crate::systems::storage::workloads::request::{Kind, Request, Source};
+use crate::systems::storage::workloads::requests::WorkloadError;
+
+/// Streams, places and counts of a run.
+pub struct Load {
+    source: Box<dyn Source>,
+    layout: Layout,
+    streams: Vec<StreamState>,
+    places: Vec<Place>,
+    free: Vec<u32>,
+    /// Until when (ns) no place was free.
+    full_until_ns: u64,
+    /// Places whose request begins next: it found a place as it arrived.
+    ready: Vec<u32>,
+    /// Streams of which a request has ended since streams were last asked for more.
+    with_room: Vec<usize>,
+    /// What a stream gave when it was last asked.
+    asked: Vec<Request>,
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    runnable: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Streams whose next request the content holds back.
+    held_back: Vec<Reverse<(u64, usize)>>,
+    is_careful: bool,
+    classes: Classes,
+    tallies: Vec<Tally>,
+    failures: Failures,
+    sync: Option<(u64, Kind)>,
+    stop_ns: u64,
+    requests_left: u64,
+    bytes_left: u64,
+    has_byte_limit: bool,
+    waiting_count: usize,
+    stopped: Option<(StopReason, u64)>,
+    /// Since when (ns) those that wait are not begun any more.
+    given_up_ns: Option<u64>,
+    continued_count: u64,
+}
+
+impl Load {
+    /// Return the load of `job` with `place_count` places, before it starts.
+    pub fn new(job: &Job, source: Box<dyn Source>, layout: Layout, place_count: u32) -> Self {
+        let streams: Vec<StreamState> = source
+            .streams()
+            .iter()
+            .enumerate()
+            .map(|(index, stream)| StreamState {
+                depth: stream.depth.min(place_count),
+                allowance_ns: source.allowance_ns(index),
+                ..StreamState::default()
+            })
+            .collect();
+        let classes = Classes::new(job.classes, source.streams());
+        Self {
+            source,
+            layout,
+            streams,
+            places: vec![Place::FREE; place_count as usize],
+            free: (0..place_count).rev().collect(),
+            full_until_ns: 0,
+            ready: Vec::with_capacity(place_count as usize),
+            with_room: Vec::new(),
+            asked: Vec::with_capacity(place_count as usize),
+            due: BinaryHeap::new(),
+            runnable: BinaryHeap::new(),
+            held_back: Vec::new(),
+            is_careful: false,
+            tallies: vec![Tally::default(); classes.names().len()],
+            classes,
+            failures: Failures::new(job.failure_limit),
+            sync: job
+                .sync
+                .map(|policy| (policy.every, sync_kind(policy.kind))),
+            stop_ns: job.stop.seconds.map_or(u64::MAX, ns_of),
+            requests_left: job.stop.requests.unwrap_or(u64::MAX),
+            bytes_left: job.stop.bytes.unwrap_or(u64::MAX),
+            has_byte_limit: job.stop.bytes.is_some(),
+            waiting_count: 0,
+            stopped: None,
+            given_up_ns: None,
+            continued_count: 0,
+        }
+    }
+
+    /// Let the first requests of all streams arrive at time zero; the content `is_careful` or not.
+    pub fn start(&mut self, is_careful: bool) {
+        self.is_careful = is_careful;
+        if self.requests_left == 0 || self.bytes_left == 0 {
+            self.stop(StopReason::Requests, 0);
+        }
+        for stream in 0..self.streams.len() {
+            self.refill(stream, 0);
+        }
+        self.advance(0);
+    }
+
+    /// Let arrive what is due up to `now_ns`.
+    #[inline]
+    pub fn advance(&mut self, now_ns: u64) {
+        while let Some(&Reverse((due_ns, stream))) = self.due.peek() {
+            if due_ns > now_ns || self.stopped.is_some() {
+                break;
+            }
+            if due_ns >= self.stop_ns {
+                break;
+            }
+            self.due.pop();
+            if let Some(request) = self.streams[stream].head.take() {
+                self.arrive(stream, &[request], due_ns);
+            }
+            self.refill(stream, due_ns);
+        }
+        if now_ns >= self.stop_ns && self.stopped.is_none() {
+            self.stop(StopReason::Seconds, self.stop_ns);
+        }
+    }
+
+    /// Return the next due time (ns), or the end of the load where it comes first.
+    #[inline]
+    pub fn next_event_ns(&self) -> Option<u64> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        let due_ns = self.due.peek().map_or(u64::MAX, |next| next.0.0);
+        let next_ns = due_ns.min(self.stop_ns);
+        (next_ns < u64::MAX).then_some(next_ns)
+    }
+
+    /// Put the places whose request begins next into `places`, which is empty: requests that found
+    /// a place as they arrived. After them, [`Load::take_waiting`] has to be asked.
+    #[inline]
+    pub fn take_ready(&mut self, places: &mut Vec<u32>) {
+        std::mem::swap(&mut self.ready, places);
+    }
+
+    /// Take the request that begins next into a place; None where none can begin now.
+    #[inline]
+    pub fn take(&mut self, content: &mut dyn Content) -> Option<u32> {
+        if self.ready.is_empty() {
+            return self.take_waiting(content);
+        }
+        // Hardly ever more than one: who takes one by one takes each as it comes.
+        Some(self.ready.remove(0))
+    }
+
+    /// Take the longest waiting request into a place; None where none waits that may begin.
+    #[inline]
+    pub fn take_waiting(&mut self, content: &mut dyn Content) -> Option<u32> {
+        if self.runnable.is_empty() || self.free.is_empty() {
+            return None;
+        }
+        let index = self.next_stream(content)?;
+        let stream = &mut self.streams[index];
+        let arrival = stream.waiting.pop_front()?;
+        stream.is_listed = false;
+        self.waiting_count -= 1;
+        let class = self.classes.of(index, arrival.request.kind);
+        let place = self.occupy(index, class, arrival.request, arrival.at_ns);
+        self.list(index);
+        Some(place)
+    }
+
+    /// Return the stream whose request begins next.
+    #[inline]
+    fn next_stream(&mut self, content: &mut dyn Content) -> Option<usize> {
+        loop {
+            let next = self.runnable.pop()?;
+            let index = next.0.1;
+            if !self.is_careful {
+                return Some(index);
+            }
+            let first = self.streams[index].waiting.front()?;
+            if content.admits(&first.request) {
+                return Some(index);
+            }
+            self.held_back.push(next);
+        }
+    }
+
+    /// Return whether the content has to be told of every request.
+    #[inline]
+    pub const fn is_careful(&self) -> bool {
+        self.is_careful
+    }
+
+    /// Return what `place` has to do next.
+    #[inline]
+    pub fn operation(&self, place: u32) -> Operation {
+        let place = &self.places[place as usize];
+        self.layout.operation(&place.request, place.done)
+    }
+
+    /// Return the request in `place`.
+    #[inline]
+    pub fn request(&self, place: u32) -> &Request {
+        &self.places[place as usize].request
+    }
+
+    /// Stop arrivals at `now_ns` because of `reason`, unless they have stopped.
+    pub fn stop(&mut self, reason: StopReason, now_ns: u64) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.stopped = Some((reason, now_ns));
+        self.due.clear();
+        for stream in &mut self.streams {
+            stream.head = None;
+            stream.has_ended = true;
+        }
+    }
+
+    /// Forget the requests that wait, from `now_ns` on; they count as never begun.
+    pub fn give_up_waiting(&mut self, now_ns: u64) {
+        self.given_up_ns.get_or_insert(now_ns);
+        self.runnable.clear();
+        self.held_back.clear();
+        while let Some(index) = self.ready.pop() {
+            let place = &mut self.places[index as usize];
+            place.is_taken = false;
+            let stream = &mut self.streams[place.stream as usize];
+            stream.outstanding -= 1;
+            stream.waiting.push_front(Arrival {
+                at_ns: place.arrived_ns,
+                request: place.request,
+            });
+            self.waiting_count += 1;
+            self.free.push(index);
+        }
+    }
+
+    /// Return whether nothing can arrive, begin or end any more.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.stopped.is_some() && self.outstanding_count() == 0 && self.runnable.is_empty()
+    }
+
+    /// Return the number of requests that have begun and not ended.
+    #[inline]
+    pub fn outstanding_count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Return whether a request can begin now.
+    #[inline]
+    pub fn is_runnable(&self) -> bool {
+        !self.ready.is_empty() || (!self.runnable.is_empty() && !self.free.is_empty())
+    }
+
+    /// Return the number of requests that arrived and have not begun.
+    pub const fn waiting_count(&self) -> usize {
+        self.waiting_count
+    }
+
+    /// Return why arrivals stopped, and when (ns).
+    #[inline]
+    pub const fn stopped(&self) -> Option<(StopReason, u64)> {
+        self.stopped
+    }
+
+    /// Return since when (ns) requests that wait are not begun any more.
+    pub const fn given_up_ns(&self) -> Option<u64> {
+        self.given_up_ns
+    }
+
+    /// Return why the workload ended too early, if it did.
+    pub fn source_fault(&self) -> Option<&WorkloadError> {
+        self.source.fault()
+    }
+
+    /// Return what the workload says of the requests that it gave.
+    pub fn source_counters(&self) -> Vec<(&'static str, u64)> {
+        self.source.counters()
+    }
+
+    /// Return the classes.
+    pub const fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// Count all that is noted: before anybody looks at what was counted.
+    pub fn settle(&mut self) {
+        self.tallies.iter_mut().for_each(Tally::settle);
+    }
+
+    /// Return what was counted, class by class; [`Load::settle`] has to come before.
+    pub fn tallies(&self) -> &[Tally] {
+        debug_assert!(self.tallies.iter().all(Tally::is_settled));
+        &self.tallies
+    }
+
+    /// Return the number of requests that have ended, well or badly.
+    pub fn ended_count(&self) -> u64 {
+        self.tallies().iter().map(|tally| tally.ended.count).sum()
+    }
+
+    /// Return the request that has been outstanding for longest, and when (ns) it began.
+    pub fn oldest_outstanding(&self) -> Option<(&Request, u64)> {
+        let begun = |place: &&Place| place.is_taken && place.begun_ns < u64::MAX;
+        let oldest = self
+            .places
+            .iter()
+            .filter(begun)
+            .min_by_key(|one| one.begun_ns)?;
+        Some((&oldest.request, oldest.begun_ns))
+    }
+
+    /// Return what failed.
+    pub const fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    /// Return how often an operation did only a part of its request.
+    pub const fn continued_count(&self) -> u64 {
+        self.continued_count
+    }
+
+    /// Return the number of places.
+    pub fn place_count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Call `waiting` with class and arrival of each request that waits, `begun` with class,
+    /// arrival and begin of each that is outstanding.
+    pub fn visit_present(
+        &self,
+        mut waiting: impl FnMut(u32, u64),
+        mut begun: impl FnMut(u32, u64, u64),
+    ) {
+        for (index, stream) in self.streams.iter().enumerate() {
+            for arrival in &stream.waiting {
+                waiting(self.classes.of(index, arrival.request.kind), arrival.at_ns);
+            }
+        }
+        for place in self.places.iter().filter(|place| place.is_taken) {
+            if place.begun_ns == u64::MAX {
+                waiting(place.class, place.arrived_ns);
+            } else {
+                begun(place.class, place.arrived_ns, place.begun_ns);
+            }
+        }
+    }
+}
+
+const fn sync_kind(kind: SyncKind) -> Kind {
+    match kind {
+        SyncKind::Fsync => Kind::Sync,
+        SyncKind::Fdatasync => Kind::DataSync,
+    }
+}
+
+/// Return `seconds` as whole nanoseconds.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked when the job was read"
+)]
+pub fn ns_of(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}

@@ -1,0 +1,4 @@
+//! Loads of single requests, and the engine that carries them out.
+
+#[cfg(unix)]
+pub mod engine;

@@ -1,0 +1,1 @@
+"""The command `check-disk`: the study of a disk, for any disk."""

@@ -1,0 +1,1 @@
+"""Devices that are simulated: native mechanisms, and the models that queue before them."""

@@ -1,0 +1,170 @@
+"""The journal of a client's file system: written round and round, committed, reclaimed when full.
+
+Each change of metadata puts a record into the journal. Every so often what is dirty is committed:
+in the ordered mode of ext3 the data go to the device first, while the client works on in the next
+transaction. As long as the journal has room, nothing else is due. Once it is full, room for new
+records is made by a checkpoint: blocks whose records are given up go to their homes on the
+device, and the client waits for that. jbd counts a journal as full when less than 2/7 of it are
+free: it wants a quarter of the journal, and of what is free it counts seven eighths.
+
+So runs differ that do the same operations. The journal of a new file system is empty: the first of
+several runs make no checkpoint, or a part of those that all later ones make. That is a state which
+a run leaves to the next. And a commit falls into a run or does not, by the phase of its clock.
+
+Left out: a commit ahead of time because a transaction has become too large, revoked records, and
+that records are whole blocks, of which a transaction has each once.
+
+Invariant: records of a run go through the journal in order; what is given up was written before.
+
+Source: Tweedie, *Journaling the Linux ext2fs Filesystem* (1998); jbd of Linux 2.6
+(`__log_space_left`, `jbd_space_needed`).
+"""
+
+from dataclasses import dataclass
+
+from headroom.simulation import Expression, Model, Program, draw, floor, uniform
+from headroom.simulation.language.mechanisms import Mechanism
+from headroom.systems.storage.devices.models.load import Request
+from headroom.systems.storage.devices.models.numbers import KIB, ClientNumbers
+
+PAGE_BYTES = 4 * KIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What happened on the file system before the run.
+
+    Parameters
+    ----------
+    runs
+        Fewest and most runs before this one; their number is drawn, each with equal chances.
+    bytes_of_run
+        Bytes of records that a run writes (B).
+    """
+
+    runs: tuple[int, int]
+    bytes_of_run: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """What the journal uses: programs and state of the client around it.
+
+    Parameters
+    ----------
+    touch
+        Program that makes what the request says dirty in the file cache.
+    write_back_one
+        Program that writes a stretch of the file cache to the device.
+    carry
+        Program that has the device carry out the request.
+    cache
+        The file cache.
+    """
+
+    touch: Program
+    write_back_one: Program
+    carry: Program
+    cache: Mechanism
+
+
+class Journal:
+    """The journal.
+
+    Parameters
+    ----------
+    model
+        The model.
+    client
+        Numbers of the client.
+    request
+        What jobs carry.
+    start
+        Where the journal begins on the device (B).
+    earlier
+        What happened before.
+    below
+        What the journal uses.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        client: ClientNumbers,
+        request: Request,
+        *,
+        start: int,
+        earlier: Earlier,
+        below: Below,
+    ) -> None:
+        self._model, self._client, self._request = model, client, request
+        self._start, self._earlier, self._below = start, earlier, below
+        names = ("written", "owed", "next commit")
+        self._at = {name: model.attribute(f"journal: {name}") for name in names}
+        if client.commit_s > 0:
+            self._commit = self._committing()
+
+    @property
+    def _bytes(self) -> int:
+        return self._client.journal_mib * KIB * KIB
+
+    def begin(self, walk: Program) -> None:
+        """Let a job find the journal as the runs before have left it."""
+        low, high = self._earlier.runs
+        runs = floor(draw(uniform(low, high + 1)))
+        walk.set(self._at["written"], runs * self._earlier.bytes_of_run)
+        if self._client.commit_s > 0:
+            walk.set(self._at["next commit"], draw(uniform(0, 1e3 * self._client.commit_s)))
+
+    def record(self, one: Program, home: Expression) -> None:
+        """Let a job write a record of the metadata at `home` (B).
+
+        Commits and checkpoints that are due by then are made first.
+        """
+        at, client, request = self._at, self._client, self._request
+        if client.commit_s > 0:
+            with one.branch() as clock:
+                with clock.when(self._model.now >= at["next commit"]):
+                    one.call(self._commit)
+                    one.set(at["next commit"], at["next commit"] + 1e3 * client.commit_s)
+                with clock.otherwise():
+                    pass
+        if client.journal_bytes == 0:
+            return
+        if client.checkpoint_share > 0:
+            self._checkpoint(one, home)
+        one.set(request.offset, self._start + at["written"] % (self._bytes - client.journal_bytes))
+        one.set(request.length, client.journal_bytes)
+        one.set(at["written"], at["written"] + client.journal_bytes)
+        one.call(self._below.touch)
+
+    def _checkpoint(self, one: Program, home: Expression) -> None:
+        """Send a block to its home where so much of a full journal has been given up."""
+        at, client, request = self._at, self._client, self._request
+        with one.branch() as full:
+            with full.when(at["written"] >= client.journal_full_share * self._bytes):
+                one.set(at["owed"], at["owed"] + client.checkpoint_share * client.journal_bytes)
+                with one.branch() as due:
+                    with due.when(at["owed"] >= PAGE_BYTES):
+                        one.set(at["owed"], at["owed"] - PAGE_BYTES)
+                        one.set(request.offset, floor(home / PAGE_BYTES) * PAGE_BYTES)
+                        one.set(request.length, PAGE_BYTES)
+                        one.set(request.is_write, 1)
+                        one.call(self._below.carry)
+                    with due.otherwise():
+                        pass
+            with full.otherwise():
+                pass
+
+    def _committing(self) -> Program:
+        """Return the program that writes back, many requests at once, until nothing is dirty."""
+        commit, flush = self._model.program("commit"), self._model.program("flush")
+        dirty = self._below.cache.call("dirty_bytes") > 0
+        with flush.network() as rest:
+            with rest.node("look for dirty blocks", to={"write": dirty, rest.leave: None}):
+                pass
+            with rest.node("write", to="look for dirty blocks"):
+                flush.call(self._below.write_back_one)
+        with commit.loop(self._client.write_back_jobs):
+            commit.start(flush)
+        return commit

@@ -1,0 +1,88 @@
+"""The parameters of the modelled PostMark: the benchmark as paper P2 ran it, and what came before.
+
+Invariant: a parameter of the benchmark is that of the measured column, with the paper's value.
+"""
+
+from collections.abc import Mapping
+
+from headroom.experiment.protocol.system import Parameter, Value
+from headroom.systems.storage.devices.models.numbers import KIB
+from headroom.systems.storage.workloads.workload_parameters import workload_parameters
+
+_USED = (
+    "postmark_files",
+    "postmark_transactions",
+    "postmark_low_bytes",
+    "postmark_high_bytes",
+    "postmark_read_block_bytes",
+    "postmark_write_block_bytes",
+    "postmark_bias_read",
+    "postmark_bias_create",
+)
+_PAPER = "paper P2, section 3.3"
+_SET: Mapping[str, tuple[Value, str]] = {
+    "postmark_files": (20_000, "assumed: the paper does not say; PostMark's 500 would never leave "
+                       "the client's cache"),
+    "postmark_transactions": (100_000, f"{_PAPER}: 100,000 transactions"),
+    "postmark_read_block_bytes": (KIB, f"{_PAPER}: blocks of 1 KB"),
+    "postmark_write_block_bytes": (KIB, f"{_PAPER}: blocks of 1 KB"),
+    "postmark_bias_read": (3.5, f"{_PAPER}: reads to writes about 3.5 to 6.5"),
+}  # fmt: skip
+"""What the paper has other than PostMark itself, and where it says so."""
+EARLIER = Parameter(
+    name="earlier_load_share",
+    type="float",
+    unit="1",
+    default=1.0,
+    low=0.0,
+    high=1.0,
+    source="assumed: runs followed each other after pauses of unknown length. The model leaves the "
+    "write cache about as full as its high mark, whatever it found, and an array without load "
+    "empties it; so a run finds it anywhere between that and empty",
+    description="Largest share of the high mark that an earlier run has left dirty in an array; "
+    "the share of a run is drawn uniformly from 0 on",
+)
+
+_RUNS = "runs before this one on the file system, since it was made"
+_RUNS_SOURCE = {
+    0: "derived: the digits of table 1 of paper P2 are those of 20 runs; none is said to be cut",
+    4: "derived: the digits of table 1 of paper P2 are those of 16 runs, 20 less 4 of warming up, "
+    "which section 3.3 asks to cut",
+}
+_MOST_RUNS = 1_000
+
+
+def earlier_runs(low: int, high: int) -> tuple[Parameter, Parameter]:
+    """Return the parameters that say how many runs came before; each number is equally likely.
+
+    Examples
+    --------
+    >>> [one.default for one in earlier_runs(0, 19)]
+    [0, 19]
+    """
+    source = _RUNS_SOURCE.get(low, "assumed")
+    return tuple(  # type: ignore[return-value]  # two of them
+        Parameter(name=f"earlier_runs_{word}", type="int", unit="1", default=count, low=0,
+                  high=_MOST_RUNS, source=source, description=f"{most} {_RUNS}")
+        for word, most, count in (("low", "Fewest", low), ("high", "Most", high))
+    )  # fmt: skip
+
+
+def benchmark_parameters() -> tuple[Parameter, ...]:
+    """Return the parameters of the benchmark, with the values of paper P2.
+
+    Examples
+    --------
+    >>> {one.name: one.default for one in benchmark_parameters()}["postmark_bias_read"]
+    3.5
+    """
+    declared = {one.name: one for one in workload_parameters("postmark")}
+    return tuple(_with(declared[name], *_SET[name]) if name in _SET else declared[name]
+                 for name in _USED)  # fmt: skip
+
+
+def _with(one: Parameter, default: Value, source: str) -> Parameter:
+    return Parameter(
+        name=one.name, type=one.type, unit=one.unit, default=default, low=one.low, high=one.high,
+        source=source, description=one.description,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Whether a device keeps what it has confirmed when the power fails."""

@@ -1,0 +1,106 @@
+"""The target of a check of flushes: opened through the rules of `safety`, and never removed.
+
+Invariant: what was there before is written only where the user typed its name and size; what is
+made stays, because it is what the check reads after the crash.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.systems.storage.targets import safety
+from headroom.systems.storage.targets.device_facts import alignment_of
+from headroom.systems.storage.targets.laying_out import allows_direct, check_space, forget, lay_out
+from headroom.systems.storage.targets.places import is_memory
+
+RESERVE_BYTES = 64 << 20
+"""Space that stays free beside a file that is made."""
+
+
+def examined(path: Path) -> safety.Existing:
+    """Return what a block device or an ordinary file is.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        There is neither.
+    """
+    if path.is_block_device():
+        return safety.examine_device(path)
+    return safety.examine_file(path)
+
+
+def check_may_write(path: Path, typed: Sequence[str], *, command: str) -> None:
+    """Refuse a target that may not be written to, before anything is made.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        It is in use, was there before and is not named by the user, or cannot be made.
+    """
+    if path.exists():
+        safety.check_allowed(examined(path), typed, command=command)
+    else:
+        safety.check_may_create(path.parent)
+
+
+@contextmanager
+def opened_for_writing(
+    path: Path, typed: Sequence[str], *, size_bytes: int | None, command: str
+) -> Iterator[dict[str, Any]]:
+    """Open a target, laid out where it was not there; yield the table `target` of a job.
+
+    Parameters
+    ----------
+    path
+        A block device, or a file.
+    typed
+        Confirmations of the user.
+    size_bytes
+        Size of a file that is made; of what was there, bytes that are used, None for all.
+    command
+        The command that takes the confirmations.
+
+    Raises
+    ------
+    HeadroomError
+        It may not be written to, or cannot be.
+    """
+    check_may_write(path, typed, command=command)
+    if not path.exists():
+        if size_bytes is None:
+            raise StudyError(f"{path} is not there", cure="say how large to make it: --bytes")
+        check_space(path.parent, needed=size_bytes, reserve=RESERVE_BYTES)
+        lay_out(path, size=size_bytes, seed=1)
+    yield from _opened(examined(path), is_written=True, size_bytes=size_bytes)
+
+
+@contextmanager
+def opened_for_reading(path: Path) -> Iterator[dict[str, Any]]:
+    """Open a target to compare it with its log; yield the table `target` of a job."""
+    yield from _opened(examined(path), is_written=False, size_bytes=None)
+
+
+def _opened(
+    found: safety.Existing, *, is_written: bool, size_bytes: int | None
+) -> Iterator[dict[str, Any]]:
+    used = found.size_bytes if size_bytes is None else size_bytes
+    if used > found.size_bytes or used <= 0:
+        raise EnvironmentUnfitError(
+            f"{found.path} has {found.size_bytes} bytes, and {used} are asked for",
+            cure="ask for less with --bytes, or leave it out to use all",
+        )
+    # What is checked is read cell by cell through plain calls; the page cache is emptied first.
+    direct = is_written and not is_memory(found.path) and allows_direct(found.path)
+    descriptor = safety.open_existing(found, is_written=is_written, direct=direct)
+    try:
+        if not direct:
+            forget(descriptor)
+        alignment = alignment_of(found.path, is_device=found.is_device) if direct else 1
+        files = [{"fd": descriptor, "bytes": used}]
+        yield {"kind": "files", "files": files, "alignment": alignment}
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""PostMark: its run on files, and its figures."""

@@ -1,0 +1,1 @@
+"""A device made of a script, whose truth is known."""

@@ -1,0 +1,1 @@
+"""Targets: what may be opened, what lies there, what is made and removed."""

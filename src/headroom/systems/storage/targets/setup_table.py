@@ -1,0 +1,67 @@
+"""What `[experiment.system]` may say for `name = "storage"`: types only."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+from headroom.systems.storage.soft.soft_script import SoftScript
+from headroom.systems.storage.workloads.sizes import Bytes
+
+TargetKind: TypeAlias = Literal["file", "folder", "block_device", "nothing", "soft"]
+TargetName: TypeAlias = Annotated[
+    str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)
+]
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the study file: unknown keys are refused."""
+
+
+class TargetTable(_Table, frozen=True):
+    """`[experiment.system.targets.NAME]`: what is loaded."""
+
+    kind: TargetKind
+    """`file`: a new file in the folder `path`, or the file `path`; `folder`: several files,
+    or the files of PostMark, in the folder `path`; `block_device`: the device `path`; `nothing`: no
+    target at all, which shows what the tool itself costs; `soft`: a device made of a script."""
+    path: str = ""
+    """Folder, file or device; `{memory}` and `{disk}` stand for folders of this machine in memory
+    and on a disk, `{study}` for that of the study. Empty for `nothing` and `soft`."""
+    bytes: Bytes | None = None
+    """Size of what is made, 1 GiB without it; a device, or a file that is there, is used so far,
+    and as a whole without it."""
+    files: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
+    """Files that make up a `folder` as target of requests."""
+    script: SoftScript = SoftScript()
+    """Behaviour of a `soft` device."""
+
+
+class VerifyTable(_Table, frozen=True):
+    """`[experiment.system.verify]`: written blocks carry their position, and are checked."""
+
+    cell_bytes: Annotated[int, msgspec.Meta(ge=512, le=1 << 20)] = 4096
+    """Bytes that are judged together: the sector or the block of the target."""
+    reads_back: bool = True
+    """Read everything that was written at the end of each run."""
+    log_folder: str = ""
+    """Folder on another device for a log of what was acknowledged, for a check after a crash; the
+    log of a run that ended without a fault is removed."""
+
+
+class StorageSetup(_Table, frozen=True):
+    """`[experiment.system]` of a storage target that is measured."""
+
+    targets: Annotated[dict[TargetName, TargetTable], msgspec.Meta(min_length=1)]
+    """Targets of loads; the parameter `target` chooses by name."""
+    reserve: Bytes = "256 MiB"
+    """Space that stays free on the file system of a target, and in memory for `{memory}`."""
+    sample_every_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 0.1
+    """Distance (s) of the samples of a run over time."""
+    drain_s: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 10.0
+    """Time (s) after the end of the load in which requests still start, and then the same time to
+    wait for them; the others count in `stuck_count`, and the run says so."""
+    silence_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 300.0
+    """How long (s) a target may answer nothing while it is opened, its files are laid out or
+    requests are with it, before the run ends."""
+    verify: VerifyTable | None = None
+    """Write blocks with their position, and check what is read back."""

@@ -1,0 +1,1 @@
+"""Verification of what is read, as figures of a run."""

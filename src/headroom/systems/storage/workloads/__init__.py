@@ -1,0 +1,1 @@
+"""Workloads: their parameters, the same for measured and simulated devices."""

@@ -1,0 +1,55 @@
+"""Trace files: where they are, and which format they have.
+
+Invariant: a file is opened for reading only; what its lines say is for the engine to judge.
+"""
+
+import re
+from pathlib import Path
+
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.systems.storage.workloads.workload_parameters import TRACE_FORMATS
+
+_LINES = {
+    "fio_iolog": re.compile(r"fio version \d+ iolog"),
+    "blkparse": re.compile(r"\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s"),
+    "msr": re.compile(r"\d{15,},[^,]*,\d+,(Read|Write),", re.IGNORECASE),
+    "spc": re.compile(r"\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*[rRwW]\s*,"),
+}
+"""First line of each format."""
+
+
+def trace_path(name: str, study: Path) -> Path:
+    """Return the path of a trace of a study.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        There is no such file.
+    """
+    path = study / Path(name).expanduser()
+    if not path.is_file():
+        raise EnvironmentUnfitError(
+            f"there is no trace {path}", cure="correct trace_file; it starts at the study's folder"
+        )
+    return path
+
+
+def format_of(path: Path, wish: str) -> str:
+    """Return the format of a trace: as wished, or by its first line that says something.
+
+    Raises
+    ------
+    StudyError
+        The line is of no known format.
+    """
+    if wish != "auto":
+        return wish
+    with path.open(encoding="utf-8", errors="replace") as file:
+        line = next((text for text in file if text.strip() and not text.startswith("#")), "")
+    for name, pattern in _LINES.items():
+        if pattern.match(line):
+            return name
+    raise StudyError(
+        f"the format of {path} cannot be told by its line {line.strip()[:60]!r}",
+        cure=f"set trace_format to one of {', '.join(TRACE_FORMATS)}",
+    )

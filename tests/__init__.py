@@ -1,0 +1,1 @@
+"""Tests across the parts; those of one part lie beside its code."""

@@ -1,0 +1,209 @@
+"""A layer that nobody here knows: one folder with both columns, a starter and a command.
+
+It is installed as packages are, by a folder of metadata that names its entry points, and used from
+the command line alone.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LAYER = '''
+"""A toy layer: a cup of water that cools down."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Self
+
+import msgspec
+import typer
+
+from headroom.experiment.protocol.reference import Reference
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.starters import Starter
+from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+
+class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[experiment.system] of the toy."""
+
+    cups: int = 1
+
+
+class Toy:
+    """The measured column."""
+
+    name: ClassVar[str] = "toy"
+    column: ClassVar[Column] = Column.MEASURE
+    setup_type: ClassVar[type[msgspec.Struct]] = Setup
+
+    def __init__(self, cups: int) -> None:
+        self.cups = cups
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
+        assert isinstance(setup, Setup)
+        return cls(setup.cups)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(name="turns", type="int", unit="1", source="ours", default=1, low=1),)
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
+        return (Metric(name="stirred", unit="1", better="high", description="Turns."),)
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        return f"{self.cups} {config}"
+
+    def prepare(self) -> Mapping[str, float | str]:
+        return {}
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        time.sleep(0.001)
+        return Run(values={"stirred": float(self.cups * config["turns"])})
+
+
+def cooling(
+    *, servers: Annotated[int, parameter(unit="1", low=1, source="assumed")] = 1
+) -> Model:
+    """The modelled column."""
+    model = Model("cooling", time_unit="s")
+    program = model.program("visit")
+    program.use(model.station("table", servers=servers), exponential(1))
+    model.open_class("cups", program, interarrival=exponential(2))
+    return model
+
+
+def stir(times: int = 3) -> None:
+    """Stir the toy."""
+    typer.echo("stir " * times)
+
+
+STARTER = Starter(folder=Path(__file__).with_name("starter"))
+REFERENCE = Reference(example={"cups": 2}, title="Metrics of the toy")
+'''
+STUDY = """
+schema = 1
+name = "toy"
+title = "A toy"
+seed = 1
+
+[[experiment]]
+name = "measured"
+factors = { turns = [1, 2] }
+replications = { count = 8 }
+[experiment.system]
+name = "toy"
+cups = 3
+
+[[experiment]]
+name = "modelled"
+factors = { servers = [1, 2] }
+replications = { count = 3 }
+[experiment.system]
+name = "model"
+model = "cooling"
+completions = 2000
+"""
+ENTRY_POINTS = """
+[headroom.systems]
+toy = toy_layer:Toy
+[headroom.models]
+cooling = toy_layer:cooling
+[headroom.starters]
+toy = toy_layer:STARTER
+[headroom.commands]
+stir = toy_layer:stir
+[headroom.reference]
+toy = toy_layer:REFERENCE
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of packages in which the layer lies."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "toy_layer" / "starter").mkdir(parents=True)
+    (site / "toy_layer" / "__init__.py").write_text(LAYER)
+    (site / "toy_layer" / "starter" / "study.toml").write_text(STUDY)
+    metadata = site / "toy_layer-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-layer\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    return site
+
+
+def _python(site: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *argv],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        cwd=site,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def _headroom(site: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    answer = _python(site, "-m", "headroom", *argv)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer
+
+
+def test_its_starter_runs_in_both_columns(installed: Path) -> None:
+    assert "toy" in _headroom(installed, "init", "--help").stdout
+    _headroom(installed, "init", "mine", "--system", "toy")
+    _headroom(installed, "run", "mine")
+    results = json.loads((installed / "mine" / "results" / "results.json").read_text("utf-8"))
+    measured, modelled = results["experiments"]
+    assert (measured["column"], modelled["column"]) == ("measure", "model")
+    stirred = [point["estimates"]["stirred"]["value"] for point in measured["points"]]
+    assert stirred == [3.0, 6.0]
+    assert len(modelled["points"]) == 2
+
+
+def test_its_system_and_its_model_are_listed(installed: Path) -> None:
+    listed = _headroom(installed, "list").stdout
+    assert "toy" in listed
+    assert "cooling" in _headroom(installed, "model", "list").stdout
+
+
+def test_its_command_stands_in_the_help_and_runs(installed: Path) -> None:
+    assert "Stir the toy." in _headroom(installed, "--help").stdout
+    assert _headroom(installed, "stir", "--times", "2").stdout == "stir stir \n"
+
+
+def test_the_reference_shows_it(installed: Path) -> None:
+    root = Path(__file__).resolve().parent.parent
+    code = f"import sys; sys.path.insert(0, {str(root)!r})\n"
+    code += "from scripts.reference.systems import systems; print(systems())"
+    answer = _python(installed, "-c", code)
+    assert answer.returncode == 0, answer.stderr
+    assert "## `toy` (column: measure)" in answer.stdout
+    assert "### Metrics of the toy" in answer.stdout
+    assert "`stirred`" in answer.stdout
+    assert "### Registered model `cooling`" in answer.stdout
+
+
+def test_nothing_outside_a_layer_names_storage() -> None:
+    """A name in code; what users read, and what was measured elsewhere, may name it."""
+    root = Path(__file__).resolve().parent.parent
+    outside = [*(root / "src" / "headroom").rglob("*.py"), *(root / "scripts").rglob("*.py")]
+    outside += [root / "studies" / "conftest.py", *(root / "bindings").rglob("*.rs")]
+    found = [
+        file
+        for file in outside
+        if "systems/storage" not in file.as_posix()
+        and any(
+            name in file.read_text(encoding="utf-8")
+            for name in ("systems.storage", "systems::storage", 'name == "storage"')
+        )
+        and not file.name.startswith("test_")
+    ]
+    assert found == []
