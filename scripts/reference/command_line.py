@@ -1,9 +1,10 @@
 """The page of the command line, from the declarations of its commands."""
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeAlias, get_args, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
@@ -13,15 +14,20 @@ from scripts.reference.docstrings import one_line
 from scripts.reference.tables import NOTICE, table
 
 EXIT_CODES = {
-    ExitCode.DONE: "Done: everything that was asked for is there.",
-    ExitCode.POINTS_FAILED: "Some points failed, lack replications or have no figures to "
-    "report; the others are saved and shown.",
+    ExitCode.DONE: "Done: all results are there.",
+    ExitCode.POINTS_FAILED: "Some points failed, lack replications or have no results; "
+    "the others are saved and shown.",
     ExitCode.USAGE: "Wrong usage: an option, a study file, a parameter or a model.",
     ExitCode.CLAIMS_DIFFER: "`--check` was given, and not every claim holds.",
-    ExitCode.ENVIRONMENT: "The machine is unfit: a program is missing, the disk is full, "
+    ExitCode.ENVIRONMENT: "The machine is unsuitable: a program is missing, the disk is full, "
     "a journal is damaged or was removed during the run.",
-    ExitCode.INTERRUPTED: "Interrupted; finished replications are saved, run it again to carry on.",
+    ExitCode.INTERRUPTED: "Interrupted; finished replications are saved: run it again to resume.",
 }
+
+COMMON = 4
+"""Commands with the same option from which on the page explains it once."""
+
+Row: TypeAlias = tuple[str, ...]
 
 
 def command_line() -> str:
@@ -41,8 +47,14 @@ def command_line() -> str:
         "change meaning. The content of `run` and `show` is that of `results.json`, which "
         "`headroom schema results` describes.\n"
     )
-    for name, callback in _commands():
-        parts += _command_section(name, callback)
+    commands = [
+        (name, *_rows_of(callback), callback.__doc__ or "") for name, callback in _commands()
+    ]
+    counts = Counter(option for _, _, options, _ in commands for option in options)
+    common = [option for option, count in counts.items() if count >= COMMON]
+    parts += ["## Common options\n", table(("option", "meaning", "variable"), common)]
+    for name, arguments, options, doc in commands:
+        parts += _command_section(name, arguments, options, doc, common)
     return "\n".join(parts)
 
 
@@ -56,9 +68,10 @@ def _commands() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield full, command.callback
 
 
-def _command_section(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    arguments: list[tuple[str, ...]] = []
-    options: list[tuple[str, ...]] = []
+def _rows_of(function: Callable[..., Any]) -> tuple[list[Row], list[Row]]:
+    """Return the rows of the arguments and of the options of a command."""
+    arguments: list[Row] = []
+    options: list[Row] = []
     hints = get_type_hints(function, include_extras=True)
     for parameter in inspect.signature(function).parameters.values():
         kind, info = get_args(hints[parameter.name])[:2]
@@ -66,13 +79,21 @@ def _command_section(name: str, function: Callable[..., Any]) -> Iterator[str]:
             arguments.append((_metavar(info, parameter), _meaning(info, kind)))
         elif isinstance(info, OptionInfo) and not info.hidden:
             options.append((_option_names(info, parameter), _meaning(info, kind), _variable(info)))
-    words = " ".join(shown.strip("`") for shown, _ in arguments)
+    return arguments, options
+
+
+def _command_section(
+    name: str, arguments: list[Row], options: list[Row], doc: str, common: list[Row]
+) -> Iterator[str]:
+    words = " ".join(shown.strip("`") for shown, *_ in arguments)
     yield f"## headroom {name}\n"
-    yield f"{one_line(function.__doc__ or '')}\n"
+    yield f"{one_line(doc)}\n"
     usage = " ".join(filter(None, ["headroom", name, words, "[OPTIONS]"]))
     yield f"```text\n{usage}\n```\n"
     yield table(("argument", "meaning"), arguments)
-    yield table(("option", "meaning", "variable"), options)
+    yield table(("option", "meaning", "variable"), [row for row in options if row not in common])
+    shared = ", ".join(row[0] for row in options if row in common)
+    yield f"Common options: {shared}.\n" if shared else ""
 
 
 def _metavar(info: ArgumentInfo, parameter: inspect.Parameter) -> str:

@@ -11,40 +11,38 @@ from benches.comparisons import (
 )
 from scripts.reference.tables import NOTICE
 
-OPENING = f"""# Comparisons: how often a verdict is wrong, and what it sees
+OPENING = f"""# Comparisons: error rates of verdicts
 
 Each line stands for {COMPARISONS:,} simulated comparisons of two systems, judged by the shipped
-analysis at 95 %. *False alarms*: the systems are equal, and one is called larger or smaller; at
-most 5 % is promised. *Sees 10 %*: one takes 10 % longer, and is called so. *Same if equal*: equal
-systems are called the same within the default `same_within` of 5 %. `make bench PART=comparisons`
-measures all of it again, which takes about two minutes of one core; `python -m
-benches.comparisons --print` prints the stored tables. The standard error of a line is half a
-point at 5 %, and one point at 50 %.
+analysis at 95%. *False alarms*: equal systems, of which one is called larger or smaller; the
+promise is at most 5%. *Sees 10%*: one takes 10% longer, and is called so. *Same if equal*: equal
+systems are called the same within the default `same_within` of 5%. The standard error of a line
+is half a point at 5%, and one point at 50%. `make bench PART=comparisons` measures all of it again
+in about two minutes of one core; `python -m benches.comparisons --print` prints the stored tables.
 
 *Blocks*: runs of one block are pairs, judged by signed ranks. *Apart*: the levels were not
-interleaved, and the medians are compared. How both work:
-[Statistics](../background/statistics.md).
+interleaved, and the medians are compared
+([Statistics](../background/statistics.md#comparing-the-levels-of-a-factor)).
 """
 
 READING = """## How to read it
 
-- **10 blocks** see a difference of twice the scatter of one run nearly always; 25 see one as
+- **10 blocks** nearly always see a difference of twice the scatter of one run; 25 see one as
   large as the scatter in nine of ten cases. The former method, the order statistics of the
   ratios, needed 40.
-- **A drift** costs blocks nothing, and nearly everything without them.
-- **Outliers** cost blocks more than medians, since a pair has two runs that may be hit: without a
-  drift, 10 to 20 % are seen more often apart. If a program stalls now and then, measure more.
-- **To call two systems the same** within 5 % takes far more runs than to tell 10 % apart.
+- **Drift** costs blocks nothing, and almost everything without them.
+- **Outliers** cost blocks more than medians, because either run of a pair may have one: without
+  drift, medians see 10 to 20% more often. If a program stalls now and then, measure more.
+- **Calling two systems the same** within 5% takes far more runs than seeing a difference of 10%.
 """
 
 QUEUES = """## Simulated systems with common seeds
 
-What doubling a station gives is the ratio of two means, from pairs of runs with the same seeds.
-Signed ranks would be wrong there: the mean of a short run of a queue is skewed, so the typical
-ratio of two runs is not the ratio of the means, and the error grows with the number of pairs. The
-table has two M/M/1 queues at load 0.8, one with a server that is 5 % faster, and counts how often
-an interval misses the exact ratio of the mean response times; 5 % would be right. Runs this short
-are marked in a report.
+A what-if result is the ratio of two means, from pairs of runs with the same seeds. Signed ranks
+would be wrong there: the mean of a short run of a queue is skewed, so the typical ratio of two runs
+is not the ratio of the means, and the error grows with the number of pairs. The table has two M/M/1
+queues at load 0.8, one with a server that is 5% faster, and counts how often an interval misses the
+exact ratio of the mean response times; 5% would be right. A report marks such short runs.
 """
 
 

@@ -8,35 +8,33 @@ from scripts.reference.tables import NOTICE
 OPENING = f"""# Predictions: how often their intervals hold
 
 A model with one constant demand is fitted to a server whose demand changes with its load, and
-predicts that server where it was not measured. The servers are simulated, so the truth is known.
-Each line stands for {CASES} servers of each family. `python -m benches.predictions` measures all
-again, in about three minutes of processor time; `--print` prints the stored table.
+predicts unmeasured loads. The servers are simulated, so the truth is known. Each line stands for
+{CASES} servers of each family. `python -m benches.predictions` measures all again, in about three
+minutes of processor time; `--print` prints the stored table.
 
-- *Observed laws*: a demand that falls with utilization and rises with clients, waking up from idle,
-  batching, group commit, a hot row. They were observed on the systems that the published errors of
-  [Fit and predict](../guides/fit-and-predict.md) come from. *Other laws* were not: cores that two
+- *Observed laws*: a demand that falls with utilization and rises with clients, wake-up from idle,
+  batching, group commit, a hot row, as on the systems of the published errors in
+  [Fit and predict](../guides/fit-and-predict.md). *Other laws* were not: cores that two
   threads share, coherency (Gunther's law), a cache that clients fill.
 - *Knee*: clients / think time is the saturated throughput. *Twice*: twice that. *No think*: all
   clients at once.
 - Measurements scatter by 3 %; neighbours change the demand by 15 % between measurement and test,
   by 5 % if both alternate.
 - The published errors were measured on real systems; none of them was fitted to these servers.
-  The rules that tell the kinds of evidence apart were adjusted on smaller runs of the same
+  The rules that infer the kind of evidence were adjusted on smaller runs of the same
   families; the table has other seeds.
 """
 
 ACCOUNT = """## Where it falls short
 
 - **Observed laws at the knee and at twice the load, from processor time**: 90 %. Locks and flushes
-  are no processor time, so low load does not show them. A burst with the target clients does.
+  take no processor time, so low load does not show them. A burst with the target clients does.
 - **Laws that change the demand little**: the interval of low load is far wider than the errors
-  here, and holds all of them. It comes from systems with hot rows, too, whose predictions were off
-  three to six times, and nothing that low load shows tells which system is of that kind. The answer
-  is the burst, not a narrower factor.
-- **Response times below saturation** depend on the demand much more than the throughput does: their
-  intervals are wide even where the throughput is nearly settled.
-- The servers and the size of their changes were chosen for this page, and its shares are theirs.
-  Your system has its own.
+  here, and holds all of them. It also covers systems with hot rows, whose predictions were off
+  three to six times, and which low load cannot identify. Measure a burst instead of narrowing it.
+- **Response times below saturation** depend on the demand much more than the throughput: their
+  intervals are wide even if that of the throughput is narrow.
+- The shares depend on the servers and changes chosen for this page. Your system has its own.
 """
 
 COLUMNS = """## All lines
@@ -44,8 +42,8 @@ COLUMNS = """## All lines
 *X held*, *R held*: intervals of throughput and response time that contain the truth. *Width*:
 median half-width as a factor either way: 2 means from half to double. *Error*: median error, too.
 *Refused*: the fit gave no parameters. *Left out*: the factor that 95 % of the errors of all other
-families stay within, a published error made of this page; the last column is how often it holds the
-family that was left out of it.
+families stay within, a published error made from this page; the last column is how often it holds
+the family left out of it.
 """
 
 

@@ -25,9 +25,6 @@ from scripts.reference.tables import NOTICE, table
 MODELS = "model"
 """The system whose models are registered by name."""
 
-SAME_PARAMETERS = {"server": "spax"}
-"""Model -> model of the same parameters: the page shows only what differs."""
-
 CLASS_METRIC = re.compile(r"class\.[^.]+\.")
 
 
@@ -57,8 +54,7 @@ def _system_section(name: str) -> Iterator[str]:
         yield fields_table(struct)
     reference = reference_of(name)
     if reference.has_parameters:
-        yield f"### Parameters of `{name}`\n"
-        yield parameter_table(_loaded(name, reference.example).parameters())
+        yield from _parameters_section(name, _loaded(name, reference.example))
     if reference.title:
         yield from _metrics_section(reference.title, _loaded(name, reference.example))
     for section in reference.sections():
@@ -70,6 +66,11 @@ def _system_section(name: str) -> Iterator[str]:
 def _loaded(name: str, example: Mapping[str, Any]) -> System:
     system_type = find_system(name)
     return system_type.load(msgspec.convert(example, system_type.setup_type), base=Path())
+
+
+def _parameters_section(name: str, system: System) -> Iterator[str]:
+    yield f"### Parameters of `{name}`\n"
+    yield parameter_table(system.parameters())
 
 
 def _metrics_section(title: str, system: System) -> Iterator[str]:
@@ -90,9 +91,7 @@ def _metrics_section(title: str, system: System) -> Iterator[str]:
 
 def _section(section: Section) -> str:
     title = f"### {section.title}\n\n" if section.title else ""
-    columns = metric_table(section.metrics) if section.metrics else ""
-    rows = table(section.header, section.rows) if section.rows else ""
-    return f"{title}{section.text}\n\n{columns}{rows}"
+    return f"{title}{section.text}\n\n{table(section.header, section.rows)}"
 
 
 def _registered_models() -> Iterator[str]:
@@ -120,21 +119,27 @@ def _model_parameters(
 ) -> Iterator[str]:
     """Yield the parameters of a model; those that an earlier model has as well by name only."""
     own = list(parameters[name])
-    if name in SAME_PARAMETERS:
-        base = SAME_PARAMETERS[name]
+    base = _model_of_the_same_parameters(name, parameters)
+    if base != name:
         yield f"It has the parameters of `{base}`, with these differences:\n"
         yield difference_table(own, {item.name: item for item in parameters[base]})
         return
     references = []
     while True:
-        closest = max(earlier, key=lambda other: len(shared(own, parameters[other])))
-        common = shared(own, parameters[closest])
+        closest = max(earlier, key=lambda other: len(shared(own, parameters[other])), default=name)
+        common = shared(own, parameters[closest]) if closest != name else []
         if len(common) < FEWEST_SHARED:
             break
         references.append(f"As in `{closest}`: {', '.join(f'`{item}`' for item in common)}.\n")
         own = [item for item in own if item.name not in common]
     yield parameter_table(own)
     yield from references
+
+
+def _model_of_the_same_parameters(name: str, parameters: Mapping[str, Sequence[Parameter]]) -> str:
+    """Return the last of the models that have the parameters of this one by name."""
+    names = {model: [item.name for item in items] for model, items in parameters.items()}
+    return max(model for model in names if names[model] == names[name])
 
 
 def _structs_within(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:

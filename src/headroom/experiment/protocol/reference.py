@@ -8,18 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headroom.experiment.protocol import plug_ins
-from headroom.experiment.protocol.system import Metric
 
 GROUP = "headroom.reference"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A piece of the page: a title, a paragraph, metrics or a table; each may be empty."""
+    """A piece of the page: a title, a paragraph, a table; each of them may be empty."""
 
     title: str = ""
     text: str = ""
-    metrics: Sequence[Metric] = ()
     header: tuple[str, ...] = ()
     rows: Sequence[tuple[str, ...]] = ()
 

@@ -1,8 +1,9 @@
-"""What the reference shows of this system: the metrics of stations, pools and classes."""
+"""What the reference shows of this system: metrics by station, pool and class, and the models."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from headroom.experiment.protocol.reference import Reference, Section
+from headroom.experiment.protocol.system import Metric
 from headroom.systems.model.metrics import (
     failure_metrics,
     group_metrics,
@@ -11,30 +12,33 @@ from headroom.systems.model.metrics import (
 )
 from headroom.systems.model.share_metrics import share_metrics_of_all
 
+_HEADER = ("metric", "unit", "better", "meaning")
 
-def _names_of_visits(kind: str) -> str:
-    names = [item.name.rpartition(".")[2] for item in visit_metrics() if item.name.startswith(kind)]
-    return ", ".join(f"`{name}`" for name in names)
+
+def _metrics(metrics: Iterable[Metric], *, text: str, title: str = "") -> Section:
+    rows = [
+        (f"`{item.name}`", item.unit, item.better.replace("none", ""), item.description)
+        for item in metrics
+    ]
+    return Section(title=title, text=text, header=_HEADER, rows=rows)
 
 
 def _sections() -> Iterator[Section]:
-    yield Section(
+    yield _metrics(
+        resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"]),
         title="Metrics of every model",
         text="`NAME` is the name of a station, pool or class. The whole model has the metrics of a "
         "class, without `class.NAME.`.",
-        metrics=resource_metrics(classes=["NAME"], stations=["NAME"], pools=["NAME"]),
-    )
-    of_visits = " and ".join(
-        f"{_names_of_visits(kind)} as `{kind}.NAME.class.C.METRIC`" for kind in ("station", "pool")
     )
     yield Section(
-        text=f"With several classes, each class `C` also has {of_visits} (up to 400 pairs of class "
-        "and station or pool).\n\nA group of stations also has",
-        metrics=group_metrics(),
+        text=f"With several classes, each class `C` also has {_names_of_visits('station')} as "
+        f"`station.NAME.class.C.METRIC` and {_names_of_visits('pool')} as "
+        "`pool.NAME.class.C.METRIC` (up to 400 pairs of class and station or pool)."
     )
-    yield Section(
+    yield _metrics(group_metrics(), text="A group of stations also has")
+    yield _metrics(
+        failure_metrics(),
         text="If a station can be full or fail, or an attempt can fail, there are also",
-        metrics=failure_metrics(),
     )
     yield Section(
         text="The time in the system of each class divides into these shares, for the stations `S` "
@@ -42,6 +46,11 @@ def _sections() -> Iterator[Section]:
         header=("metric", "unit", "meaning"),
         rows=[(f"`{item.name}`", item.unit, item.description) for item in share_metrics_of_all()],
     )
+
+
+def _names_of_visits(kind: str) -> str:
+    names = [item.name.rpartition(".")[2] for item in visit_metrics() if item.name.startswith(kind)]
+    return ", ".join(f"`{name}`" for name in names)
 
 
 REFERENCE = Reference(sections=_sections)
