@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from headroom.systems.transactions import profile
 from headroom.systems.transactions.calibrate import (
     CALIBRATED,
     PUBLISHED,
@@ -55,8 +56,9 @@ def test_no_published_throughput_depends_on_how_the_handling_is_shared(share: fl
     assert tps[0] == pytest.approx(tps[1], rel=0.02)
 
 
-def test_the_figures_do() -> None:
-    """The slower of DMA and port has the queue."""
+def test_the_figures_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slower of DMA and port has the queue, in short runs as in long ones."""
+    monkeypatch.setattr(profile, "TRANSACTIONS", 8)
     at_dma, at_port = (figures(as_parameters(held(), share), (1,)) for share in (0.9, 0.1))
     assert at_dma.dma[1] > 5
     assert at_port.port[1] > 5
