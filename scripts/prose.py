@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from scripts.documents import ROOT, pages
-from scripts.reference_pages import GENERATED, REFERENCE
+from scripts.reference_pages import PAGES, REFERENCE
 
 Kind: TypeAlias = Literal["page", "comment", "message"]
 
@@ -99,7 +99,7 @@ def handwritten_pages() -> list[Path]:
     return [
         page
         for page in pages()
-        if page.exists() and (page.parent != REFERENCE or page.name not in GENERATED)
+        if page.exists() and (page.parent != REFERENCE or page.name not in PAGES)
     ]
 
 

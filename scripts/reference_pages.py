@@ -3,6 +3,7 @@
 `make docs` writes the pages to `docs/reference/`, and a test compares them with the code.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from scripts.reference.command_line import command_line
@@ -15,7 +16,7 @@ from scripts.reference.systems import systems
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
-GENERATED = {
+PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_line,
     "study-file.md": study_file,
     "systems.md": systems,
@@ -24,11 +25,12 @@ GENERATED = {
     "coverage.md": coverage,
     "predictions.md": predictions,
 }
+"""File name of every generated page -> what writes its text."""
 
 
-def reference_pages() -> dict[str, str]:
-    """Return file name -> text of every generated page."""
-    return {name: _single_blank_lines(write()) for name, write in GENERATED.items()}
+def reference_page(name: str) -> str:
+    """Return the text of a generated page."""
+    return _single_blank_lines(PAGES[name]())
 
 
 def _single_blank_lines(text: str) -> str:

@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 
 from scripts.documents import ROOT, pages, refreshed
-from scripts.reference_pages import REFERENCE, reference_pages
+from scripts.reference_pages import PAGES, REFERENCE, reference_page
 
 
 def refresh_reference() -> None:
     """Write the generated pages that have changed."""
     REFERENCE.mkdir(parents=True, exist_ok=True)
-    for name, text in reference_pages().items():
-        _write_if_changed(REFERENCE / name, text)
+    for name in PAGES:
+        _write_if_changed(REFERENCE / name, reference_page(name))
 
 
 def refresh_examples(chosen: list[Path]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import reference_pages
 from scripts.documents import (
     ROOT,
     Block,
@@ -20,7 +21,7 @@ from scripts.documents import (
     run_block,
     start_page,
 )
-from scripts.reference_pages import REFERENCE, reference_pages
+from scripts.reference_pages import REFERENCE, reference_page
 
 PAGES = [page for page in pages() if page.exists()]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -70,11 +71,11 @@ def test_no_table_holds_a_measured_number_that_no_command_prints(page: Path) -> 
             assert not MEASURED.search(line), f"{page.relative_to(ROOT)}:{number}: {line}"
 
 
-@pytest.mark.parametrize("name", sorted(reference_pages()))
+@pytest.mark.parametrize("name", sorted(reference_pages.PAGES))
 def test_the_reference_says_what_the_code_says(name: str) -> None:
     page = REFERENCE / name
     assert page.exists(), f"{page} is missing; `make docs` writes it"
-    assert page.read_text(encoding="utf-8") == reference_pages()[name], "run `make docs`"
+    assert page.read_text(encoding="utf-8") == reference_page(name), "run `make docs`"
 
 
 def test_every_page_of_the_documents_can_be_reached_from_the_index() -> None:

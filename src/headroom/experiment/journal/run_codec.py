@@ -258,8 +258,9 @@ def _whole(values: npt.NDArray[Any]) -> tuple[int, npt.NDArray[np.int64]] | None
             scaled = np.rint(values * 10.0**digits)
         if not np.abs(scaled).max() < _MOST_WHOLE:
             return None
-        if ((scaled / 10.0**digits).view("<u8") == bits).all():
-            return digits, scaled.astype("<i8")
+        whole = scaled.astype("<i8")  # which has no -0.0: the comparison is with what comes back
+        if ((whole / 10.0**digits).view("<u8") == bits).all():
+            return digits, whole
     return None
 
 
