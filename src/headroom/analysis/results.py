@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.evidence import ClaimEvidence, NoKnee
 from headroom.experiment.protocol.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
@@ -604,7 +605,12 @@ class Knee(_Result, frozen=True, kw_only=True):
     level_low: float | None = None
     level_high: float | None = None
     value: float | None = None
-    note: str = ""
+    is_cut: bool = False
+    """Whether the interval would reach beyond the levels and ends with them."""
+    without: list[float] = []
+    """Levels that have no results, or too few replications."""
+    reason: NoKnee | None = None
+    """Why there is none; None if there is one."""
 
 
 class LimitCrossing(_Result, frozen=True, kw_only=True):
@@ -838,13 +844,11 @@ class ClaimResult(_Result, frozen=True, kw_only=True):
     experiment: str
     metric: str
     published: str
-    ours: str
-    """Our figure with its interval, formatted."""
     value: float | None
     low: float | None
     high: float | None
     verdict: Verdict
-    reason: str
+    evidence: ClaimEvidence
     source: str = ""
     unit: str = ""
     """Unit of `value`, `low` and `high`: of the metric, ``"1"`` for a ratio, of the factor for

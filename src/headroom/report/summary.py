@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from headroom.analysis.results import (
     Bottleneck,
     ClaimResult,
@@ -29,8 +31,9 @@ from headroom.report.disturbances import disturbance_sentences
 from headroom.report.fits import fit_sentences, prediction_sentences
 from headroom.report.headroom_left import headroom_sentences
 from headroom.report.measured_when import measured_sentences
-from headroom.report.numbers import format_estimate, format_knee
+from headroom.report.numbers import format_estimate
 from headroom.report.saturation import saturation_sentences
+from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.sureness import sureness_sentences
 from headroom.report.terminating import analysis_sentences, stretch_words, worst_sentences
 from headroom.report.what_if import what_if_sentences
@@ -39,7 +42,6 @@ from headroom.report.words import (
     join_words,
     label_metric,
     label_point,
-    title_metric,
     why_no_figures,
 )
 
@@ -259,7 +261,7 @@ def _knees(experiment: ExperimentResult) -> list[str]:
     groups = dict.fromkeys((knee.factor, _where(knee)) for knee in seen)
     main = [group for group in groups if group[0] == next(iter(groups))[0]]
     sentences = [
-        _knee_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
+        knees_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
         for group in main[:_KNEES_AT_MOST]
     ]
     others = len(groups) - len(sentences)
@@ -270,28 +272,18 @@ def _knees(experiment: ExperimentResult) -> list[str]:
 
 def _no_knees(knees: Sequence[Knee]) -> list[str]:
     """Return one sentence for each of the first reasons, with the metrics that it is true of."""
-    by_reason: dict[str, dict[str, None]] = {}
+    alike: dict[bytes, list[Knee]] = {}
     for knee in knees:
-        by_reason.setdefault(knee.note, {})[label_metric(knee.metric)] = None
-    sentences = []
-    for reason, metrics in list(by_reason.items())[:_REASONS_AT_MOST]:
-        why = f": {reason}" if reason else ""
-        sentences.append(f"No knee found in the range studied, for {join_words([*metrics])}{why}.")
-    return sentences
+        key = msgspec.json.encode([knee.reason, knee.without])
+        alike.setdefault(key, []).append(knee)
+    return [
+        no_knee_sentence([knee.metric for knee in group], group[0])
+        for group in [*alike.values()][:_REASONS_AT_MOST]
+    ]
 
 
 def _where(knee: Knee) -> str:
     return ", ".join(f"{name} = {format_level(level)}" for name, level in knee.where.items())
-
-
-def _knee_sentence(knees: Sequence[Knee]) -> str:
-    """Return one sentence for the knees of several metrics over one factor."""
-    first, *others = knees
-    start = f"{title_metric(first.metric)} bends at {first.factor} = {format_knee(first)}"
-    rest = [f"{label_metric(knee.metric)} at {format_knee(knee)}" for knee in others]
-    where = f" with {_where(first)}" if _where(first) else ""
-    notes = "; ".join(dict.fromkeys(knee.note for knee in knees if knee.note))
-    return f"{', '.join([start, *rest])}{where}{f' ({notes})' if notes else ''}."
 
 
 def _bests(experiment: ExperimentResult) -> list[str]:

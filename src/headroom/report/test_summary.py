@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from headroom.analysis.results import ExperimentResult, PointResult
+from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.summary import describe_progress, find
 from tests.support.example_results import (
     SHAPES,
@@ -61,8 +62,8 @@ def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
 
 
 def test_the_knee_carries_its_interval_and_its_series() -> None:
-    text = _texts([*find(model_experiment())])
-    assert "Response time p99 bends at users = 100 (85 to 110) with servers = 2." in text
+    experiment = model_experiment()
+    assert knees_sentence(experiment.knees[:1]) in _texts([*find(experiment)])
 
 
 def test_knees_of_several_metrics_share_a_sentence_and_leave_stations_out() -> None:
@@ -75,12 +76,14 @@ def test_knees_of_several_metrics_share_a_sentence_and_leave_stations_out() -> N
         msgspec.structs.replace(knee, metric="station.database.utilization"),
     ]
     text = _texts([*find(msgspec.structs.replace(experiment, knees=knees))])
-    assert "at users = 100 (85 to 110), throughput at 120 with servers = 2." in text
-    assert "utilization bends" not in text
+    assert knees_sentence(knees[:2]) in text
+    assert "utilization levels off" not in text
 
 
 def test_a_missing_knee_is_said() -> None:
-    assert "No knee found" in _texts([*find(failing_experiment())])
+    experiment = failing_experiment()
+    knee = experiment.knees[0]
+    assert no_knee_sentence([knee.metric], knee) in _texts([*find(experiment)])
 
 
 def test_the_best_names_how_many_overlap_with_it() -> None:

@@ -1,0 +1,211 @@
+"""How evidence reads: one snapshot for each kind. What it says is tested where it is found."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headroom.analysis.evidence import (
+    AgreementEvidence,
+    Allowed,
+    ClaimEvidence,
+    CrossoversEvidence,
+    CurveEvidence,
+    FlatEvidence,
+    IntervalEvidence,
+    LevelEstimate,
+    MissingEvidence,
+    NoKnee,
+    NoKneeEvidence,
+    SignEvidence,
+    Step,
+    UnboundedEvidence,
+    UnboundedPair,
+    ZeroEvidence,
+)
+from headroom.analysis.results import ClaimResult, Knee, PredictedPair, Verdict
+from headroom.quantities import to_ascii
+from headroom.report.sentences.claims import claim_sentence
+from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
+
+
+def claim(
+    verdict: Verdict,
+    evidence: ClaimEvidence,
+    interval: tuple[float, float, float] | None = None,
+    *,
+    unit: str = "1/s",
+    kind: str = "value",
+) -> ClaimResult:
+    value, low, high = interval or (None, None, None)
+    return ClaimResult(
+        name="claim", text="It is so.", kind=kind, experiment="web", metric="throughput",
+        published="", value=value, low=low, high=high, verdict=verdict, evidence=evidence,
+        unit=unit, tolerance=0.15,
+    )  # fmt: skip
+
+
+def levels(*values: float) -> list[LevelEstimate]:
+    return [
+        LevelEstimate(level=10 * place, value=value, low=value - 0.1, high=value + 0.1)
+        for place, value in enumerate(values, 1)
+    ]
+
+
+CURVE = CurveEvidence(
+    shape="rises",
+    factor="users",
+    levels=levels(1.0, 2.0, 4.0, 3.5, 6.0, 9.0),
+    smallest_step=Step(level=30, to_level=40, value=-0.5, low=-0.7, high=-0.3),
+    comparisons=5,
+    confidence=0.99,
+    decisive=Step(level=30, to_level=40, value=-0.5, low=-0.7, high=-0.3),
+)
+PAIR = PredictedPair(
+    levels={"load": 0.9}, to_levels={"load": 0.9}, predicted=3.0, predicted_low=2.9,
+    predicted_high=3.1, measured=2.0, measured_low=1.9, measured_high=2.1, ratio=1.5, low=1.4,
+    high=1.6, verdict="differs",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (
+            claim(
+                "differs",
+                IntervalEvidence(allowed=Allowed(high=1.05), is_ratio=True),
+                (1.11, 1.08, 1.15),
+                unit="1",
+            ),
+            "Differs: 1.11x (1.08 to 1.15); at most 1.05x allowed.",
+        ),
+        (
+            claim(
+                "undecided",
+                IntervalEvidence(allowed=Allowed(low=90.0, high=110.0)),
+                (108.0, 104.0, 112.0),
+            ),
+            "Undecided: 108 /s (104 to 112); 90 /s to 110 /s allowed; run more replications.",
+        ),
+        (
+            claim("holds", SignEvidence(allowed=Allowed(low=1.0), place="inside")),
+            "Holds: no ratio; a value is not above zero, so differences decide: within what is "
+            "allowed, at least 1x.",
+        ),
+        (
+            claim("holds", ZeroEvidence(allowed=Allowed(high=1.0))),
+            "Holds: no ratio; zero in every run of both points, so they are equal.",
+        ),
+        (
+            claim("differs", CURVE),
+            "Differs: 1.00 /s at 10 to 9.00 /s at 60 in 5 steps; smallest rise -0.5 /s (-0.7 to "
+            "-0.3) from 30 to 40; throughput from users = 30 to 40: the margin is -0.5 /s (-0.7 "
+            "to -0.3) (5 comparisons, each at 99% confidence).",
+        ),
+        (
+            claim(
+                "holds",
+                FlatEvidence(
+                    factor="users",
+                    mean=10.0,
+                    mean_low=9.9,
+                    mean_high=10.1,
+                    largest_distance=0.2,
+                    comparisons=6,
+                    confidence=1.0 - 0.05 / 6,
+                ),
+            ),
+            "Holds: 10.00 /s (9.90 to 10.10) on average, every level within 2% of it; all 6 "
+            "comparisons hold, each at 99.17% confidence.",
+        ),
+        (
+            claim("differs", UnboundedEvidence(factor="users", level=30)),
+            "Differs: throughput grows without bound at users = 30.",
+        ),
+        (
+            claim("undecided", NoKneeEvidence(reason=NoKnee(code="straight")), kind="knee"),
+            "Undecided: no knee; the curve is straight within its intervals.",
+        ),
+        (
+            claim("undecided", CrossoversEvidence(count=2, levels=9), kind="crossover"),
+            "Undecided: 2 crossovers; the claim is about a single crossover.",
+        ),
+        (
+            msgspec.structs.replace(
+                claim(
+                    "differs",
+                    AgreementEvidence(
+                        allowed=Allowed(low=0.85, high=1.15),
+                        count=2,
+                        confidence=0.975,
+                        worst=0,
+                        decisive=0,
+                        unbounded=[UnboundedPair(levels={"load": 1}, side="predicted")],
+                    ),
+                ),
+                pairs=[PAIR],
+            ),
+            "Differs: 1.50x (1.40 to 1.60); saturated as predicted but not as measured at load = "
+            "1; too high by a factor of 1.5; 0.85x to 1.15x allowed (2 points, each at 97.5% "
+            "confidence).",
+        ),
+        (
+            claim("undecided", MissingEvidence(code="not_planned", levels={"users": 9})),
+            "Undecided: no point with users = 9 was planned.",
+        ),
+    ],
+    ids=lambda value: value.evidence.__class__.__name__ if isinstance(value, ClaimResult) else "",
+)
+def test_claims(found: ClaimResult, sentence: str) -> None:
+    assert to_ascii(claim_sentence(found)) == sentence
+
+
+@given(st.lists(st.floats(0.1, 1e4), min_size=5, max_size=200))
+def test_the_words_of_a_curve_stay_short(values: list[float]) -> None:
+    found = msgspec.structs.replace(CURVE, levels=levels(*values), decisive=None)
+    assert len(claim_sentence(claim("holds", found))) < 250
+
+
+KNEE = Knee(
+    metric="throughput", factor="users", where={}, found=True, level=228.0, level_low=224.0,
+    level_high=232.0, value=220.0,
+)  # fmt: skip
+
+
+def test_knees() -> None:
+    slow = msgspec.structs.replace(
+        KNEE, metric="response_s_mean", is_cut=True, without=[9.0], where={"servers": 2}
+    )
+    assert knees_sentence([KNEE]) == "Throughput levels off at users = 228 (224 to 232)."
+    assert knees_sentence([slow]) == (
+        "Mean response time bends at users = 228 (224 to 232) with servers = 2 (the interval ends "
+        "with the levels; no results at 9)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        (NoKnee(code="few_replications", needed=3),
+         "too few replications. Run at least 3 at each level."),
+        (NoKnee(code="few_levels", count=4, needed=5, add=[1.5]),
+         "4 of at least 5 levels. Add a level at 1.5."),
+        (NoKnee(code="straight"), "the curve is straight within its intervals."),
+        (NoKnee(code="smooth"), "the curve bends evenly."),
+        (NoKnee(code="bend_at_end", low=1.0, high=20.0, end="first"),
+         "the bend is too close to the first level. Add levels between 1 and 20."),
+        (NoKnee(code="parallel"),
+         "both ends of the curve have the same slope within their intervals."),
+        (NoKnee(code="outside", meets_at=33.333333),
+         "the asymptotes meet at 33.33, outside the levels. Add levels with lighter and heavier "
+         "load."),
+        (NoKnee(code="unsettled", low=1.0, high=20.0),
+         "the bend may be at any level. Add levels between 1 and 20, or replications."),
+        (NoKnee(code="defect", message="internal error"), "internal error."),
+    ],
+    ids=lambda value: value.code if isinstance(value, NoKnee) else "",
+)  # fmt: skip
+def test_no_knee(reason: NoKnee, sentence: str) -> None:
+    knee = Knee(metric="throughput", factor="users", where={}, found=False, reason=reason)
+    assert no_knee_sentence(["throughput"], knee) == f"No knee in throughput: {sentence}"
