@@ -36,6 +36,7 @@ from headroom.analysis.results import (
     WarmUpCut,
 )
 from tests.support.example_comparisons import compared, predicting
+from tests.support.example_verdicts import limit_evidence
 
 if TYPE_CHECKING:
     from headroom.experiment.protocol.system import Value
@@ -153,11 +154,7 @@ def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointRes
             limits=used > 0.95,
             kind="station" if used > 0.95 else "none",
             name="database" if used > 0.95 else "",
-            evidence=(
-                f"database is busy {used:.1%} of the time and holds most of the queue"
-                if used > 0.95
-                else "no station is busy more than 95 % of the time"
-            ),
+            evidence=limit_evidence("database", used, limits=used > 0.95),
             utilization=used,
             utilization_low=used * 0.99,
             utilization_high=min(1.0, used * 1.01),

@@ -253,3 +253,145 @@ ClaimEvidence: TypeAlias = (
     | AgreementEvidence
     | MissingEvidence
 )
+
+
+class UsedResource(_Evidence, frozen=True, kw_only=True):
+    """How full a station, a pool, or a group of either is."""
+
+    kind: Literal["station", "pool"]
+    name: str
+    utilization: float
+    """Share of the time in which servers work, or tokens are held, with its 95 % interval."""
+    low: float | None
+    high: float | None
+    waiting: float
+    """Mean number of jobs that wait there."""
+    capacity: float | None
+    """Servers or tokens; None without limit."""
+    is_saturated: bool
+    """Whether hardly any time is left: busy, broken and blocked together."""
+    busiest: float | None = None
+    """Of a group that is saturated at one station only: the busy share of that one."""
+    blocked: float = 0.0
+    """Share of the time in which servers hold a job that finds no place further on."""
+    down: float = 0.0
+    """Share of the time in which servers are broken."""
+
+
+SymptomCode: TypeAlias = Literal["no_place", "waits_for_pool", "queues", "blocked"]
+"""Why a resource is full without fault: its finished jobs find no place at the bottleneck; its
+holders wait for the bottleneck, a pool; queue there, a station; or are held up by it."""
+
+
+class Symptom(_Evidence, frozen=True, kw_only=True):
+    """A resource that is full only because of the bottleneck."""
+
+    resource: UsedResource
+    because: SymptomCode
+    wait_share: float | None = None
+    """Part of the mean response time that jobs wait for it; None if no job waits."""
+
+
+class Overflow(_Evidence, frozen=True, kw_only=True):
+    """A station that rejects jobs."""
+
+    resource: UsedResource
+    rejected: float
+    """Share of the arrivals."""
+    harmless: Literal["", "unawaited", "no_failures", "no_gain"] = ""
+    """Of a saturated one: why that harms nobody. Only work that no job waits for is rejected; no
+    job is lost and no try fails; doubling the station was tried and improves nothing."""
+
+
+class ClassShare(_Evidence, frozen=True, kw_only=True):
+    """Which share of the work of a station is for one class."""
+
+    name: str
+    share: float
+
+
+class ClassLoss(_Evidence, frozen=True, kw_only=True):
+    """Which share of the jobs of a class is lost, or how many failed tries a job makes."""
+
+    name: str
+    """Empty if there is only one class."""
+    lost: float = 0.0
+    failed_tries: float = 0.0
+
+
+class SaturatedSpan(_Evidence, frozen=True, kw_only=True):
+    """When a resource was saturated (s)."""
+
+    name: str
+    from_s: float
+    to_s: float
+
+
+class WorstSpan(_Evidence, frozen=True, kw_only=True):
+    """The stretch of a terminating run that a verdict is about."""
+
+    from_s: float
+    to_s: float
+    kind: Literal["station", "pool"]
+    name: str
+    """The resource whose queue is `longest_queue`."""
+    longest_queue: float
+    """Mean over the replications of the longest queue."""
+    is_last: bool
+    """Whether the run ends with the stretch."""
+    others: list[SaturatedSpan] = []
+    """Other stretches, by the queue meanwhile."""
+    whole_utilization: float | None = None
+    """Of the bottleneck over the whole run."""
+
+
+LimitingCode: TypeAlias = Literal["busy", "uneven", "down", "full_places", "held"]
+"""Why a resource is the bottleneck: a station works all the time; one station of a group does; it
+is broken for part of the time; its places are full and block others; the tokens of a pool are
+held."""
+
+
+class Limiting(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="limiting"):
+    """The resource that limits a point, and how full the others are."""
+
+    why: LimitingCode
+    cause: UsedResource
+    population: float | None = None
+    """Closed jobs of which those that wait are a part; None if others wait as well."""
+    is_awaited: bool = True
+    """Whether any job waits for the work."""
+    classes: list[ClassShare] = []
+    """For whom a station works, the most first; empty if that does not explain its work."""
+    ties: list[UsedResource] = []
+    """Resources that are as busy: they limit together."""
+    next: UsedResource | None = None
+    """Of a station: the busiest of the other stations, the next candidate."""
+    others: int = 0
+    """Of a station: how many other stations there are."""
+    behind: list[UsedResource] = []
+    """Of a pool: full resources that its holders use, at which nobody waits."""
+    inside: UsedResource | None = None
+    """Of a pool: the busiest station used while holding a token; None if there is none."""
+    symptoms: list[Symptom] = []
+    overflows: list[Overflow] = []
+    losses: list[ClassLoss] = []
+    is_steady: bool = True
+    """False if the verdict is about whole runs, which have no steady state."""
+    worst: WorstSpan | None = None
+
+
+class NotLimited(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="not_limited"):
+    """A point without a bottleneck: what is fullest, and what keeps the throughput where it is."""
+
+    fullest: UsedResource
+    by: Literal["think_time", "population", "arrivals", "accepted_arrivals", "failing_arrivals"]
+    """Most users think; too few users; all arrivals are served; all that are not rejected are
+    served; some arrivals do not come to their end."""
+    population: float = 0.0
+    thinking: float = 0.0
+    """Mean number of users who think."""
+    overflows: list[Overflow] = []
+    losses: list[ClassLoss] = []
+
+
+LimitEvidence: TypeAlias = Limiting | NotLimited

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.evidence import ClaimEvidence, NoKnee
+from headroom.analysis.evidence import ClaimEvidence, LimitEvidence, NoKnee
 from headroom.experiment.protocol.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
@@ -126,7 +126,7 @@ class Bottleneck(_Result, frozen=True, kw_only=True):
     limits: bool
     kind: Literal["station", "pool", "none"]
     name: str
-    evidence: str
+    evidence: LimitEvidence
     utilization: float
     utilization_low: float | None
     utilization_high: float | None

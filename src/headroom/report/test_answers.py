@@ -22,13 +22,15 @@ from headroom.report.sizing_page import render_sizing_page
 from headroom.report.what_if import render_what_ifs, what_if_sentences, what_if_table
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
 from headroom.sizing.targets import Target
+from tests.support.example_verdicts import limit_evidence
 
 EFFECT = Effect(
     metric="throughput", unit="1/s", better="high", before=222.0, after=284.9, ratio=1.2835,
     low=1.2771, high=1.2912, pairs=5, variance_reduction=4.44,
 )  # fmt: skip
 WEB = Bottleneck(
-    limits=True, kind="station", name="web", evidence="web is busy", utilization=0.99,
+    limits=True, kind="station", name="web", utilization=0.99,
+    evidence=limit_evidence("web", 0.99, limits=True),
     utilization_low=0.98, utilization_high=1.0,
 )  # fmt: skip
 

@@ -26,7 +26,7 @@ def _texts(experiment_findings: list[object]) -> str:
 def test_the_limit_is_a_range_per_series() -> None:
     text = _texts([*find(model_experiment())])
     assert "from users = 120 up (servers = 2) and at users = 300 (servers = 4)" in text
-    assert "99.5 % utilization" in text
+    assert "(99.5% busy)" in text
 
 
 def test_limited_categories_are_named() -> None:
@@ -44,7 +44,7 @@ def test_limited_categories_are_named() -> None:
     )
     changed = msgspec.structs.replace(experiment, factors=[factor], points=points, knees=[])
     text = _texts([*find(changed)])
-    assert "The station database limits at buy = nothing and a disk" in text
+    assert 'Station "database" is the bottleneck at buy = nothing and a disk' in text
 
 
 def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
@@ -122,8 +122,10 @@ def test_points_without_figures_come_first_and_are_not_called_free_of_limits() -
     )
     first, second, *rest = find(experiment)
     assert first.text == ("1 of 3 points has no figures: no steady state; see the messages below.")
-    assert second.text.startswith("Nothing limits at any of the 2 points with figures; the busiest")
-    assert "database at 9.1 % (users = 20, servers = 4)" in second.text
+    assert second.text == (
+        "No station is saturated at any of the 2 points with results; busiest: "
+        '"database" (9.1% at users = 20, servers = 4).'
+    )
     assert [finding.topic for finding in rest].count("Caution") == 0
 
 

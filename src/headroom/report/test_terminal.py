@@ -51,7 +51,7 @@ def test_the_essentials_are_there() -> None:
     text = _printed("everything")
     for words in (
         "How many users does the shop carry? (simulated)",
-        "The station database limits",
+        'Station "database" is the bottleneck',
         "0.154 ±0.014",
         "3 claims: 1 holds, 1 differs and 1 is undecided.",
         "deadlock: web waits for connections",

@@ -15,6 +15,7 @@ from headroom.quantities import (
 )
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
+_WHOLE_FROM = 10.0
 LISTED = 4
 """Items of a list that are named; the rest is counted."""
 
@@ -50,6 +51,53 @@ def whole_percent(share: float) -> str:
     '23%'
     """
     return f"{format_plain(100.0 * share, decimals=0)}%"
+
+
+def brief_percent(share: float) -> str:
+    """Return a share in percent without an idle decimal.
+
+    Examples
+    --------
+    >>> brief_percent(0.99962), brief_percent(0.987)
+    ('100%', '98.7%')
+    """
+    return percent(share).replace(".0%", "%")
+
+
+def percent_bounds(value: float, low: float | None, high: float | None) -> str:
+    """Return a share in percent; with its interval unless that rounds away.
+
+    Examples
+    --------
+    >>> percent_bounds(0.987, 0.985, 0.989), percent_bounds(0.9999, 0.9998, 1.0)
+    ('98.7% (98.5 to 98.9)', '100%')
+    """
+    if low is None or high is None or percent(low) == percent(high):
+        return brief_percent(value)
+    return bounds(value, low, high, "1", metric="utilization")
+
+
+def percent_range(low: float, high: float) -> str:
+    """Return a range of shares in percent.
+
+    Examples
+    --------
+    >>> percent_range(0.991, 1.0), percent_range(1.0, 1.0)
+    ('99.1% to 100%', '100%')
+    """
+    first, last = brief_percent(low), brief_percent(high)
+    return last if first == last else f"{first} to {last}"
+
+
+def count_jobs(number: float) -> str:
+    """Return a mean number of jobs, with a decimal only if it matters.
+
+    Examples
+    --------
+    >>> count_jobs(41.2), count_jobs(2.04), count_jobs(2.0)
+    ('41', '2.0', '2.0')
+    """
+    return format_plain(number, decimals=0 if number >= _WHOLE_FROM else 1)
 
 
 def percent_limit(share: float) -> str:

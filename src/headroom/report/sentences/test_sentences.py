@@ -9,22 +9,33 @@ from headroom.analysis.evidence import (
     AgreementEvidence,
     Allowed,
     ClaimEvidence,
+    ClassLoss,
+    ClassShare,
     CrossoversEvidence,
     CurveEvidence,
     FlatEvidence,
     IntervalEvidence,
     LevelEstimate,
+    LimitEvidence,
+    Limiting,
     MissingEvidence,
     NoKnee,
     NoKneeEvidence,
+    NotLimited,
+    Overflow,
+    SaturatedSpan,
     SignEvidence,
     Step,
+    Symptom,
     UnboundedEvidence,
     UnboundedPair,
+    UsedResource,
+    WorstSpan,
     ZeroEvidence,
 )
-from headroom.analysis.results import ClaimResult, Knee, PredictedPair, Verdict
+from headroom.analysis.results import Bottleneck, ClaimResult, Knee, PredictedPair, Verdict
 from headroom.quantities import to_ascii
+from headroom.report.sentences.bottleneck import bottleneck_text, limit_sentence
 from headroom.report.sentences.claims import claim_sentence
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 
@@ -209,3 +220,177 @@ def test_knees() -> None:
 def test_no_knee(reason: NoKnee, sentence: str) -> None:
     knee = Knee(metric="throughput", factor="users", where={}, found=False, reason=reason)
     assert no_knee_sentence(["throughput"], knee) == f"No knee in throughput: {sentence}"
+
+
+def used(
+    name: str, share: float, *, pool: bool = False, is_saturated: bool = True, **other: float
+) -> UsedResource:
+    found = UsedResource(
+        kind="pool" if pool else "station", name=name, utilization=share, low=share - 0.002,
+        high=min(share + 0.002, 1.0), waiting=18.0, capacity=20.0, is_saturated=is_saturated,
+    )  # fmt: skip
+    return msgspec.structs.replace(found, **other)
+
+
+def verdict(evidence: LimitEvidence, *, wait_share: float | None = None) -> Bottleneck:
+    is_limiting = isinstance(evidence, Limiting)
+    full = evidence.cause if isinstance(evidence, Limiting) else evidence.fullest
+    return Bottleneck(
+        limits=is_limiting,
+        kind=full.kind if is_limiting else "none",
+        name=full.name if is_limiting else "",
+        evidence=evidence,
+        utilization=full.utilization,
+        utilization_low=full.low,
+        utilization_high=full.high,
+        wait_share=wait_share,
+    )
+
+
+DATABASE = used("database", 0.987)
+LINKS = used("connections", 0.998, pool=True)
+WEB = used("web", 0.62, is_saturated=False)
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        pytest.param(
+            verdict(
+                Limiting(
+                    why="busy",
+                    cause=DATABASE,
+                    population=300.0,
+                    next=WEB,
+                    others=2,
+                    symptoms=[Symptom(resource=LINKS, because="queues", wait_share=0.1)],
+                ),
+                wait_share=0.23,
+            ),
+            '"database" is saturated: 98.7% (98.5 to 98.9) busy, 18 of 300 jobs queued (23% of '
+            'response time). All other stations are at most 62% busy. Pool "connections" is '
+            "exhausted only because its holders queue there.",
+            id="busy",
+        ),
+        pytest.param(
+            verdict(Limiting(why="held", cause=LINKS, inside=WEB)),
+            'Pool "connections" is exhausted: 99.8% (99.6 to 100.0) of 20 tokens held, 18 jobs '
+            'queued. No station used while holding a token is saturated; busiest: "web" (62%).',
+            id="held",
+        ),
+        pytest.param(
+            verdict(Limiting(why="held", cause=LINKS, ties=[DATABASE], behind=[DATABASE])),
+            'Pool "connections" is exhausted: 99.8% (99.6 to 100.0) of 20 tokens held, 18 jobs '
+            'queued. "database" (98.7%) is as busy: they limit together. "database" behind it is '
+            "98.7% (98.5 to 98.9) busy, but no job queues there.",
+            id="tie",
+        ),
+        pytest.param(
+            verdict(
+                Limiting(
+                    why="uneven",
+                    cause=used("cpu", 0.35, busiest=1.0),
+                    classes=[ClassShare(name="a", share=0.6), ClassShare(name="b", share=0.4)],
+                )
+            ),
+            'One station of "cpu" is saturated: 100% busy (all of them 35%), 18 jobs queued; jobs '
+            'routed to it queue even while the others are idle. Its work is 60% for "a" and 40% '
+            'for "b".',
+            id="uneven",
+        ),
+        pytest.param(
+            verdict(
+                Limiting(
+                    why="down",
+                    cause=used("web", 0.66, down=0.33, waiting=0.0),
+                    next=DATABASE,
+                    others=1,
+                )
+            ),
+            '"web" limits because it is down 33% of the time: 66.0% (65.8 to 66.2) busy, no jobs '
+            'queued. Next: "database" (98.7%).',
+            id="down",
+        ),
+        pytest.param(
+            verdict(
+                Limiting(
+                    why="full_places",
+                    cause=used("press", 0.8),
+                    is_awaited=False,
+                    next=WEB,
+                    others=1,
+                    symptoms=[
+                        Symptom(resource=used("mill", 0.6, blocked=0.38), because="no_place")
+                    ],
+                    overflows=[
+                        Overflow(resource=used("log", 0.99), rejected=0.9, harmless="unawaited")
+                    ],
+                    is_steady=False,
+                )
+            ),
+            'The places of "press" are full and block others: 80.0% (79.8 to 80.2) busy, 18 '
+            'background tasks queued, which no job waits for. The other station, "web", is 62% '
+            'busy. "mill" is full only because its finished jobs find no place at "press". "log" '
+            "rejects 90% of arrivals at 99% busy, without harm: no job waits for that work. These "
+            "are whole runs: they have no steady state.",
+            id="blocking",
+        ),
+        pytest.param(
+            verdict(
+                Limiting(
+                    why="busy",
+                    cause=DATABASE,
+                    worst=WorstSpan(
+                        from_s=600.0,
+                        to_s=1200.0,
+                        kind="station",
+                        name="database",
+                        longest_queue=120.4,
+                        is_last=True,
+                        others=[SaturatedSpan(name="web", from_s=0.0, to_s=300.0)],
+                        whole_utilization=0.53,
+                    ),
+                )
+            ),
+            'From 10 min to 20 min (10 min), "database" is saturated: 98.7% (98.5 to 98.9) busy, '
+            "18 jobs queued. Its queue grows to 120 jobs and is not empty when the run ends. Also "
+            'saturated: "web" from 0 s to 300 s (300 s). Over the whole run it is 53% busy.',
+            id="stretch",
+        ),
+        pytest.param(
+            verdict(NotLimited(fullest=WEB, by="arrivals")),
+            'No station is saturated; busiest: "web" (62%). Throughput equals the arrival rate.',
+            id="none",
+        ),
+        pytest.param(
+            verdict(
+                NotLimited(
+                    fullest=used("links", 0.5, pool=True, is_saturated=False),
+                    by="think_time",
+                    population=60.0,
+                    thinking=56.0,
+                    losses=[ClassLoss(name="a", lost=0.25), ClassLoss(name="b", failed_tries=2.04)],
+                )
+            ),
+            'No pool is exhausted; fullest: "links" (50%). Think time limits '
+            'throughput: 56 of 60 users think at any time. 25% of jobs of class "a" are lost. Each '
+            'job of class "b" makes 2 failing tries.',
+            id="think time",
+        ),
+        pytest.param(
+            verdict(NotLimited(fullest=used("log", 0.99), by="population", population=9.0)),
+            "No bottleneck: full stations reject work without harm. The number of users limits "
+            "throughput: 9 cannot keep a station busy.",
+            id="harmless",
+        ),
+    ],
+)
+def test_bottlenecks(found: Bottleneck, text: str) -> None:
+    assert bottleneck_text(found) == text
+
+
+def test_the_bottleneck_of_several_points() -> None:
+    full = [verdict(Limiting(why="busy", cause=used("database", share))) for share in (0.991, 1.0)]
+    assert limit_sentence(full, where="from users = 250") == (
+        'Station "database" is the bottleneck from users = 250 (99.1% to 100% busy).'
+    )
