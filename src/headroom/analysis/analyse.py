@@ -18,7 +18,7 @@ from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims.claims import check_claim
 from headroom.analysis.claims.law import by_law, with_basis
 from headroom.analysis.drawn_model import drawn_model
-from headroom.analysis.evidence import NoKnee
+from headroom.analysis.evidence import CrossingEvidence, NoKnee
 from headroom.analysis.fits.fit_result import fit_result
 from headroom.analysis.fits.fits import with_fits
 from headroom.analysis.fits.prediction import margin_of, with_prediction
@@ -403,9 +403,8 @@ def _crossing(
             where=where,
             state="unclear",
             current=limit.current,
-            note=reason,
             verdict=None if limit.current is None else "undecided",
-            reason=reason,
+            evidence=CrossingEvidence(unclear="defect", undecided="defect", message=reason),
         ),
     )
 

@@ -395,3 +395,49 @@ class NotLimited(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="no
 
 
 LimitEvidence: TypeAlias = Limiting | NotLimited
+
+
+UnclearCode: TypeAlias = Literal["", "no_results", "near_limit", "prediction", "defect"]
+"""Why it is not known whether a limit breaks: no level has results; the interval, or the prediction
+interval, of a level includes the limit; Headroom failed."""
+
+UndecidedCode: TypeAlias = Literal[
+    "",
+    "no_level_near",
+    "few_replications",
+    "next_to_saturated",
+    "includes_limit",
+    "prediction",
+    "defect",
+]
+"""Why it is not known whether a limit is kept at a load: no levels with results around it; too few
+replications there for an interval; a neighbouring level is saturated; the interval, or the
+prediction interval, includes the limit; Headroom failed."""
+
+
+class CrossingEvidence(_Evidence, frozen=True, kw_only=True):
+    """The levels that say where a limit breaks."""
+
+    unclear: UnclearCode = ""
+    at: float | None = None
+    """The level that is unclear, the last one of a limit that never breaks, or the first one of a
+    limit that is broken from the start."""
+    kept_from: float | None = None
+    """Of a limit that is broken from the start: from which level on it is kept after all."""
+    before: float | None = None
+    """Of a limit that breaks: the levels between which it does."""
+    after: float | None = None
+    is_saturated: bool = False
+    """Whether `after` is saturated, so that no line leads there."""
+    is_kept_again: bool = False
+    """Whether a level above the break keeps the limit."""
+    is_cut: bool = False
+    """Whether the interval of the break ends with the levels."""
+    lacks_interval: bool = False
+    """Whether replications are too few for an interval."""
+    without: list[float] = []
+    """Levels without results."""
+    undecided: UndecidedCode = ""
+    """Why the verdict at the current load is undecided."""
+    message: str = ""
+    """Of ``defect``: what failed."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.evidence import ClaimEvidence, LimitEvidence, NoKnee
+from headroom.analysis.evidence import ClaimEvidence, CrossingEvidence, LimitEvidence, NoKnee
 from headroom.experiment.protocol.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
@@ -643,11 +643,9 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
     """First level from the break on whose whole interval breaks it, or that is saturated."""
     added: int = 0
     """Levels of the curve that were added to find the break."""
-    note: str = ""
     verdict: Verdict | None = None
     """Whether the limit is kept at `current`, as a claim; None without a current load."""
-    reason: str = ""
-    """Why that is undecided."""
+    evidence: CrossingEvidence = CrossingEvidence()
 
 
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "same", "undecided"]

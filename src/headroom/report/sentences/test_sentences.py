@@ -11,6 +11,7 @@ from headroom.analysis.evidence import (
     ClaimEvidence,
     ClassLoss,
     ClassShare,
+    CrossingEvidence,
     CrossoversEvidence,
     CurveEvidence,
     FlatEvidence,
@@ -33,11 +34,19 @@ from headroom.analysis.evidence import (
     WorstSpan,
     ZeroEvidence,
 )
-from headroom.analysis.results import Bottleneck, ClaimResult, Knee, PredictedPair, Verdict
+from headroom.analysis.results import (
+    Bottleneck,
+    ClaimResult,
+    Knee,
+    LimitCrossing,
+    PredictedPair,
+    Verdict,
+)
 from headroom.quantities import to_ascii
 from headroom.report.sentences.bottleneck import bottleneck_text, limit_sentence
 from headroom.report.sentences.claims import claim_sentence
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
+from headroom.report.sentences.limits import limit_sentences
 
 
 def claim(
@@ -394,3 +403,74 @@ def test_the_bottleneck_of_several_points() -> None:
     assert limit_sentence(full, where="from users = 250") == (
         'Station "database" is the bottleneck from users = 250 (99.1% to 100% busy).'
     )
+
+
+LIMIT = LimitCrossing(
+    metric="response_s_p95", unit="s", at_most=0.2, at_least=None, factor="users", where={},
+    state="breaks", level=241.0, level_low=236.0, level_high=248.0, current=150.0, headroom=1.607,
+    headroom_low=1.573, headroom_high=1.653, verdict="holds",
+    evidence=CrossingEvidence(before=200.0, after=250.0),
+)  # fmt: skip
+NOWHERE = msgspec.structs.replace(
+    LIMIT, level=None, level_low=None, level_high=None, current=None, headroom=None, verdict=None
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        pytest.param(
+            msgspec.structs.replace(LIMIT, added=2),
+            "Response time p95 reaches 200 ms at users = 241 (236 to 248), 1.6x the current load "
+            "(2 levels added). At the current load, users = 150, it is kept.",
+            id="breaks",
+        ),
+        pytest.param(
+            msgspec.structs.replace(
+                LIMIT, metric="throughput", unit="1/s", at_most=None, at_least=50.0,
+                where={"disks": 2}, verdict="undecided",
+                evidence=CrossingEvidence(
+                    is_kept_again=True, is_cut=True, without=[300.0], undecided="includes_limit"
+                ),
+            ),
+            "With disks = 2, throughput falls to 50 /s at users = 241 (236 to 248), 1.6x the "
+            "current load. It is kept again at a higher level. The interval ends with the levels. "
+            "No results at 300. At the current load, users = 150, it is undecided: the interval "
+            "includes the limit; run more replications or add a level.",
+            id="floor",
+        ),
+        pytest.param(
+            msgspec.structs.replace(
+                LIMIT, level=None, level_low=200.0, level_high=300.0, headroom=None,
+                headroom_low=1.333, headroom_high=2.0, verdict=None,
+                evidence=CrossingEvidence(before=200.0, after=300.0, is_saturated=True),
+            ),
+            "Response time p95 exceeds 200 ms between users = 200 and 300, 1.3x to 2x the current "
+            "load. Users = 300 is saturated.",
+            id="saturated",
+        ),
+        pytest.param(
+            msgspec.structs.replace(NOWHERE, state="holds", evidence=CrossingEvidence(at=400.0)),
+            "Response time p95 stays at most 200 ms up to users = 400.",
+            id="holds",
+        ),
+        pytest.param(
+            msgspec.structs.replace(
+                NOWHERE, state="broken", evidence=CrossingEvidence(at=25.0, kept_from=50.0)
+            ),
+            "Response time p95 exceeds 200 ms from the lowest level, users = 25. It is kept from "
+            "users = 50.",
+            id="broken",
+        ),
+        pytest.param(
+            msgspec.structs.replace(
+                NOWHERE, state="unclear", evidence=CrossingEvidence(unclear="near_limit", at=80.0)
+            ),
+            "Response time p95, at most 200 ms: undecided at users = 80: the interval includes the "
+            "limit. Run more replications.",
+            id="unclear",
+        ),
+    ],
+)  # fmt: skip
+def test_limits(found: LimitCrossing, text: str) -> None:
+    assert to_ascii(limit_sentences(found)) == text
