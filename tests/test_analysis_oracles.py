@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from headroom.analysis.evidence import Limiting, NotLimited
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
 from headroom.analysis.run.warm_up import choose_cut
@@ -45,6 +46,11 @@ def analysed(model: Model, *, seeds: range, completions: int | None = 20_000) ->
     """Return the summary of one replication per seed."""
     results = (simulate(model, seed=seed, completions=completions) for seed in seeds)
     return summarise(EXPERIMENT, [run_of(result) for result in results])
+
+
+def limiting(verdict: Bottleneck) -> Limiting:
+    assert isinstance(verdict.evidence, Limiting)
+    return verdict.evidence
 
 
 def bottleneck_of(model: Model) -> Bottleneck:
@@ -118,7 +124,7 @@ def test_beyond_the_saturation_point_the_station_of_largest_demand_limits() -> N
     """200 users, N* = (13 + 1000) / 8 = 127: the database, and not its pool, limits."""
     verdict = bottleneck_of(shop(users=200))
     assert (verdict.kind, verdict.name) == ("station", "database")
-    assert "pool connections is used up" in verdict.evidence
+    assert [one.resource.name for one in limiting(verdict).symptoms] == ["connections"]
 
 
 def test_with_the_demands_exchanged_the_other_station_limits() -> None:
@@ -146,8 +152,8 @@ def test_a_pool_behind_a_pool_limits_where_its_holders_only_let_time_pass() -> N
     """Four links held for 100 ms allow 40 requests/s; twenty threads could do 200."""
     verdict = bottleneck_of(pools_in_pools(outer=20, inner=4))
     assert (verdict.kind, verdict.name) == ("pool", "links")
-    assert "pool threads is used up" in verdict.evidence
-    assert "only because its holders wait for pool links" in verdict.evidence
+    (symptom,) = limiting(verdict).symptoms
+    assert (symptom.resource.name, symptom.because) == ("threads", "waits_for_pool")
 
 
 def test_a_pool_behind_a_pool_limits_where_both_hold_the_same_stations() -> None:
@@ -159,8 +165,11 @@ def test_the_outer_pool_limits_where_nobody_waits_for_the_inner_one() -> None:
     """As many links as threads: a link is always free, and both are used nearly all the time."""
     verdict = bottleneck_of(pools_in_pools(outer=4, inner=4))
     assert (verdict.kind, verdict.name) == ("pool", "threads")
-    assert "46 of 50 jobs wait for one" in verdict.evidence
-    assert "pool links behind it is held 9" in verdict.evidence
+    found = limiting(verdict)
+    assert found.cause.waiting == pytest.approx(46.0, abs=0.5)
+    assert found.population == 50.0
+    assert [(one.kind, one.name) for one in found.behind] == [("pool", "links")]
+    assert found.behind[0].utilization > 0.9
 
 
 def locked_disk(*, delay_ms: float) -> Model:
@@ -178,13 +187,17 @@ def locked_disk(*, delay_ms: float) -> Model:
 def test_a_lock_around_a_disk_limits_because_nobody_queues_at_the_disk() -> None:
     verdict = bottleneck_of(locked_disk(delay_ms=0.5))
     assert (verdict.kind, verdict.name) == ("pool", "lock")
-    assert "49 of 50 jobs wait for one" in verdict.evidence
-    assert "disk behind it is busy 95" in verdict.evidence
+    found = limiting(verdict)
+    assert found.cause.waiting == pytest.approx(49.0, abs=0.5)
+    assert [(one.kind, one.name) for one in found.behind] == [("station", "disk")]
+    assert found.behind[0].utilization == pytest.approx(10.0 / 10.5, abs=0.01)
 
 
 def test_a_lock_around_nothing_but_a_disk_limits_together_with_it() -> None:
     verdict = bottleneck_of(locked_disk(delay_ms=0.0))
-    assert "disk (100.0 %) is as busy: they limit together" in verdict.evidence
+    (tie,) = limiting(verdict).ties
+    assert (tie.kind, tie.name) == ("station", "disk")
+    assert tie.utilization == pytest.approx(1.0, abs=0.001)
 
 
 def test_two_stations_of_equal_demand_are_a_tie() -> None:
@@ -195,7 +208,7 @@ def test_two_stations_of_equal_demand_are_a_tie() -> None:
     model.closed_class("users", request, population=60)
     verdict = bottleneck_of(model)
     assert verdict.kind == "station"
-    assert "is as busy: they limit together" in verdict.evidence
+    assert {verdict.name, *(one.name for one in limiting(verdict).ties)} == {"left", "right"}
 
 
 def test_a_growing_queue_is_named_where_the_servers_are_not_known() -> None:
@@ -230,7 +243,7 @@ def test_an_overloaded_pool_is_found_in_the_runs_and_named() -> None:
     assert summary.cut is not None
     assert not summary.cut.is_steady
     assert summary.bottleneck is not None
-    assert "no steady state" in summary.bottleneck.evidence
+    assert not limiting(summary.bottleneck).is_steady
     found = summary.saturation
     assert found is not None
     assert (found.kind, found.name, found.basis) == ("pool", "licences", "runs")
@@ -254,7 +267,8 @@ def test_too_few_connections_limit_while_the_database_has_room() -> None:
 def test_far_below_the_saturation_point_think_time_limits() -> None:
     verdict = bottleneck_of(shop(users=20))
     assert verdict.kind == "none"
-    assert "think time limits" in verdict.evidence
+    assert isinstance(verdict.evidence, NotLimited)
+    assert verdict.evidence.by == "think_time"
 
 
 def test_the_knee_of_a_simulated_curve_is_the_saturation_point() -> None:

@@ -174,9 +174,9 @@ def test_a_limit_of_a_prediction_counts_the_error_of_the_method(tmp_path: Path) 
     assert found.level == pytest.approx(81.0, rel=0.05)
     assert (found.level_low, found.level_high) == (32.0, 96.0)
     assert (found.holds_at, found.breaks_at) == (None, None)
-    assert found.note.endswith("the interval ends with the levels")
+    assert found.evidence.is_cut
     assert found.verdict == "undecided"
-    assert "the prediction interval includes the limit" in found.reason
+    assert found.evidence.undecided == "prediction"
 
 
 def test_simulated_sources_carry_no_error_of_the_method(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from headroom.analysis.analyse import analyse
+from headroom.analysis.evidence import Limiting
 from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import PointResult
 from headroom.experiment.journal.journal import Journal
@@ -95,7 +96,9 @@ def test_four_equal_servers_that_are_full_limit_as_one_and_doubling_them_helps(
     point = analysed(tmp_path, "users=80")
     assert point.bottleneck is not None
     assert (point.bottleneck.kind, point.bottleneck.name) == ("station", "cpu")
-    assert point.bottleneck.evidence.startswith("cpu is busy 9")
+    assert isinstance(point.bottleneck.evidence, Limiting)
+    assert point.bottleneck.evidence.why == "busy"
+    assert 0.9 <= point.bottleneck.evidence.cause.utilization < 1.0
     assert gain(point, "station.cpu.servers=x2") > 1.5
 
 
@@ -107,9 +110,11 @@ def test_one_full_member_of_a_group_that_has_time_left_on_average_is_told(tmp_pa
     assert estimates["station.cpu.utilization_max"].value > 0.97
     assert verdict is not None
     assert (verdict.limits, verdict.name) == (True, "cpu")
-    assert verdict.evidence.startswith("the busiest cpu is busy 100.0 %, all of")
-    assert "all of them together 35" in verdict.evidence
-    assert "who needs that one waits, however free the others are" in verdict.evidence
+    assert isinstance(verdict.evidence, Limiting)
+    cause = verdict.evidence.cause
+    assert verdict.evidence.why == "uneven"
+    assert cause.busiest == pytest.approx(1.0, abs=0.0005)
+    assert cause.utilization == pytest.approx(0.25 / 0.7, rel=0.02)
     assert gain(point, "station.cpu.servers=x2") > 1.5
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from headroom.analysis.analyse import analyse
+from headroom.analysis.evidence import Limiting
 from headroom.analysis.export import interval_rows
 from headroom.analysis.formulas import forecast_at
 from headroom.analysis.point import PointSummary, summarise
@@ -145,8 +146,13 @@ def test_a_verdict_names_the_hours_of_a_peak(tmp_path: Path) -> None:
     assert 700 <= verdict.from_s <= 900
     assert 1150 <= verdict.to_s <= 1700
     assert verdict.utilization > 0.9
-    assert "the queue of db grew to" in verdict.evidence
-    assert "over the whole run it is busy 5" in verdict.evidence
+    assert isinstance(verdict.evidence, Limiting)
+    worst = verdict.evidence.worst
+    assert worst is not None
+    assert (worst.kind, worst.name) == ("station", "db")
+    assert (worst.from_s, worst.to_s) == (verdict.from_s, verdict.to_s)
+    assert worst.longest_queue > 1.0
+    assert worst.whole_utilization == pytest.approx(0.55, abs=0.05)
 
 
 def test_a_peak_below_the_capacity_limits_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headroom.analysis.evidence import AgreementEvidence, Allowed
 from headroom.analysis.results import (
     ClaimResult,
     ComparisonVerdict,
@@ -91,7 +92,10 @@ def predicting(
     ]
     return ClaimResult(
         name=name, text=f"It is foreseen ({name})", kind="agreement", experiment="model",
-        metric="response_s_p99", published="", ours="1.5 at worst", value=1.5, low=1.47,
-        high=1.53, verdict="differs", reason="one differs", unit="1", to_experiment="device",
+        metric="response_s_p99", published="", value=1.5, low=1.47,
+        high=1.53, verdict="differs", evidence=AgreementEvidence(
+            allowed=Allowed(low=1.0 - tolerance, high=1.0 + tolerance), count=3,
+            confidence=1.0 - 0.05 / 3, worst=1, decisive=1,
+        ), unit="1", to_experiment="device",
         to_metric="response_s_p99", tolerance=tolerance, pairs=pairs, pair_unit=unit,
     )  # fmt: skip

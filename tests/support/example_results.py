@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import pytest
 
+from headroom.analysis.evidence import (
+    Allowed,
+    CurveEvidence,
+    IntervalEvidence,
+    LevelEstimate,
+    NoKnee,
+    Step,
+)
 from headroom.analysis.results import (
     Bottleneck,
     ClaimResult,
@@ -28,6 +36,7 @@ from headroom.analysis.results import (
     WarmUpCut,
 )
 from tests.support.example_comparisons import compared, predicting
+from tests.support.example_verdicts import limit_evidence
 
 if TYPE_CHECKING:
     from headroom.experiment.protocol.system import Value
@@ -145,11 +154,7 @@ def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointRes
             limits=used > 0.95,
             kind="station" if used > 0.95 else "none",
             name="database" if used > 0.95 else "",
-            evidence=(
-                f"database is busy {used:.1%} of the time and holds most of the queue"
-                if used > 0.95
-                else "no station is busy more than 95 % of the time"
-            ),
+            evidence=limit_evidence("database", used, limits=used > 0.95),
             utilization=used,
             utilization_low=used * 0.99,
             utilization_high=min(1.0, used * 1.01),
@@ -401,7 +406,15 @@ def failing_experiment() -> ExperimentResult:
             Factor(name="servers", unit="1", is_numeric=True, levels=[2]),
         ],
         points=[good, lonely, faulty, broken],
-        knees=[Knee(metric="response_s_p99", factor="users", where={}, found=False, note="flat")],
+        knees=[
+            Knee(
+                metric="response_s_p99",
+                factor="users",
+                where={},
+                found=False,
+                reason=NoKnee(code="straight"),
+            )
+        ],
     )
 
 
@@ -488,12 +501,12 @@ def claims() -> list[ClaimResult]:
             experiment="load",
             metric="response_s_p99",
             published="about 100 users",
-            ours="100 (85 to 110)",
             value=100.0,
             low=85.0,
             high=110.0,
             verdict="holds",
-            reason="the knee lies within 10 of 100",
+            evidence=IntervalEvidence(allowed=Allowed(low=90.0, high=110.0)),
+            unit="1",
             source="Example handbook, table 3",
         ),
         ClaimResult(
@@ -503,12 +516,12 @@ def claims() -> list[ClaimResult]:
             experiment="load",
             metric="throughput",
             published="x2.0",
-            ours="x1.72 (1.65 to 1.79)",
             value=1.72,
             low=1.65,
             high=1.79,
             verdict="differs",
-            reason="the whole interval lies below 1.9",
+            evidence=IntervalEvidence(allowed=Allowed(low=1.9, high=2.1), is_ratio=True),
+            unit="1",
         ),
         ClaimResult(
             name="xz",
@@ -517,12 +530,22 @@ def claims() -> list[ClaimResult]:
             experiment="codecs",
             metric="peak_memory_bytes",
             published="",
-            ours="54 MB and 54 MB",
             value=None,
             low=None,
             high=None,
             verdict="undecided",
-            reason="the intervals overlap; more replications would tell",
+            evidence=CurveEvidence(
+                shape="ordered",
+                factor="codec",
+                levels=[
+                    LevelEstimate(level=codec, value=54e6, low=53e6, high=55e6)
+                    for codec in ("xz", "zstd")
+                ],
+                comparisons=1,
+                confidence=0.95,
+                decisive=Step(level="xz", to_level="zstd", value=0.0, low=-1e6, high=1e6),
+            ),
+            unit="B",
         ),
     ]
 

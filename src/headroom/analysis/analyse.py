@@ -18,6 +18,7 @@ from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims.claims import check_claim
 from headroom.analysis.claims.law import by_law, with_basis
 from headroom.analysis.drawn_model import drawn_model
+from headroom.analysis.evidence import CrossingEvidence, NoKnee
 from headroom.analysis.fits.fit_result import fit_result
 from headroom.analysis.fits.fits import with_fits
 from headroom.analysis.fits.prediction import margin_of, with_prediction
@@ -334,7 +335,7 @@ def _knee(
         float(analysed.points[place].levels[factor]): analysed.samples[place].get(metric)
         for place in places
     }
-    fit = fallback(lambda: knee_over(curve), lambda reason: KneeFit(note=reason))
+    fit = fallback(lambda: knee_over(curve), _failed_fit)
     return Knee(
         metric=metric,
         factor=factor,
@@ -344,8 +345,14 @@ def _knee(
         level_low=fit.low,
         level_high=fit.high,
         value=fit.value,
-        note=fit.note,
+        is_cut=fit.is_cut,
+        without=list(fit.without),
+        reason=fit.reason,
     )
+
+
+def _failed_fit(message: str) -> KneeFit:
+    return KneeFit(reason=NoKnee(code="defect", message=message))
 
 
 def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
@@ -396,9 +403,8 @@ def _crossing(
             where=where,
             state="unclear",
             current=limit.current,
-            note=reason,
             verdict=None if limit.current is None else "undecided",
-            reason=reason,
+            evidence=CrossingEvidence(unclear="defect", undecided="defect", message=reason),
         ),
     )
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.evidence import ClaimEvidence, CrossingEvidence, LimitEvidence, NoKnee
 from headroom.experiment.protocol.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
@@ -125,7 +126,7 @@ class Bottleneck(_Result, frozen=True, kw_only=True):
     limits: bool
     kind: Literal["station", "pool", "none"]
     name: str
-    evidence: str
+    evidence: LimitEvidence
     utilization: float
     utilization_low: float | None
     utilization_high: float | None
@@ -604,7 +605,12 @@ class Knee(_Result, frozen=True, kw_only=True):
     level_low: float | None = None
     level_high: float | None = None
     value: float | None = None
-    note: str = ""
+    is_cut: bool = False
+    """Whether the interval would reach beyond the levels and ends with them."""
+    without: list[float] = []
+    """Levels that have no results, or too few replications."""
+    reason: NoKnee | None = None
+    """Why there is none; None if there is one."""
 
 
 class LimitCrossing(_Result, frozen=True, kw_only=True):
@@ -637,11 +643,9 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
     """First level from the break on whose whole interval breaks it, or that is saturated."""
     added: int = 0
     """Levels of the curve that were added to find the break."""
-    note: str = ""
     verdict: Verdict | None = None
     """Whether the limit is kept at `current`, as a claim; None without a current load."""
-    reason: str = ""
-    """Why that is undecided."""
+    evidence: CrossingEvidence = CrossingEvidence()
 
 
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "same", "undecided"]
@@ -838,13 +842,11 @@ class ClaimResult(_Result, frozen=True, kw_only=True):
     experiment: str
     metric: str
     published: str
-    ours: str
-    """Our figure with its interval, formatted."""
     value: float | None
     low: float | None
     high: float | None
     verdict: Verdict
-    reason: str
+    evidence: ClaimEvidence
     source: str = ""
     unit: str = ""
     """Unit of `value`, `low` and `high`: of the metric, ``"1"`` for a ratio, of the factor for

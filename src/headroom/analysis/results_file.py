@@ -13,7 +13,7 @@ from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form, stored_form
 from headroom.errors import EnvironmentUnfitError
 
-FORMAT = 3
+FORMAT = 4
 """Version of the document; a change that old readers misread raises it."""
 
 

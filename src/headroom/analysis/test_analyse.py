@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from headroom.analysis.analyse import analyse
+from headroom.analysis.evidence import MissingEvidence
 from headroom.analysis.results import StudyResult
 from headroom.analysis.results_file import read_results, write_results
 from headroom.errors import EnvironmentUnfitError
@@ -99,7 +100,9 @@ def test_a_study_that_was_cut_off_is_analysed_as_far_as_it_went(journal: Journal
     missing = result.experiments[0].points[1]
     assert (missing.done, missing.estimates, missing.bottleneck) == (0, {}, None)
     assert result.claims[0].verdict == "undecided"
-    assert "no figures of throughput" in result.claims[0].reason
+    evidence = result.claims[0].evidence
+    assert isinstance(evidence, MissingEvidence)
+    assert (evidence.code, evidence.metric) == ("no_results", "throughput")
 
 
 def test_an_empty_journal_gives_an_empty_result(journal: Journal) -> None:
@@ -229,7 +232,7 @@ def test_a_level_without_figures_does_not_erase_the_knee_of_the_others(
     study.fill(journal, lambda level, n: lost if level == 9 else value_run(min(level, 5), n))
     knee = analysed(study, journal).experiments[0].knees[0]
     assert knee.level == pytest.approx(5.0, abs=0.3)
-    assert knee.note == "without 9"
+    assert (knee.without, knee.reason) == ([9.0], None)
 
 
 def test_an_open_number_of_replications_is_complete_when_the_rule_says_so(

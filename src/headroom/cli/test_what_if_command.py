@@ -167,10 +167,11 @@ def test_the_station_that_blocks_is_blamed_and_doubling_it_helps_most(folder: Pa
     }
     assert max(ratios, key=lambda change: ratios[change]).startswith("station.database.")
     assert ratios["pool.connections.tokens=x2"] < 1.1
-    shown = " ".join(headroom(*words).stdout.split())
-    assert "Now Database is busy" in shown
-    assert "pool connections is used up" in shown
-    assert "only because its holders are held up by database" in shown
+    evidence = content["bottleneck"]["evidence"]
+    assert (evidence["why"], evidence["cause"]["name"]) == ("full_places", "database")
+    symptoms = {one["resource"]["name"]: one["because"] for one in evidence["symptoms"]}
+    assert symptoms["connections"] == "blocked"
+    assert 'Now The places of "database"' in " ".join(headroom(*words).stdout.split())
 
 
 def test_a_parameter_is_tried_like_a_station_and_together_with_one() -> None:

@@ -11,7 +11,13 @@ import typer
 
 from headroom.analysis.follow_up.stopping import IntervalRule
 from headroom.analysis.follow_up.what_if import all_doubled
-from headroom.analysis.results import ExperimentResult, PointResult, StudyResult, WhatIfResult
+from headroom.analysis.results import (
+    Bottleneck,
+    ExperimentResult,
+    PointResult,
+    StudyResult,
+    WhatIfResult,
+)
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.cli.subjects import find_subject, is_study, parse_settings, with_config
@@ -41,6 +47,8 @@ class WhatIfAnswer(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     point: str
     levels: dict[str, object]
+    bottleneck: Bottleneck | None
+    """What limits the point as it is."""
     what_ifs: list[WhatIfResult]
 
 
@@ -140,6 +148,7 @@ def _print(
             experiment=experiment.name,
             point=found.key,
             levels=dict(found.levels),
+            bottleneck=found.bottleneck,
             what_ifs=kept,
         )
         write_json("what-if", answer)

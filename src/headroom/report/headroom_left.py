@@ -4,15 +4,16 @@ Invariant: restates `LimitCrossing`; nothing is computed here.
 """
 
 from headroom.analysis.results import ExperimentResult, LimitCrossing
-from headroom.quantities import (
-    format_bounds,
-    format_given,
-    format_level,
-    format_plain,
-    format_ratio,
+from headroom.quantities import format_given, format_level, format_ratio
+from headroom.report.sentences.limits import (
+    crossing_notes,
+    format_break_level,
+    kept_word,
+    limit_sentences,
+    undecided_words,
 )
 from headroom.report.tables import Cell, Head, Table
-from headroom.report.words import count_noun, title_metric
+from headroom.report.words import title_metric
 
 _SENTENCES_AT_MOST = 6
 
@@ -20,7 +21,7 @@ _SENTENCES_AT_MOST = 6
 def headroom_sentences(experiment: ExperimentResult) -> list[str]:
     """Return one sentence for each limit of the study and each curve."""
     found = experiment.limits
-    sentences = [_sentence(one) + _today(one) for one in found[:_SENTENCES_AT_MOST]]
+    sentences = [limit_sentences(one) for one in found[:_SENTENCES_AT_MOST]]
     left = len(found) - len(sentences)
     return [*sentences, f"{left} more limits: see the table."] if left else sentences
 
@@ -38,77 +39,6 @@ def format_limit_of(found: LimitCrossing) -> str:
     bound = found.at_most if is_upper else found.at_least
     words = "at most" if is_upper else "at least"
     return f"{words} {format_given(bound or 0.0, found.unit, metric=found.metric)}"
-
-
-def format_break_level(found: LimitCrossing) -> str:
-    """Return the level at which a limit breaks, with its interval; nothing where there is none.
-
-    Examples
-    --------
-    >>> format_break_level(LimitCrossing(metric="response_s_p95", unit="s", at_most=0.2,
-    ...     at_least=None, factor="users", where={}, state="breaks", level=241.2, level_low=236.1,
-    ...     level_high=247.9))
-    '241 (236 to 248)'
-    """
-    if found.level is not None:
-        return format_bounds(found.level, found.level_low, found.level_high, "1")
-    if found.level_low is None or found.level_high is None:
-        return ""
-    return f"{format_level(found.level_low)} to {format_level(found.level_high)}"
-
-
-def _sentence(found: LimitCrossing) -> str:
-    where = ", ".join(f"{name} = {format_level(level)}" for name, level in found.where.items())
-    start = f"{title_metric(found.metric)} {format_limit_of(found)}"
-    start += f" with {where}" if where else ""
-    if found.state != "breaks":
-        return f"{start}: {_state_words(found)}."
-    if found.level is None:
-        return f"{start} breaks between {_between(found)}{_added(found)}."
-    words = f"{start} breaks at {found.factor} = {format_break_level(found)}, {found.note}"
-    if found.headroom is None or found.current is None:
-        return f"{words}{_added(found)}."
-    return f"{words}: {_left(found)}{_added(found)}."
-
-
-def _added(found: LimitCrossing) -> str:
-    return f" ({count_noun(found.added, 'level')} added)" if found.added else ""
-
-
-_KEPT = {"holds": "kept", "differs": "broken", "undecided": "undecided"}
-
-
-def _today(found: LimitCrossing) -> str:
-    """Return whether the limit is kept at the current load, as `--check` asks."""
-    if found.verdict is None:
-        return ""
-    reason = f": {found.reason}" if found.reason else ""
-    load = f"{found.factor} = {format_level(found.current)}"
-    return f" {_KEPT[found.verdict].capitalize()} at the current load, {load}{reason}."
-
-
-def _between(found: LimitCrossing) -> str:
-    """Return the levels between which a limit breaks, where no line leads to the break."""
-    low, high = format_level(found.level_low), format_level(found.level_high)
-    words = f"{found.factor} = {low} and {high} (95 % confidence): {found.note}"
-    if found.headroom_low is None or found.headroom_high is None:
-        return words
-    times = (
-        f"{format_plain(found.headroom_low, decimals=2)} to "
-        f"{format_plain(found.headroom_high, decimals=2)}"
-    )
-    return f"{words}; {times} times the current load, {found.factor} = " + format_level(
-        found.current
-    )
-
-
-def _left(found: LimitCrossing) -> str:
-    ratio = format_ratio(found.headroom or 0.0, found.headroom_low, found.headroom_high)
-    return f"{ratio} the current load, {found.factor} = {format_level(found.current)}"
-
-
-def _state_words(found: LimitCrossing) -> str:
-    return found.note or found.state
 
 
 def limits_table(experiment: ExperimentResult) -> Table | None:
@@ -134,12 +64,12 @@ def limits_table(experiment: ExperimentResult) -> Table | None:
                 is_number=True,
             ),
             Cell(
-                "" if one.verdict is None else _KEPT[one.verdict],
+                kept_word(one),
                 one.verdict or "",
                 mark=one.verdict or "",
-                remark=one.reason,
+                remark=undecided_words(one.evidence),
             ),
-            Cell(one.note),
+            Cell("; ".join(crossing_notes(one))),
         ]
         for one in experiment.limits
     ]

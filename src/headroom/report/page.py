@@ -54,6 +54,7 @@ from headroom.report.model_picture.style import page_rules
 from headroom.report.predictions import predictions_table
 from headroom.report.profiles import profile_pictures
 from headroom.report.replication_table import replication_table
+from headroom.report.sentences.claims import claim_figure, claim_reason
 from headroom.report.series_table import series_table
 from headroom.report.state_tables import class_tables
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
@@ -164,6 +165,8 @@ def render_page(result: StudyResult) -> str:
             verdicts=count_verdicts(result.claims),
             bases=basis_sentences(result.claims),
             basis_words=BASIS_WORDS,
+            claim_figure=claim_figure,
+            claim_reason=claim_reason,
             progress=describe_progress(result),
             environments=_distinct([_environment_view(facts) for facts in result.environments]),
             policy=_policy([*libraries, script]),

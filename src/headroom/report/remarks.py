@@ -6,6 +6,7 @@ Invariant: restates `PointResult`; what the system says of the first kind is alw
 from headroom.analysis.results import LittleCheck, PointResult, RunsAnalysed
 from headroom.report.disturbances import disturbance_cautions
 from headroom.report.saturation import saturation_words
+from headroom.report.sentences.bottleneck import bottleneck_text
 
 
 def cautions_of(point: PointResult) -> list[str]:
@@ -28,7 +29,7 @@ def remarks_of(point: PointResult) -> list[str]:
     if point.saturation:
         remarks.append(f"Saturated: {saturation_words(point.saturation)}.")
     if point.bottleneck:
-        remarks.append(point.bottleneck.evidence)
+        remarks.append(bottleneck_text(point.bottleneck))
     if point.little:
         remarks.append(little_words(point.little))
     if point.warm_up and point.warm_up.is_steady and point.warm_up.note:

@@ -9,6 +9,7 @@ from headroom.quantities import format_level
 from headroom.report.columns import Column
 from headroom.report.numbers import format_plus_minus
 from headroom.report.screen import Screen
+from headroom.report.sentences.bottleneck import bottleneck_text
 from headroom.report.words import count_noun, settings_words, title_metric
 from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import SizingResult, Trial
@@ -23,10 +24,17 @@ def render_sizing(result: SizingResult, console: Console) -> None:
     screen.item("Cost", cost_words(result))
     if result.fixed:
         screen.item("Fixed", fixed_words(result))
-    for number, sentence in enumerate(result.statement):
+    for number, sentence in enumerate(answer_sentences(result)):
         screen.item("" if number else "Answer", sentence)
     screen.item("Effort", effort_words(result))
     _render_trail(result, screen)
+
+
+def answer_sentences(result: SizingResult) -> list[str]:
+    """Return the answer, and the bottleneck of the nearest configuration if there is no answer."""
+    if result.limit is None:
+        return result.statement
+    return [*result.statement, f"Nearest configuration: {bottleneck_text(result.limit)}"]
 
 
 def fixed_words(result: SizingResult) -> str:

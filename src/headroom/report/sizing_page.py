@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from headroom.quantities import format_level
 from headroom.report.layout import environment, template_text
-from headroom.report.sizing import effort_words, figure_of, reasons_of
+from headroom.report.sizing import answer_sentences, effort_words, figure_of, reasons_of
 from headroom.report.sizing_map import draw_map
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import title_metric
@@ -25,6 +25,7 @@ def render_sizing_page(result: SizingResult) -> str:
         .get_template("sizing.html")
         .render(
             result=result,
+            answer=answer_sentences(result),
             policy=_POLICY,
             style=Markup(template_text("page.css")),  # noqa: S704 - a file of this package
             effort=effort_words(result),

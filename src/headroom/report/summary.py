@@ -5,10 +5,13 @@ Invariant: every sentence restates fields of the results; no threshold of its ow
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
+
+from headroom.analysis.evidence import NotLimited
 from headroom.analysis.results import (
     Bottleneck,
     ClaimResult,
@@ -29,8 +32,11 @@ from headroom.report.disturbances import disturbance_sentences
 from headroom.report.fits import fit_sentences, prediction_sentences
 from headroom.report.headroom_left import headroom_sentences
 from headroom.report.measured_when import measured_sentences
-from headroom.report.numbers import format_estimate, format_knee
+from headroom.report.numbers import format_estimate
 from headroom.report.saturation import saturation_sentences
+from headroom.report.sentences.bottleneck import limit_sentence
+from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
+from headroom.report.sentences.numbers import brief_percent
 from headroom.report.sureness import sureness_sentences
 from headroom.report.terminating import analysis_sentences, stretch_words, worst_sentences
 from headroom.report.what_if import what_if_sentences
@@ -39,7 +45,6 @@ from headroom.report.words import (
     join_words,
     label_metric,
     label_point,
-    title_metric,
     why_no_figures,
 )
 
@@ -145,7 +150,8 @@ def _limits(experiment: ExperimentResult) -> list[str]:
     free = len(judged) - len(limited)
     if free:
         others = "other point" if free == 1 else f"other {free:,} points"
-        sentences.append(f"At the {others}{_with_figures(experiment, judged)} nothing limits.")
+        where = f"the {others}{_with_results(experiment, judged)}"
+        sentences.append(f"{_none(found for _, found in judged)} at {where}.")
     return sentences
 
 
@@ -154,24 +160,33 @@ def _nothing_limits(
 ) -> str:
     """Say that nothing limits, and what would be next: the busiest part is the headroom left."""
     point, _ = max(judged, key=lambda pair: pair[1].utilization)
+    none = _none(found for _, found in judged)
     where = f"at any of the {len(judged):,} points" if len(judged) > 1 else "at the only point"
-    where += _with_figures(experiment, judged)
+    where += _with_results(experiment, judged)
     used = {
         resource.name: estimates["utilization"].value
         for resource in point.resources
         if "utilization" in (estimates := resource.estimates_among(point.estimates))
     }
     if not used:
-        return f"Nothing limits {where}."
+        return f"{none} {where}."
     name = max(used, key=lambda name: used[name])
-    at = f" ({label_point(point, experiment.factors)})" if len(judged) > 1 else ""
-    return f"Nothing limits {where}; the busiest part is {name} at {_in_percent(used[name])}{at}."
+    at = f" at {label_point(point, experiment.factors)}" if len(judged) > 1 else ""
+    share = brief_percent(used[name])
+    return f'{none} {where}; busiest: "{name}" ({share}{at}).'
 
 
-def _with_figures(
+def _none(verdicts: Iterable[Bottleneck]) -> str:
+    """Return that points have no bottleneck; some may be full of work that is rejected anyway."""
+    found = [one.evidence for one in verdicts if not one.limits]
+    is_full = any(isinstance(one, NotLimited) and one.fullest.is_saturated for one in found)
+    return "No bottleneck" if is_full else "No station is saturated"
+
+
+def _with_results(
     experiment: ExperimentResult, judged: Sequence[tuple[PointResult, Bottleneck]]
 ) -> str:
-    return " with figures" if len(judged) < len(experiment.points) else ""
+    return " with results" if len(judged) < len(experiment.points) else ""
 
 
 def _limit_sentence(
@@ -183,15 +198,8 @@ def _limit_sentence(
 ) -> str:
     here = [(point, found) for point, found in limited if (found.kind, found.name) == (kind, name)]
     where = _span(experiment, [point for point, _ in here], [point for point, _ in judged])
-    shares = sorted(found.utilization for _, found in here)
-    used = _percent_range(shares[0], shares[-1])
-    when = stretch_words([found for _, found in here])
-    return f"The {kind} {name} limits {where}{when}, at {used} utilization."
-
-
-def _percent_range(low: float, high: float) -> str:
-    first, last = _in_percent(low), _in_percent(high)
-    return last if first == last else f"{first.removesuffix(' %')} to {last}"
+    verdicts = [found for _, found in here]
+    return limit_sentence(verdicts, where=where, when=stretch_words(verdicts))
 
 
 def _in_percent(share: float) -> str:
@@ -259,7 +267,7 @@ def _knees(experiment: ExperimentResult) -> list[str]:
     groups = dict.fromkeys((knee.factor, _where(knee)) for knee in seen)
     main = [group for group in groups if group[0] == next(iter(groups))[0]]
     sentences = [
-        _knee_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
+        knees_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
         for group in main[:_KNEES_AT_MOST]
     ]
     others = len(groups) - len(sentences)
@@ -270,28 +278,18 @@ def _knees(experiment: ExperimentResult) -> list[str]:
 
 def _no_knees(knees: Sequence[Knee]) -> list[str]:
     """Return one sentence for each of the first reasons, with the metrics that it is true of."""
-    by_reason: dict[str, dict[str, None]] = {}
+    alike: dict[bytes, list[Knee]] = {}
     for knee in knees:
-        by_reason.setdefault(knee.note, {})[label_metric(knee.metric)] = None
-    sentences = []
-    for reason, metrics in list(by_reason.items())[:_REASONS_AT_MOST]:
-        why = f": {reason}" if reason else ""
-        sentences.append(f"No knee found in the range studied, for {join_words([*metrics])}{why}.")
-    return sentences
+        key = msgspec.json.encode([knee.reason, knee.without])
+        alike.setdefault(key, []).append(knee)
+    return [
+        no_knee_sentence([knee.metric for knee in group], group[0])
+        for group in [*alike.values()][:_REASONS_AT_MOST]
+    ]
 
 
 def _where(knee: Knee) -> str:
     return ", ".join(f"{name} = {format_level(level)}" for name, level in knee.where.items())
-
-
-def _knee_sentence(knees: Sequence[Knee]) -> str:
-    """Return one sentence for the knees of several metrics over one factor."""
-    first, *others = knees
-    start = f"{title_metric(first.metric)} bends at {first.factor} = {format_knee(first)}"
-    rest = [f"{label_metric(knee.metric)} at {format_knee(knee)}" for knee in others]
-    where = f" with {_where(first)}" if _where(first) else ""
-    notes = "; ".join(dict.fromkeys(knee.note for knee in knees if knee.note))
-    return f"{', '.join([start, *rest])}{where}{f' ({notes})' if notes else ''}."
 
 
 def _bests(experiment: ExperimentResult) -> list[str]:

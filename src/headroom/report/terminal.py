@@ -34,6 +34,7 @@ from headroom.report.remarks import cautions_of, remarks_of
 from headroom.report.replication_table import render_replications
 from headroom.report.saturation import SATURATED, is_unbounded
 from headroom.report.screen import Screen
+from headroom.report.sentences.claims import claim_figure, claim_sentence
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
 from headroom.report.what_if import render_what_if_table
@@ -268,10 +269,11 @@ def _render_claims(result: StudyResult, screen: Screen) -> None:
         columns.append(Column("Published", published))
     if any(claim.basis for claim in claims):
         columns.append(Column("Rests on", [claim.basis for claim in claims]))
-    screen.table([*columns, Column("Ours (95 % interval)", [claim.ours for claim in claims])])
+    figures = [claim_figure(claim) for claim in claims]
+    screen.table([*columns, Column("Ours (95 % interval)", figures)])
     for claim in claims:
         if claim.verdict != "holds":
-            screen.item("Why", f"{claim.text.rstrip('.')}: {claim.reason}.")
+            screen.item("Why", f"{claim.text.rstrip('.')}. {claim_sentence(claim)}")
 
 
 def _find_point(result: StudyResult, key: str) -> tuple[ExperimentResult, PointResult]:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from headroom.analysis.evidence import CrossingEvidence
 from headroom.analysis.results import (
     Bottleneck,
     Effect,
@@ -17,18 +18,21 @@ from headroom.analysis.results import (
     WhatIfResult,
 )
 from headroom.report.headroom_left import headroom_sentences, limits_table
+from headroom.report.sentences.limits import limit_sentences
 from headroom.report.sizing import figure_of, fixed_words, render_sizing
 from headroom.report.sizing_page import render_sizing_page
 from headroom.report.what_if import render_what_ifs, what_if_sentences, what_if_table
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
 from headroom.sizing.targets import Target
+from tests.support.example_verdicts import limit_evidence
 
 EFFECT = Effect(
     metric="throughput", unit="1/s", better="high", before=222.0, after=284.9, ratio=1.2835,
     low=1.2771, high=1.2912, pairs=5, variance_reduction=4.44,
 )  # fmt: skip
 WEB = Bottleneck(
-    limits=True, kind="station", name="web", evidence="web is busy", utilization=0.99,
+    limits=True, kind="station", name="web", utilization=0.99,
+    evidence=limit_evidence("web", 0.99, limits=True),
     utilization_low=0.98, utilization_high=1.0,
 )  # fmt: skip
 
@@ -109,14 +113,12 @@ CROSSING = LimitCrossing(
     metric="response_s_p95", unit="s", at_most=0.2, at_least=None, factor="users",
     where={"disks": 2}, state="breaks", level=241.0, level_low=236.0, level_high=247.0,
     current=150.0, headroom=1.607, headroom_low=1.573, headroom_high=1.647,
-    note="between 200 and 250",
+    evidence=CrossingEvidence(before=200.0, after=250.0),
 )  # fmt: skip
 
 
 def test_the_headroom_is_said_with_its_limit_its_interval_and_the_load_of_today() -> None:
-    (sentence,) = headroom_sentences(experiment_with(limits=[CROSSING]))
-    assert "at most 200 ms with disks = 2 breaks at users = 241 (236 to 247)" in sentence
-    assert "1.61 (1.57 to 1.65) the current load, users = 150" in sentence
+    assert headroom_sentences(experiment_with(limits=[CROSSING])) == [limit_sentences(CROSSING)]
 
 
 @pytest.mark.parametrize(
@@ -124,11 +126,8 @@ def test_the_headroom_is_said_with_its_limit_its_interval_and_the_load_of_today(
     [("holds", "not broken"), ("broken", "broken everywhere"), ("unclear", "unclear")],
 )
 def test_a_limit_without_a_level_is_not_given_one(state: str, words: str) -> None:
-    crossing = msgspec.structs.replace(
-        CROSSING, state=state, level=None, headroom=None, note="the reason"
-    )
+    crossing = msgspec.structs.replace(CROSSING, state=state, level=None, headroom=None)
     experiment = experiment_with(limits=[crossing])
-    assert headroom_sentences(experiment)[0].endswith(": the reason.")
     table = limits_table(experiment)
     assert table is not None
     assert words in [cell.text for cell in table.rows[0]]

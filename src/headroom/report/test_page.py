@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headroom.analysis.evidence import MissingEvidence
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form
 from headroom.report.extent import WHOLE_UP_TO
@@ -87,7 +88,8 @@ def _with_words(words: str) -> StudyResult:
     changed = msgspec.structs.replace(
         experiment, title=words, points=points, factors=factors, parameters=parameters
     )
-    claim = msgspec.structs.replace(claims()[0], text=words, ours=words, reason=words)
+    missing = MissingEvidence(code="defect", message=words)
+    claim = msgspec.structs.replace(claims()[0], text=words, evidence=missing)
     return msgspec.structs.replace(
         study(changed, title=words),
         question=words,
@@ -159,7 +161,7 @@ def test_a_page_begins_with_what_does_not_hold() -> None:
     assert "3 claims: 1 holds, 1 differs and 1 is undecided." in hero
     assert hero.index("verdict differs") < hero.index("verdict undecided")
     assert "verdict holds" not in hero
-    assert "x1.72 (1.65 to 1.79)" in hero
+    assert "1.72\N{MULTIPLICATION SIGN} (1.65 to 1.79)" in hero
 
 
 def test_a_long_list_of_claims_is_folded_and_the_top_says_how_many_are_left() -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from headroom.analysis.results import ExperimentResult, PointResult
+from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.summary import describe_progress, find
 from tests.support.example_results import (
     SHAPES,
@@ -25,7 +26,7 @@ def _texts(experiment_findings: list[object]) -> str:
 def test_the_limit_is_a_range_per_series() -> None:
     text = _texts([*find(model_experiment())])
     assert "from users = 120 up (servers = 2) and at users = 300 (servers = 4)" in text
-    assert "99.5 % utilization" in text
+    assert "(99.5% busy)" in text
 
 
 def test_limited_categories_are_named() -> None:
@@ -43,7 +44,7 @@ def test_limited_categories_are_named() -> None:
     )
     changed = msgspec.structs.replace(experiment, factors=[factor], points=points, knees=[])
     text = _texts([*find(changed)])
-    assert "The station database limits at buy = nothing and a disk" in text
+    assert 'Station "database" is the bottleneck at buy = nothing and a disk' in text
 
 
 def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
@@ -61,8 +62,8 @@ def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
 
 
 def test_the_knee_carries_its_interval_and_its_series() -> None:
-    text = _texts([*find(model_experiment())])
-    assert "Response time p99 bends at users = 100 (85 to 110) with servers = 2." in text
+    experiment = model_experiment()
+    assert knees_sentence(experiment.knees[:1]) in _texts([*find(experiment)])
 
 
 def test_knees_of_several_metrics_share_a_sentence_and_leave_stations_out() -> None:
@@ -75,12 +76,14 @@ def test_knees_of_several_metrics_share_a_sentence_and_leave_stations_out() -> N
         msgspec.structs.replace(knee, metric="station.database.utilization"),
     ]
     text = _texts([*find(msgspec.structs.replace(experiment, knees=knees))])
-    assert "at users = 100 (85 to 110), throughput at 120 with servers = 2." in text
-    assert "utilization bends" not in text
+    assert knees_sentence(knees[:2]) in text
+    assert "utilization levels off" not in text
 
 
 def test_a_missing_knee_is_said() -> None:
-    assert "No knee found" in _texts([*find(failing_experiment())])
+    experiment = failing_experiment()
+    knee = experiment.knees[0]
+    assert no_knee_sentence([knee.metric], knee) in _texts([*find(experiment)])
 
 
 def test_the_best_names_how_many_overlap_with_it() -> None:
@@ -119,8 +122,10 @@ def test_points_without_figures_come_first_and_are_not_called_free_of_limits() -
     )
     first, second, *rest = find(experiment)
     assert first.text == ("1 of 3 points has no figures: no steady state; see the messages below.")
-    assert second.text.startswith("Nothing limits at any of the 2 points with figures; the busiest")
-    assert "database at 9.1 % (users = 20, servers = 4)" in second.text
+    assert second.text == (
+        "No station is saturated at any of the 2 points with results; busiest: "
+        '"database" (9.1% at users = 20, servers = 4).'
+    )
     assert [finding.topic for finding in rest].count("Caution") == 0
 
 

@@ -18,6 +18,7 @@ from headroom.report.columns import Column
 from headroom.report.numbers import format_estimate
 from headroom.report.saturation import saturation_words
 from headroom.report.screen import Screen
+from headroom.report.sentences.bottleneck import bottleneck_text
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
@@ -185,7 +186,7 @@ def render_what_ifs(
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(where or label_point(point, experiment.factors), "bold")
     if point.bottleneck is not None:
-        screen.item("Now", f"{_capital(point.bottleneck.evidence)}.")
+        screen.item("Now", bottleneck_text(point.bottleneck))
     render_what_if_table(point, screen)
 
 

@@ -84,7 +84,10 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
         command=question.command,
         headroom_version=version(),
     )
-    return _with_statement(result, _causes(question, sizing) if best is None else [])
+    causes = _causes(question, sizing) if best is None else []
+    nearest = result.nearest if best is None and not causes else None
+    limited = msgspec.structs.replace(result, limit=None if nearest is None else nearest.bottleneck)
+    return _with_statement(limited, causes)
 
 
 def _causes(question: Question, sizing: Sizing) -> list[str]:
@@ -189,8 +192,6 @@ def _nothing_found(result: SizingResult, causes: Sequence[str]) -> list[str]:
     sentences.append(
         f"Nearest comes {words_of(nearest.levels)}: {figures or 'all met in the mean'}."
     )
-    if nearest.bottleneck is not None and not causes:
-        sentences.append(f"There {nearest.bottleneck.evidence}.")
     return [*sentences, *_second_choices(result)]
 
 

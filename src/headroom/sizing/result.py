@@ -12,7 +12,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.sizing.search import Verdict
 from headroom.sizing.targets import Target
 
-FORMAT = 1
+FORMAT = 2
 How: TypeAlias = Literal["simulation", "formula", "overload"]
 
 
@@ -94,5 +94,7 @@ class SizingResult(msgspec.Struct, frozen=True, kw_only=True):
     """Where a simulation lies beyond a bound that a formula gave; empty where none does."""
     statement: list[str]
     """The answer in sentences."""
+    limit: Bottleneck | None = None
+    """What limits the nearest configuration, unless formulas say why none meets the targets."""
     command: str
     headroom_version: str

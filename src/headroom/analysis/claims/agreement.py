@@ -19,6 +19,9 @@ whole interval.
 import math
 from collections.abc import Sequence
 from statistics import median
+from typing import Literal
+
+import msgspec
 
 from headroom.analysis.claims.claim_evidence import (
     VERDICTS,
@@ -26,10 +29,11 @@ from headroom.analysis.claims.claim_evidence import (
     Finding,
     MeasuredPoint,
     NoEvidenceError,
+    Region,
     selected,
     side_of,
 )
-from headroom.analysis.claims.claim_words import Region, Words
+from headroom.analysis.evidence import AgreementEvidence, MissingEvidence, UnboundedPair
 from headroom.analysis.fits.prediction import widened
 from headroom.analysis.results import PredictedPair, Verdict
 from headroom.analysis.statistics.dispersion import statistic_interval
@@ -37,11 +41,6 @@ from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.analysis.statistics.versus import Judgement, judge, place_of
 from headroom.experiment.protocol.agreement import matching
 from headroom.experiment.study.study import AgreementClaim
-from headroom.quantities import format_levels, format_percent
-
-_WORDS = Words(unit="1", is_ratio=True)
-_WORTH_A_WORD = 1.5
-"""Factor from which a prediction that is off by it is said to be so."""
 
 
 def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
@@ -51,8 +50,16 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     each = 1.0 - (1.0 - CONFIDENCE) / len(met)
     torn = [one for one in met if _is_unbounded(one[0]) != _is_unbounded(one[1])]
     is_typical = claim.points == "median"
+    unbounded = [_unbounded_pair(one) for one, _ in torn]
+    evidence_of_all = AgreementEvidence(
+        allowed=_region(claim).allowed(),
+        count=len(met),
+        confidence=each,
+        is_median=is_typical,
+        unbounded=unbounded,
+    )
     if torn and (not is_typical or len(torn) == len(met)):
-        return Finding(verdict="differs", reason=_torn_words(torn))
+        return Finding(verdict="differs", evidence=evidence_of_all)
     pairs, missing = [], []
     for one, there in met:
         if _is_unbounded(one) != _is_unbounded(there):
@@ -66,23 +73,37 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     worst = max(pairs, key=_distance)
     typical = _typical(pairs, len(torn)) if is_typical else None
     verdict = _verdict(claim, pairs, typical, missing)
-    reason = (
-        _reason(claim, pairs, verdict, each, missing)
-        if typical is None
-        else _reason_of_median(claim, typical, verdict, missing)
-    )
-    if torn:
-        reason = f"{_torn_words(torn)}, an error without bound; {reason}"
+    decisive = None if typical else _decisive(pairs, verdict)
     return Finding(
         verdict=verdict,
-        reason=reason,
-        ours=_ours(pairs, worst, typical),
+        evidence=msgspec.structs.replace(
+            evidence_of_all,
+            worst=pairs.index(worst),
+            decisive=None if decisive is None else pairs.index(decisive),
+            missing=missing[0].missing if missing else None,
+            **({} if typical is None else _median_of(typical)),
+        ),
         value=worst.ratio,
         low=worst.low,
         high=worst.high,
         unit="1",
         pairs=pairs,
     )
+
+
+def _decisive(pairs: Sequence[PredictedPair], verdict: Verdict) -> PredictedPair | None:
+    """Return the pair with the largest error of those with this verdict, unless all hold."""
+    if verdict == "holds":
+        return None
+    return max((pair for pair in pairs if pair.verdict == verdict), key=_distance, default=None)
+
+
+def _median_of(typical: Interval) -> dict[str, float | None]:
+    bounds = {"median": typical.value, "median_low": typical.low, "median_high": typical.high}
+    return {
+        name: None if bound is None or math.isinf(bound) else bound
+        for name, bound in bounds.items()
+    }
 
 
 def _verdict(
@@ -102,10 +123,10 @@ def _verdict(
     return next((v for v in ("differs", "undecided") if v in verdicts), "holds")
 
 
-def _torn_words(torn: Sequence[tuple[MeasuredPoint, MeasuredPoint]]) -> str:
-    side = "predicted" if _is_unbounded(torn[0][0]) else "measured"
-    where = "; ".join(format_levels(one.levels) for one, _ in torn)
-    return f"at {where}: {side} without bound, as the point is saturated, and only there"
+def _unbounded_pair(predicted: MeasuredPoint) -> UnboundedPair:
+    """Return a point that is saturated on one side, seen from its predicted side."""
+    side: Literal["predicted", "measured"] = "predicted" if _is_unbounded(predicted) else "measured"
+    return UnboundedPair(levels=dict(predicted.levels), side=side)
 
 
 def _typical(pairs: Sequence[PredictedPair], torn: int) -> Interval:
@@ -142,8 +163,12 @@ def _met(
         places = matching(point.levels, candidates, to=claim.to)
         if len(places) > 1:
             raise NoEvidenceError(
-                f"several points of {claim.to_experiment} could be meant at "
-                f"{format_levels(point.levels)}: name more factors in to"
+                MissingEvidence(
+                    code="several_partners",
+                    levels=dict(point.levels),
+                    experiment=claim.to_experiment,
+                    count=len(places),
+                )
             )
         found += [
             (point, there[place])
@@ -151,8 +176,8 @@ def _met(
             if not (_is_unbounded(point) and _is_unbounded(there[place]))
         ]
     if not found:
-        quick = "not in the quick variant: " if evidence.is_quick or other.is_quick else ""
-        raise NoEvidenceError(f"{quick}no point is in both experiments")
+        is_quick = evidence.is_quick or other.is_quick
+        raise NoEvidenceError(MissingEvidence(code="no_common_point", is_quick=is_quick))
     return found
 
 
@@ -207,87 +232,3 @@ def _region(claim: AgreementClaim) -> Region:
 
 def _distance(pair: PredictedPair) -> float:
     return math.inf if pair.ratio is None else abs(pair.ratio - 1.0)
-
-
-def _ours(
-    pairs: Sequence[PredictedPair], worst: PredictedPair, typical: Interval | None = None
-) -> str:
-    shown = _words_of(worst)
-    if len(pairs) == 1:
-        return shown
-    at_worst = f"{shown} at worst, {format_levels(worst.levels)}, of {len(pairs)} points"
-    return at_worst if typical is None else f"median error {_error_words(typical)}; {at_worst}"
-
-
-def _error_words(typical: Interval) -> str:
-    if typical.low == math.inf:
-        return "without bound"
-    if typical.value == math.inf:
-        return "unknown"
-    most = "more" if typical.high in {None, math.inf} else format_percent(typical.high or 0.0)
-    return f"{format_percent(typical.value)} ({format_percent(typical.low or 0.0)} to {most})"
-
-
-def _reason_of_median(
-    claim: AgreementClaim,
-    typical: Interval,
-    verdict: Verdict,
-    missing: Sequence[NoEvidenceError],
-) -> str:
-    limit = format_percent(claim.tolerance or 0.0)
-    words = {
-        "holds": f"is at most {limit} with its whole interval",
-        "differs": f"is more than {limit} with its whole interval",
-        "undecided": f"is at most {limit} in a part of its interval only",
-    }
-    text = f"the median of the errors, {_error_words(typical)}, {words[verdict]}"
-    return f"{missing[0]}; {text}" if missing else text
-
-
-def _words_of(pair: PredictedPair) -> str:
-    if pair.ratio is None:
-        return "no ratio"
-    return _WORDS.found(
-        Interval(value=pair.ratio, low=pair.low, high=pair.high, method="none", note=pair.note)
-    )
-
-
-def _reason(
-    claim: AgreementClaim,
-    pairs: Sequence[PredictedPair],
-    verdict: Verdict,
-    each: float,
-    missing: Sequence[NoEvidenceError],
-) -> str:
-    count = len(pairs) + len(missing)
-    decisive = [pair for pair in pairs if pair.verdict == verdict]
-    if verdict == "holds":
-        text = (
-            f"predicted over measured is {_WORDS.allowed(_region(claim))}, with its whole interval"
-        )
-    elif not decisive:
-        text = f"the other {_points(len(pairs))} with the whole interval"
-    else:
-        first = max(decisive, key=_distance)
-        text = first.note or _WORDS.reason(verdict, _region(claim))
-        text = f"{_off_by(first)}{text}"
-        if count > 1:
-            text = f"at {format_levels(first.levels)}: {_words_of(first)}, {text}"
-    if missing:
-        text = f"{missing[0]}; {text}"
-    if count > 1:
-        text += f" (Bonferroni: each of {count} points at {100.0 * each:.6g} %)"
-    return text
-
-
-def _off_by(pair: PredictedPair) -> str:
-    """Return by which factor a prediction is off, where that is worth a word."""
-    if not pair.ratio or max(pair.ratio, 1.0 / pair.ratio) < _WORTH_A_WORD:
-        return ""
-    is_above = pair.ratio > 1.0
-    factor = pair.ratio if is_above else 1.0 / pair.ratio
-    return f"{'too high' if is_above else 'too low'} by a factor of {factor:.2g}, "
-
-
-def _points(count: int) -> str:
-    return "point agrees" if count == 1 else f"{count} points agree"

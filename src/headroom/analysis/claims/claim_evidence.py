@@ -1,21 +1,35 @@
 """What is known of the metric of a claim: points, their samples, and which of them a claim means.
 
-Invariant: whatever keeps a claim from being decided is a `NoEvidenceError` that says why.
+Invariant: whatever keeps a claim from being decided is a `NoEvidenceError` with its reason.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headroom.analysis.claims.claim_words import Region
+from headroom.analysis.evidence import Allowed, ClaimEvidence, MissingEvidence
 from headroom.analysis.results import Margin, PredictedPair, Verdict
 from headroom.analysis.statistics.intervals import Interval, Sample
 from headroom.analysis.statistics.pairing import RunOfPoint
 from headroom.analysis.statistics.versus import Place, Side, place_of
 from headroom.experiment.protocol.system import Column, Value
 from headroom.experiment.study.study import Claim, Where
-from headroom.quantities import format_levels
 
-LEFT_OUT = "not in the quick variant"
+INFINITY = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What a claim allows: all numbers from `low` to `high`, both included."""
+
+    low: float = -INFINITY
+    high: float = INFINITY
+
+    def allowed(self) -> Allowed:
+        """Return the region as evidence."""
+        return Allowed(
+            low=None if self.low == -INFINITY else self.low,
+            high=None if self.high == INFINITY else self.high,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +77,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found for a claim; `ours` is the figure in words."""
+    """What was found for a claim."""
 
     verdict: Verdict
-    reason: str
-    ours: str = ""
+    evidence: ClaimEvidence
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -76,7 +89,17 @@ class Finding:
 
 
 class NoEvidenceError(Exception):
-    """A claim cannot be decided; the message says why."""
+    """A claim cannot be decided.
+
+    Parameters
+    ----------
+    missing
+        Why.
+    """
+
+    def __init__(self, missing: MissingEvidence) -> None:
+        super().__init__(missing.code)
+        self.missing = missing
 
 
 def decide(interval: Interval, region: Region) -> Verdict:
@@ -108,8 +131,9 @@ def side_at(where: Where, claim: Claim, evidence: Evidence) -> Side:
     """Return the one point that `where` selects as one side of a comparison."""
     points = selected(where, evidence)
     if len(points) > 1:
-        known = format_levels(where)
-        raise NoEvidenceError(f"{known} selects {len(points)} points: name more factors in where")
+        raise NoEvidenceError(
+            MissingEvidence(code="several_points", levels=dict(where), count=len(points))
+        )
     return side_of(points[0], claim.metric, evidence)
 
 
@@ -122,17 +146,21 @@ def side_of(point: MeasuredPoint, metric: str, evidence: Evidence) -> Side:
 def sample_of(point: MeasuredPoint, metric: str) -> Sample:
     """Return the sample of a point."""
     if point.sample is None:
-        why = f": {point.why_absent}" if point.why_absent else ""
-        raise NoEvidenceError(f"no figures of {metric} at {format_levels(point.levels)}{why}")
+        raise NoEvidenceError(
+            MissingEvidence(
+                code="no_results",
+                metric=metric,
+                levels=dict(point.levels),
+                message=point.why_absent,
+            )
+        )
     return point.sample
 
 
 def selected(where: Where, evidence: Evidence) -> list[MeasuredPoint]:
     """Return the points at `where`, one or more."""
     if not evidence.points:
-        raise NoEvidenceError(
-            f"{LEFT_OUT}: the experiment" if evidence.is_quick else "the experiment was not run"
-        )
+        raise NoEvidenceError(MissingEvidence(code="not_run", is_quick=evidence.is_quick))
     found = [
         point
         for point in evidence.points
@@ -151,7 +179,8 @@ def missing(where: Where, evidence: Evidence) -> NoEvidenceError:
         for name, level in where.items()
         if not any(levels.get(name) == level for levels in known)
     }
-    words = format_levels(lacking or where)
-    if evidence.is_quick:
-        return NoEvidenceError(f"{LEFT_OUT}: {words}")
-    return NoEvidenceError(f"no point with {words} was planned")
+    return NoEvidenceError(
+        MissingEvidence(
+            code="not_planned", levels=dict(lacking or where), is_quick=evidence.is_quick
+        )
+    )

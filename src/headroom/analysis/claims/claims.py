@@ -22,12 +22,13 @@ import msgspec
 
 from headroom.analysis.claims.agreement import check_agreement
 from headroom.analysis.claims.claim_evidence import (
-    LEFT_OUT,
+    INFINITY,
     VERDICTS,
     Evidence,
     Finding,
     MeasuredPoint,
     NoEvidenceError,
+    Region,
     decide,
     missing,
     sample_at,
@@ -35,29 +36,47 @@ from headroom.analysis.claims.claim_evidence import (
     side_at,
     side_of,
 )
-from headroom.analysis.claims.claim_words import INFINITY, STATISTIC_WORDS, Region, Words
+from headroom.analysis.evidence import (
+    CrossoversEvidence,
+    CurveEvidence,
+    FlatEvidence,
+    IntervalEvidence,
+    LevelEstimate,
+    MissingEvidence,
+    NoKnee,
+    NoKneeEvidence,
+    SignEvidence,
+    Step,
+    UnboundedEvidence,
+    ZeroEvidence,
+)
 from headroom.analysis.results import ClaimResult, PrintedPoint, Verdict
 from headroom.analysis.statistics.crossover import FEWEST_LEVELS, crossings_of, ratio_at
 from headroom.analysis.statistics.dispersion import statistic_interval
 from headroom.analysis.statistics.extremes import extreme_interval
-from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, Sample, contrast
+from headroom.analysis.statistics.intervals import (
+    CONFIDENCE,
+    Interval,
+    Sample,
+    contrast,
+    difference,
+)
 from headroom.analysis.statistics.versus import (
+    NO_RATIO,
     Judgement,
-    Place,
     Side,
     contrast_of,
     has_ratio,
     judge,
     ratio_of,
 )
-from headroom.analysis.verdicts.knee import KneeFit, knee_over
+from headroom.analysis.verdicts.knee import knee_over
 from headroom.defects import fallback
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import (
     AgreementClaim,
     Claim,
     CrossoverClaim,
-    Extreme,
     FlatClaim,
     KneeClaim,
     MonotoneClaim,
@@ -67,7 +86,6 @@ from headroom.experiment.study.study import (
     ValueClaim,
     in_base_units,
 )
-from headroom.quantities import format_level, format_limit
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _CurveClaim: TypeAlias = OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim | CrossoverClaim
@@ -75,10 +93,7 @@ _CurveClaim: TypeAlias = OrderingClaim | MonotoneClaim | FlatClaim | KneeClaim |
 
 def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
     """Return the row of the claims table for one claim."""
-    finding = fallback(
-        lambda: _finding(claim, evidence),
-        lambda reason: Finding(verdict="undecided", reason=reason),
-    )
+    finding = fallback(lambda: _finding(claim, evidence), _failed)
     return ClaimResult(
         name=claim.name,
         text=claim.text,
@@ -87,17 +102,20 @@ def check_claim(claim: Claim, evidence: Evidence) -> ClaimResult:
         metric=claim.metric,
         published=claim.published,
         source=claim.source,
-        ours=finding.ours,
         value=finding.value,
         low=finding.low,
         high=finding.high,
         unit=finding.unit,
         verdict=finding.verdict,
-        reason=finding.reason,
+        evidence=finding.evidence,
         statistic=getattr(claim, "statistic", "centre"),
         printed=_printed(claim, evidence),
         **_about_pairs(claim, evidence, finding),
     )
+
+
+def _failed(message: str) -> Finding:
+    return Finding(verdict="undecided", evidence=MissingEvidence(code="defect", message=message))
 
 
 def _printed(claim: Claim, evidence: Evidence) -> PrintedPoint | None:
@@ -118,8 +136,8 @@ def _printed(claim: Claim, evidence: Evidence) -> PrintedPoint | None:
 def _finding(claim: Claim, evidence: Evidence) -> Finding:
     try:
         return _CHECKS[type(claim)](claim, evidence)
-    except NoEvidenceError as reason:
-        return Finding(verdict="undecided", reason=str(reason))
+    except NoEvidenceError as error:
+        return Finding(verdict="undecided", evidence=error.missing)
 
 
 def _about_pairs(claim: Claim, evidence: Evidence, finding: Finding) -> dict[str, Any]:
@@ -142,8 +160,7 @@ def _check_value(claim: ValueClaim, evidence: Evidence) -> Finding:
         interval = extreme_interval(sample.values, claim.statistic, of=of)
     else:
         interval = statistic_interval(sample, cast("Statistic", claim.statistic))
-    found = _of_interval(interval, _value_region(claim), _words(claim, evidence))
-    return _of_statistic(found, claim.statistic, of=claim.extreme_of)
+    return _of_interval(interval, _value_region(claim), evidence.unit, of=claim.extreme_of)
 
 
 def _value_region(claim: ValueClaim) -> Region:
@@ -161,17 +178,6 @@ def _bounds(claim: ValueClaim | RatioClaim) -> Region:
     return Region(-INFINITY if low is None else low, INFINITY if high is None else high)
 
 
-def _of_statistic(
-    found: Finding, statistic: Statistic | Extreme, *, of: int | None = None
-) -> Finding:
-    """Say what of the replications a figure is, where it is not their centre."""
-    if statistic == "centre":
-        return found
-    words = STATISTIC_WORDS[statistic]
-    over = "over the replications" if of is None else f"of {of} replications, at the median"
-    return replace(found, reason=f"{words} {over}: {found.reason}")
-
-
 def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
     above = side_at(claim.where, claim, evidence)
     below = side_at(claim.to, claim, evidence)
@@ -179,30 +185,23 @@ def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
     if not above.sample.values.any() and not below.sample.values.any():
         return _of_nothing(region)
     found = judge(above, below, low=region.low, high=region.high, statistic=claim.statistic)
-    return _of_statistic(_of_judgement(found, region), claim.statistic)
+    return _of_judgement(found, region)
 
 
 def _of_nothing(region: Region) -> Finding:
     """Return what a ratio claim is about a metric that is zero in every run of both points."""
     holds = region.low <= 1.0 <= region.high
     return Finding(
-        verdict="holds" if holds else "undecided",
-        reason="zero in every run of both points" + (", so equal" if holds else ": no ratio"),
-        ours="no ratio",
+        verdict="holds" if holds else "undecided", evidence=ZeroEvidence(allowed=region.allowed())
     )
 
 
 def _of_judgement(found: Judgement, region: Region) -> Finding:
-    words = Words(unit="1", is_ratio=True)
-    verdict = VERDICTS[found.place]
     if found.ratio.value == found.ratio.value:
-        return _of_interval(found.ratio, region, words)
-    reason = f"{found.note}: {_by_sign(found.place)} {words.allowed(region)}"
-    return Finding(verdict=verdict, reason=reason, ours="no ratio", unit=words.unit)
-
-
-def _by_sign(place: Place) -> str:
-    return {"inside": "surely", "unclear": "perhaps not"}.get(place, "surely not")
+        return _of_interval(found.ratio, region, "1", is_ratio=True)
+    note = "" if found.note == NO_RATIO else found.note
+    evidence = SignEvidence(allowed=region.allowed(), place=found.place, note=note)
+    return Finding(verdict=VERDICTS[found.place], evidence=evidence, unit="1")
 
 
 def _ratio_region(claim: RatioClaim) -> Region:
@@ -213,31 +212,50 @@ def _ratio_region(claim: RatioClaim) -> Region:
     return Region(max(bounds.low, claim.value - margin), min(bounds.high, claim.value + margin))
 
 
-def _of_interval(interval: Interval, region: Region, words: Words) -> Finding:
-    verdict = decide(interval, region)
-    if interval.value == INFINITY:
-        reason = f"the point is saturated, so no value is {words.allowed(region)}"
-        return Finding(verdict=verdict, reason=reason, ours=words.found(interval), unit=words.unit)
+def _of_interval(
+    interval: Interval, region: Region, unit: str, *, is_ratio: bool = False, of: int | None = None
+) -> Finding:
+    """Return the verdict of one interval.
+
+    Parameters
+    ----------
+    interval
+        In `unit`, or how many times something is.
+    region
+        What the claim allows.
+    unit
+        Base unit of the interval.
+    is_ratio
+        Whether it says how many times something is.
+    of
+        Of a smallest or largest value: over how many replications.
+    """
+    is_unbounded = abs(interval.value) == INFINITY
     return Finding(
-        verdict=verdict,
-        reason=interval.note or words.reason(verdict, region),
-        ours=words.found(interval),
-        value=interval.value,
-        low=interval.low,
-        high=interval.high,
-        unit=words.unit,
+        verdict=decide(interval, region),
+        evidence=IntervalEvidence(
+            allowed=region.allowed(),
+            is_ratio=is_ratio,
+            is_unbounded=is_unbounded,
+            extreme_of=of,
+            note=interval.note,
+        ),
+        value=None if is_unbounded else interval.value,
+        low=None if is_unbounded else interval.low,
+        high=None if is_unbounded else interval.high,
+        unit=unit,
     )
 
 
-def _words(claim: Claim, evidence: Evidence) -> Words:
-    return Words(unit=evidence.unit, metric=claim.metric)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """One of the comparisons that make up a claim: weighted points against `region`."""
+    """One of the comparisons that make up a claim: weighted points against `region`.
 
-    text: str
+    `level` is compared with `to_level`, or with the mean of all levels if that is None.
+    """
+
+    level: Value
+    to_level: Value | None
     sides: Sequence[Side]
     weights: Sequence[float]
     region: Region
@@ -245,21 +263,38 @@ class _Part:
 
 def _check_ordering(claim: OrderingClaim, evidence: Evidence) -> Finding:
     curve = _curve(claim, evidence, levels=claim.order)
-    words = _words(claim, evidence)
-    figures = [words.at(curve[level].sample, level) for level in claim.order]
-    steps = list(pairwise(claim.order))
     smallest = 5e-324  # Strictly above zero, for exact values too.
     parts = [
         _Part(
-            f"{claim.metric} from {claim.factor} = {format_level(a)} to {format_level(b)}",
-            [curve[b], curve[a]],
-            [1.0, -1.0],
-            Region(smallest),
+            level=low,
+            to_level=high,
+            sides=[curve[high], curve[low]],
+            weights=[1.0, -1.0],
+            region=Region(smallest),
         )
-        for a, b in steps
+        for low, high in pairwise(claim.order)
     ]
-    finding = _of_parts(parts, ", ".join(figures), words)
-    return replace(finding, ours=" < ".join(figures)) if finding.verdict == "holds" else finding
+    decided = _decide_parts(parts)
+    found = CurveEvidence(
+        shape="ordered",
+        factor=claim.factor,
+        levels=[_estimate_at(level, curve[level].sample) for level in claim.order],
+        comparisons=len(parts),
+        confidence=decided.confidence,
+        decisive=decided.decisive,
+    )
+    return Finding(verdict=decided.verdict, evidence=found, unit=evidence.unit)
+
+
+def _estimate_at(level: Value, sample: Sample) -> LevelEstimate:
+    interval = sample.interval()
+    is_unbounded = abs(interval.value) == INFINITY
+    return LevelEstimate(
+        level=level,
+        value=None if is_unbounded else interval.value,
+        low=None if is_unbounded else interval.low,
+        high=None if is_unbounded else interval.high,
+    )
 
 
 def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
@@ -268,9 +303,43 @@ def _check_monotone(claim: MonotoneClaim, evidence: Evidence) -> Finding:
     parts = [
         _step(claim, (low, curve[low]), (high, curve[high]), sign) for low, high in pairwise(curve)
     ]
-    words = _words(claim, evidence)
-    samples = {level: side.sample for level, side in curve.items()}
-    return _of_parts(parts, words.curve(samples, sign=sign), words)
+    decided = _decide_parts(parts)
+    found = CurveEvidence(
+        shape="rises" if claim.direction == "rises" else "falls",
+        factor=claim.factor,
+        levels=[_estimate_at(level, side.sample) for level, side in curve.items()],
+        smallest_step=_smallest_step(curve, sign),
+        comparisons=len(parts),
+        confidence=decided.confidence,
+        decisive=decided.decisive,
+    )
+    return Finding(verdict=decided.verdict, evidence=found, unit=evidence.unit)
+
+
+def _smallest_step(curve: Mapping[float, Side], sign: float) -> Step:
+    """Return the smallest step between neighbours in the direction of `sign`."""
+    low, high = min(
+        pairwise(curve),
+        key=lambda step: sign * (curve[step[1]].sample.value - curve[step[0]].sample.value),
+    )
+    first, last = (curve[level].sample for level in (low, high))
+    found = difference(last, first) if sign > 0.0 else difference(first, last)
+    return _step_evidence(low, high, found)
+
+
+def _step_evidence(
+    level: Value, to_level: Value | None, found: Interval, *, is_ratio: bool = False
+) -> Step:
+    is_finite = math.isfinite(found.value)
+    return Step(
+        level=level,
+        to_level=to_level,
+        is_ratio=is_ratio,
+        value=found.value if is_finite else None,
+        low=found.low if is_finite else None,
+        high=found.high if is_finite else None,
+        note=found.note,
+    )
 
 
 def _step(
@@ -280,10 +349,11 @@ def _step(
     level, side = before
     allowed = sign * claim.tolerance * (1.0 if side.sample.value >= 0.0 else -1.0)
     return _Part(
-        f"{claim.metric} from {claim.factor} = {format_level(level)} to {format_level(after[0])}",
-        [after[1], side],
-        [sign, -sign * (1.0 - allowed)],
-        Region(low=0.0),
+        level=level,
+        to_level=after[0],
+        sides=[after[1], side],
+        weights=[sign, -sign * (1.0 - allowed)],
+        region=Region(low=0.0),
     )
 
 
@@ -295,23 +365,27 @@ def _check_flat(claim: FlatClaim, evidence: Evidence) -> Finding:
     samples = [side.sample for side in sides]
     steep = [level for level, side in curve.items() if side.sample.is_unbounded]
     if steep:
-        reason = f"{claim.metric} grows without bound at {claim.factor} = {format_level(steep[0])}"
-        return Finding(verdict="differs", reason=f"{reason}: the point is saturated")
+        full = UnboundedEvidence(factor=claim.factor, level=steep[0])
+        return Finding(verdict="differs", evidence=full)
     mean = sum(sample.value for sample in samples) / len(samples)
     parts = [
         part
         for place, level in enumerate(curve)
         for part in _within_of_mean(claim, sides, place, level, 1.0 if mean >= 0.0 else -1.0)
     ]
-    words = _words(claim, evidence)
-    return _of_parts(parts, _flat_in_words(samples, mean, words), words)
-
-
-def _flat_in_words(samples: Sequence[Sample], mean: float, words: Words) -> str:
-    on_average = words.found(contrast(samples, [1.0 / len(samples)] * len(samples)))
-    largest = max(abs(sample.value - mean) for sample in samples)
-    within = format_limit(largest / abs(mean)) if mean else words.given(largest)
-    return f"{on_average} on average, every level within {within} of it"
+    decided = _decide_parts(parts)
+    average = contrast(samples, [1.0 / len(samples)] * len(samples))
+    found = FlatEvidence(
+        factor=claim.factor,
+        mean=average.value,
+        mean_low=average.low,
+        mean_high=average.high,
+        largest_distance=max(abs(sample.value - mean) for sample in samples),
+        comparisons=len(parts),
+        confidence=decided.confidence,
+        decisive=decided.decisive,
+    )
+    return Finding(verdict=decided.verdict, evidence=found, unit=evidence.unit)
 
 
 def _within_of_mean(
@@ -324,46 +398,51 @@ def _within_of_mean(
         weights = [-of_mean] * len(sides)
         weights[place] += 1.0
         bound = Region(high=0.0) if side > 0.0 else Region(low=0.0)
-        text = f"{claim.metric} at {claim.factor} = {format_level(level)} against the mean"
-        parts.append(_Part(text, sides, weights, bound))
+        parts.append(_Part(level=level, to_level=None, sides=sides, weights=weights, region=bound))
     return parts
 
 
-def _of_parts(parts: Sequence[_Part], ours: str, words: Words) -> Finding:
-    """Return the verdict of several comparisons that must hold together."""
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """The verdict of several comparisons that must hold together."""
+
+    verdict: Verdict
+    confidence: float
+    decisive: Step | None
+
+
+def _decide_parts(parts: Sequence[_Part]) -> _Decided:
     each = 1.0 - (1.0 - CONFIDENCE) / len(parts)
-    margins = [_margin_of(part, words, confidence=each) for part in parts]
+    margins = [_margin_of(part, confidence=each) for part in parts]
     verdicts = [decide(margin.interval, margin.region) for margin in margins]
     verdict: Verdict = next((v for v in ("differs", "undecided") if v in verdicts), "holds")
+    if verdict == "holds":
+        return _Decided(verdict, each, None)
     first = verdicts.index(verdict)
-    reason = "every comparison holds" if verdict == "holds" else parts[first].text
-    if verdict != "holds":
-        reason += _margin_text(verdict, margins[first])
-    if len(parts) > 1:
-        reason += f" (Bonferroni: each of {len(parts)} comparisons at {100.0 * each:.6g} %)"
-    return Finding(verdict=verdict, reason=reason, ours=ours, unit=words.unit)
+    part, margin = parts[first], margins[first]
+    step = _step_evidence(part.level, part.to_level, margin.interval, is_ratio=margin.is_ratio)
+    return _Decided(verdict, each, step)
 
 
 @dataclass(frozen=True, slots=True)
 class _Margin:
-    """What one comparison came to, where it must lie, and how it is written."""
+    """What one comparison came to, where it must lie, and whether it is a ratio."""
 
     interval: Interval
     region: Region
-    words: Words
+    is_ratio: bool
 
 
-def _margin_of(part: _Part, words: Words, *, confidence: float) -> _Margin:
+def _margin_of(part: _Part, *, confidence: float) -> _Margin:
     """Return a step between two measured points as their ratio, any other as a weighted sum.
 
     A step asks whether one point is larger, as a comparison does, and must have its answer.
     """
     if len(part.sides) == 2 and part.sides[0].is_measured and has_ratio(*part.sides):  # noqa: PLR2004
-        region = _region_of_ratio(part)
         ratio = ratio_of(*part.sides, confidence=confidence)
-        return _Margin(ratio, region, Words(unit="1", is_ratio=True))
+        return _Margin(ratio, _region_of_ratio(part), is_ratio=True)
     found = contrast_of(part.sides, part.weights, confidence=confidence)
-    return _Margin(found, part.region, words)
+    return _Margin(found, part.region, is_ratio=False)
 
 
 def _region_of_ratio(part: _Part) -> Region:
@@ -376,23 +455,21 @@ def _region_of_ratio(part: _Part) -> Region:
     return Region(low=math.nextafter(factor, INFINITY) if is_strict else factor)
 
 
-def _margin_text(verdict: Verdict, margin: _Margin) -> str:
-    if margin.interval.note:
-        return f": {margin.interval.note}"
-    word = "contradicts the claim" if verdict == "differs" else "does not settle it"
-    return f": the margin {margin.words.found(margin.interval)} {word}"
-
-
 def _check_knee(claim: KneeClaim, evidence: Evidence) -> Finding:
     curve = _numbers(claim, _levels(claim, evidence))
     fit = knee_over({level: point.sample for level, point in curve.items()})
     if fit.level is None:
-        return Finding(verdict="undecided", reason=fit.note, ours="no knee found")
+        reason = fit.reason or NoKnee(code="straight")
+        without = NoKneeEvidence(reason=reason, without=list(fit.without))
+        return Finding(verdict="undecided", evidence=without)
     margin = (claim.tolerance or 0.0) * abs(claim.level)
     unit = (evidence.factor_units or {}).get(claim.factor, "")
     region = Region(claim.level - margin, claim.level + margin)
-    found = _of_interval(_as_interval(fit), region, Words(unit=unit))
-    return replace(found, reason="; ".join(filter(None, [found.reason, fit.note])))
+    interval = Interval(value=fit.level, low=fit.low, high=fit.high, method="student-t")
+    evidence_of_knee = IntervalEvidence(
+        allowed=region.allowed(), is_cut=fit.is_cut, without=list(fit.without)
+    )
+    return replace(_of_interval(interval, region, unit), evidence=evidence_of_knee)
 
 
 def _check_crossover(claim: CrossoverClaim, evidence: Evidence) -> Finding:
@@ -407,25 +484,19 @@ def _check_crossover(claim: CrossoverClaim, evidence: Evidence) -> Finding:
         for level in sorted(set(here) & set(there))
     }
     if len(ratios) < FEWEST_LEVELS:
-        raise NoEvidenceError(f"fewer than two levels of {claim.factor} were run in both")
+        raise NoEvidenceError(MissingEvidence(code="few_common_levels", factor=claim.factor))
     found = crossings_of([ratio_at(level, one) for level, one in ratios.items()])
     if len(found.crossings) != 1:
         count = len(found.crossings)
         is_sure = not count and all(stretch.side for stretch in found.stretches)
-        reason = f"{count} crossovers" if count else "no crossover is shown by the levels"
-        return Finding(verdict="differs" if is_sure else "undecided", reason=reason, ours=reason)
+        several = CrossoversEvidence(count=count, levels=len(ratios))
+        return Finding(verdict="differs" if is_sure else "undecided", evidence=several)
     (one,) = found.crossings
     middle = (one.low + one.high) / 2.0 if one.level is None else one.level
     interval = Interval(value=middle, low=one.low, high=one.high, method="none")
     margin = (claim.tolerance or 0.0) * abs(claim.level)
     unit = (evidence.factor_units or {}).get(claim.factor, "")
-    return _of_interval(
-        interval, Region(claim.level - margin, claim.level + margin), Words(unit=unit)
-    )
-
-
-def _as_interval(fit: KneeFit) -> Interval:
-    return Interval(value=fit.level or 0.0, low=fit.low, high=fit.high, method="student-t")
+    return _of_interval(interval, Region(claim.level - margin, claim.level + margin), unit)
 
 
 def _levels(claim: _CurveClaim, evidence: Evidence) -> dict[Value, MeasuredPoint]:
@@ -434,11 +505,12 @@ def _levels(claim: _CurveClaim, evidence: Evidence) -> dict[Value, MeasuredPoint
     for point in selected(claim.where, evidence):
         level = point.levels.get(claim.factor)
         if level is None:
-            raise NoEvidenceError(f"{claim.factor} is not a factor of the experiment")
+            raise NoEvidenceError(MissingEvidence(code="not_a_factor", factor=claim.factor))
         if level in curve:
             raise NoEvidenceError(
-                f"several points have {claim.factor} = {format_level(level)}: "
-                "name the other factors in where"
+                MissingEvidence(
+                    code="repeated_level", factor=claim.factor, levels={claim.factor: level}
+                )
             )
         curve[level] = point
     return curve
@@ -459,7 +531,11 @@ def _numbers(
     """Return the curve in ascending order of a factor that must be a number."""
     for level in found:
         if isinstance(level, (str, bool)):
-            raise NoEvidenceError(f"{claim.factor} = {format_level(level)} is not a number")
+            raise NoEvidenceError(
+                MissingEvidence(
+                    code="not_a_number", factor=claim.factor, levels={claim.factor: level}
+                )
+            )
     levels = sorted(found, key=float)
     return {float(level): found[level] for level in levels}
 
@@ -471,11 +547,13 @@ def _numeric_curve(
     found = _numbers(claim, _levels(claim, evidence))
     inside = [level for level in found if start <= level <= stop]
     if len(inside) < 2:  # noqa: PLR2004 - nothing to compare
-        is_cut = len(inside) < len(found)
-        few = f"fewer than two levels of {claim.factor} lie in the range" if is_cut else (
-            f"{claim.factor} has only one level here"
-        )  # fmt: skip
-        raise NoEvidenceError(f"{LEFT_OUT}: {few}" if evidence.is_quick else few)
+        raise NoEvidenceError(
+            MissingEvidence(
+                code="few_levels_in_range" if len(inside) < len(found) else "few_levels",
+                factor=claim.factor,
+                is_quick=evidence.is_quick,
+            )
+        )
     return {level: side_of(found[level], claim.metric, evidence) for level in inside}
 
 

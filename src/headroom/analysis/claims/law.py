@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
+from headroom.analysis.evidence import MissingEvidence, UnboundedEvidence
 from headroom.analysis.results import Basis, ClaimResult, PointResult
 from headroom.analysis.statistics.intervals import Sample
 from headroom.defects import fallback
@@ -83,7 +84,8 @@ def with_basis(found: ClaimResult, claim: Claim, law: ClaimResult) -> ClaimResul
     law
         The result by the law.
     """
-    said = law.verdict if law.ours else ""
+    is_known = not isinstance(law.evidence, MissingEvidence | UnboundedEvidence)
+    said = law.verdict if is_known else ""
     return msgspec.structs.replace(found, basis=_basis(claim, said), law=said)
 
 

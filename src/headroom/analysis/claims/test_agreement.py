@@ -1,6 +1,7 @@
 """Predicted against measured: which points meet, and when they agree."""
 
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 
 from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims.claims import check_claim
+from headroom.analysis.evidence import AgreementEvidence, MissingEvidence, UnboundedPair
 from headroom.analysis.results import ClaimResult
 from headroom.analysis.statistics.intervals import Centre, Sample
 from headroom.experiment.protocol.system import Value
@@ -31,6 +33,11 @@ def check(predicted: Evidence, measured: Evidence, **fields: Any) -> ClaimResult
     }  # fmt: skip
     both = Evidence(points=predicted.points, unit="s", to=measured)
     return check_claim(msgspec.convert(table, Claim), both)
+
+
+def agreement(row: ClaimResult) -> AgreementEvidence:
+    assert isinstance(row.evidence, AgreementEvidence)
+    return row.evidence
 
 
 @pytest.mark.parametrize(
@@ -60,9 +67,10 @@ def test_one_point_of_a_ramp_that_differs_makes_the_whole_claim_differ() -> None
     measured = evidence({0.1: around(0.1), 0.5: around(0.51), 0.9: around(1.5), 0.95: around(9.0)})
     row = check(predicted, measured)
     assert row.verdict == "differs"
-    assert "load = 0.9" in row.reason
-    assert "load = 0.9, of 3 points" in row.ours
-    assert "each of 3 points" in row.reason
+    found = agreement(row)
+    assert found.count == 3
+    assert found.confidence == pytest.approx(1.0 - 0.05 / 3)
+    assert (found.worst, found.decisive) == (2, 2)
     assert [pair.levels["load"] for pair in row.pairs] == [0.1, 0.5, 0.9]
 
 
@@ -78,26 +86,28 @@ def test_levels_in_to_choose_among_the_points_of_the_other_experiment() -> None:
     assert check(predicted, measured, to={"target": "ram"}).verdict == "differs"
     unclear = check(predicted, measured)
     assert unclear.verdict == "undecided"
-    assert "name more factors in to" in unclear.reason
+    assert unclear.evidence == MissingEvidence(
+        code="several_partners", levels={"load": 0.5}, experiment="device", count=2
+    )
 
 
 def test_points_without_figures_or_without_a_partner_are_told() -> None:
     row = check(evidence({0.5: None}), evidence({0.5: around(1.0)}))
-    assert (row.verdict, row.reason) == ("undecided", "no figures of response_s_mean at load = 0.5")
+    missing = MissingEvidence(code="no_results", metric="response_s_mean", levels={"load": 0.5})
+    assert (row.verdict, row.evidence) == ("undecided", missing)
     some = check(
         evidence({0.1: around(1.0), 0.5: around(1.0)}), evidence({0.1: around(1.0), 0.5: None})
     )
     assert some.verdict == "undecided"
-    assert some.reason.startswith(
-        "no figures of response_s_mean at load = 0.5; the other point agrees"
-    )
+    assert (agreement(some).missing, agreement(some).decisive) == (missing, None)
+    assert some.pairs[0].verdict == "holds"
     assert [pair.levels["load"] for pair in some.pairs] == [0.1]
     wrong = check(
         evidence({0.1: around(9.0), 0.5: around(1.0)}), evidence({0.1: around(1.0), 0.5: None})
     )
     assert wrong.verdict == "differs"
     apart = check(evidence({0.5: around(1.0)}), evidence({0.7: around(1.0)}))
-    assert apart.reason == "no point is in both experiments"
+    assert apart.evidence == MissingEvidence(code="no_common_point")
 
 
 def test_how_runs_scatter_can_be_predicted_too() -> None:
@@ -125,15 +135,23 @@ def test_the_median_of_the_errors_may_be_claimed(ratios: tuple[float, ...], verd
     measured = {load: around(1.0) for load in loads}
     row = check(evidence(predicted), evidence(measured), points="median", tolerance=0.15)
     assert row.verdict == verdict
-    assert row.ours.startswith("median error ")
-    assert "median of the errors" in row.reason
+    found = agreement(row)
+    assert found.is_median
+    assert found.median is not None
+    assert found.median == pytest.approx(median(abs(ratio - 1.0) for ratio in ratios), abs=1e-6)
+    assert found.median_low is not None
+    assert found.median_high is not None
+    assert found.median_low < found.median < found.median_high
 
 
-def test_a_prediction_that_is_far_off_says_by_which_factor() -> None:
-    row = check(evidence({0.5: around(9.0)}), evidence({0.5: around(2.0)}))
-    assert row.reason.startswith("too high by a factor of 4.5, ")
-    row = check(evidence({0.5: around(2.0)}), evidence({0.5: around(7.6)}))
-    assert row.reason.startswith("too low by a factor of 3.8, ")
+@pytest.mark.parametrize(("predicted", "measured"), [(9.0, 2.0), (2.0, 7.6)])
+def test_the_decisive_pair_of_a_prediction_that_is_far_off_says_by_which_factor(
+    predicted: float, measured: float
+) -> None:
+    row = check(evidence({0.5: around(predicted)}), evidence({0.5: around(measured)}))
+    assert row.verdict == "differs"
+    assert agreement(row).decisive == 0
+    assert row.pairs[0].ratio == pytest.approx(predicted / measured)
 
 
 def test_a_median_over_a_point_without_figures_is_undecided() -> None:
@@ -141,7 +159,9 @@ def test_a_median_over_a_point_without_figures_is_undecided() -> None:
     measured = evidence({0.1: around(1.0), 0.5: around(1.0), 0.9: around(1.0)})
     row = check(predicted, measured, points="median")
     assert row.verdict == "undecided"
-    assert row.reason.startswith("no ")
+    assert agreement(row).missing == MissingEvidence(
+        code="no_results", metric="response_s_mean", levels={"load": 0.9}
+    )
 
 
 ENDLESS = Sample(values=np.full(12, np.inf), centre="mean")
@@ -162,11 +182,11 @@ def test_a_point_that_only_the_prediction_calls_saturated_is_one_error_of_a_medi
     row = check(evidence(predicted | {0.95: ENDLESS}), evidence(measured), points="median")
     assert row.verdict == verdict
     assert len(row.pairs) == 2
-    assert "at load = 0.95: predicted without bound" in row.reason
-    assert "an error without bound" in row.reason
+    assert agreement(row).unbounded == [UnboundedPair(levels={"load": 0.95}, side="predicted")]
 
 
 def test_a_median_of_points_that_are_all_saturated_on_one_side_differs() -> None:
     row = check(evidence({0.9: ENDLESS}), evidence({0.9: around(1.0)}), points="median")
     assert row.verdict == "differs"
     assert not row.pairs
+    assert agreement(row).unbounded == [UnboundedPair(levels={"load": 0.9}, side="predicted")]

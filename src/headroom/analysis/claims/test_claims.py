@@ -11,9 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint, decide
-from headroom.analysis.claims.claim_words import Region
+from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint, Region, decide
 from headroom.analysis.claims.claims import check_claim
+from headroom.analysis.evidence import (
+    Allowed,
+    CurveEvidence,
+    FlatEvidence,
+    IntervalEvidence,
+    MissingEvidence,
+    NoKnee,
+    NoKneeEvidence,
+    SignEvidence,
+    ZeroEvidence,
+)
 from headroom.analysis.results import ClaimResult
 from headroom.analysis.statistics.intervals import Centre, Interval, Sample
 from headroom.experiment.protocol.system import Column, Value
@@ -67,7 +77,8 @@ def test_an_extreme_is_that_of_as_many_replications_as_the_published_one() -> No
     fields = {"where": {"users": 10}, "statistic": "minimum", "tolerance_absolute": 8.0}
     row = check("value", evidence, **fields, value=7.0, extreme_of=20)
     assert (row.verdict, row.value) == ("holds", 7.0)
-    assert row.reason.startswith("smallest of 20 replications, at the median")
+    assert isinstance(row.evidence, IntervalEvidence)
+    assert (row.statistic, row.evidence.extreme_of) == ("minimum", 20)
     assert check("value", evidence, **fields, value=60.0, extreme_of=20).verdict == "differs"
     few = curve({10: Sample(values=np.arange(1.0, 21.0))})
     assert check("value", few, **fields, value=1.0, extreme_of=20).verdict == "undecided"
@@ -82,7 +93,8 @@ def test_a_tolerance_around_a_negative_value_has_two_sides() -> None:
 def test_one_replication_leaves_a_value_undecided_and_says_why() -> None:
     row = check("value", curve({10: spread(100.0, 0.0, count=1)}), value=100.0, tolerance=0.5)
     assert row.verdict == "undecided"
-    assert "one replication gives no interval" in row.reason
+    assert isinstance(row.evidence, IntervalEvidence)
+    assert "one replication gives no interval" in row.evidence.note
 
 
 @pytest.mark.parametrize(
@@ -104,20 +116,22 @@ def test_a_ratio_is_a_value_or_a_bound(fields: dict[str, float], verdict: str) -
     assert row.verdict == verdict
     assert row.value == pytest.approx(2.0)
     assert row.unit == "1"
+    assert isinstance(row.evidence, IntervalEvidence)
+    assert row.evidence.is_ratio
 
 
 def test_a_ratio_to_nothing_is_decided_by_differences() -> None:
     evidence = curve({1: spread(0.0, 0.0), 2: spread(20.0, 0.4)})
     row = check("ratio", evidence, where={"users": 2}, to={"users": 1}, at_least=1.0)
-    assert (row.verdict, row.ours, row.value) == ("holds", "no ratio", None)
-    assert "differences decide" in row.reason
+    assert (row.verdict, row.value) == ("holds", None)
+    assert row.evidence == SignEvidence(allowed=Allowed(low=1.0), place="inside")
     more = check("ratio", evidence, where={"users": 2}, to={"users": 1}, at_most=9.0)
     assert more.verdict == "differs"
     none = curve({1: spread(0.0, 0.0), 2: spread(0.0, 0.0)})
     both = check("ratio", none, where={"users": 2}, to={"users": 1}, at_most=1.0)
-    assert (both.verdict, both.reason) == ("holds", "zero in every run of both points, so equal")
+    assert (both.verdict, both.evidence) == ("holds", ZeroEvidence(allowed=Allowed(high=1.0)))
     twice = check("ratio", none, where={"users": 2}, to={"users": 1}, at_least=2.0)
-    assert twice.verdict == "undecided"
+    assert (twice.verdict, twice.evidence) == ("undecided", ZeroEvidence(allowed=Allowed(low=2.0)))
 
 
 @pytest.mark.parametrize(
@@ -136,9 +150,15 @@ def test_an_ordering_holds_when_every_step_is_up(
     evidence = curve(samples, factor="tool")
     row = check("ordering", evidence, factor="tool", order=list(names))
     assert row.verdict == verdict
-    assert "Bonferroni: each of 2 comparisons at 97.5 %" in row.reason
-    sign = " <" if verdict == "holds" else ","
-    assert row.ours.startswith(f"1.00 /s at xz{sign} ")
+    found = row.evidence
+    assert isinstance(found, CurveEvidence)
+    assert found.comparisons == 2
+    assert found.confidence == pytest.approx(0.975)
+    assert (found.shape, found.factor, row.unit) == ("ordered", "tool", "1/s")
+    assert [one.level for one in found.levels] == list(names)
+    assert [one.value for one in found.levels] == pytest.approx(values)
+    failed = None if found.decisive is None else (found.decisive.level, found.decisive.to_level)
+    assert failed == (None if verdict == "holds" else ("gzip", "lz4"))
 
 
 def test_equal_exact_values_are_not_strictly_ordered() -> None:
@@ -153,7 +173,9 @@ def test_medians_of_few_replications_leave_an_ordering_undecided() -> None:
                (("a", 1.0), ("b", 9.0))}  # fmt: skip
     row = check("ordering", curve(samples, factor="tool"), factor="tool", order=["a", "b"])
     assert row.verdict == "undecided"
-    assert "run 6 or more" in row.reason
+    assert isinstance(row.evidence, CurveEvidence)
+    assert row.evidence.decisive is not None
+    assert "run 6 or more" in row.evidence.decisive.note
 
 
 @pytest.mark.parametrize(
@@ -196,7 +218,13 @@ def test_a_flat_claim_compares_every_level_with_the_mean(
     pairs = [(level, spread(v, 0.05)) for level, v in zip((10, 20, 30), values, strict=True)]
     row = check("flat", curve(pairs), factor="users", tolerance=tolerance)
     assert row.verdict == verdict
-    assert "Bonferroni: each of 6 comparisons" in row.reason
+    found = row.evidence
+    assert isinstance(found, FlatEvidence)
+    assert found.comparisons == 6
+    assert found.confidence == pytest.approx(1.0 - 0.05 / 6)
+    assert found.mean == pytest.approx(sum(values) / 3)
+    assert found.largest_distance == pytest.approx(max(abs(v - found.mean) for v in values))
+    assert (found.decisive is None) == (verdict == "holds")
 
 
 def test_a_flat_claim_may_look_at_a_part_of_the_levels() -> None:
@@ -205,7 +233,7 @@ def test_a_flat_claim_may_look_at_a_part_of_the_levels() -> None:
     assert check("flat", curve(pairs), **fields).verdict == "differs"
     assert check("flat", curve(pairs), **fields, **{"from": 5}).verdict == "holds"
     row = check("flat", curve(pairs), **fields, **{"from": 15})
-    assert row.reason == "fewer than two levels of users lie in the range"
+    assert row.evidence == MissingEvidence(code="few_levels_in_range", factor="users")
 
 
 @pytest.mark.parametrize(
@@ -222,7 +250,8 @@ def test_a_knee_is_compared_with_its_level(level: float, tolerance: float, verdi
 def test_a_curve_without_a_knee_leaves_the_claim_undecided() -> None:
     pairs = [(n, spread(2.0 * n, 0.1)) for n in range(1, 11)]
     row = check("knee", curve(pairs), factor="users", level=5.0, tolerance=0.1)
-    assert (row.verdict, row.reason) == ("undecided", "the curve is straight within its intervals")
+    straight = NoKneeEvidence(reason=NoKnee(code="straight"))
+    assert (row.verdict, row.evidence) == ("undecided", straight)
 
 
 def test_a_claim_needs_only_the_levels_that_it_names() -> None:
@@ -233,7 +262,9 @@ def test_a_claim_needs_only_the_levels_that_it_names() -> None:
     ordered = check("ordering", evidence, factor="users", order=[1, 2, 3])
     rising = check("monotone", evidence, factor="users", direction="rises")
     assert (flat.verdict, ordered.verdict, rising.verdict) == ("holds", "holds", "undecided")
-    assert rising.reason == "no figures of throughput at users = 9"
+    assert rising.evidence == MissingEvidence(
+        code="no_results", metric="throughput", levels={"users": 9}
+    )
 
 
 @pytest.mark.parametrize(
@@ -250,41 +281,40 @@ def test_levels_that_the_quick_variant_leaves_out_are_said_in_one_way(
 ) -> None:
     evidence = curve({1: spread(1.0, 0.1), 2: spread(2.0, 0.1)})
     row = check(kind, replace(evidence, is_quick=True), **fields)
-    assert (row.verdict, row.reason) == ("undecided", "not in the quick variant: users = 3")
+    left_out = MissingEvidence(code="not_planned", levels={"users": 3}, is_quick=True)
+    assert (row.verdict, row.evidence) == ("undecided", left_out)
 
 
 def test_a_knee_says_which_levels_have_no_figures() -> None:
     pairs = [(n, None if n == 8 else spread(min(n, 5.0), 0.005)) for n in range(1, 11)]
     row = check("knee", curve(pairs), factor="users", level=5.0, tolerance=0.1)
     assert row.verdict == "holds"
-    assert row.reason.endswith("; without 8")
-
-
-def test_a_curve_without_a_knee_says_that_none_was_found() -> None:
-    pairs = [(n, spread(2.0 * n, 0.1)) for n in range(1, 11)]
-    assert check("knee", curve(pairs), factor="users", level=5.0, tolerance=0.1).ours == (
-        "no knee found"
-    )
+    assert isinstance(row.evidence, IntervalEvidence)
+    assert row.evidence.without == [8.0]
 
 
 @pytest.mark.parametrize(
-    ("evidence", "fields", "reason"),
+    ("evidence", "fields", "missing"),
     [
-        (Evidence(points=[]), {}, "the experiment was not run"),
-        (curve({10: None}), {}, "no figures of throughput at users = 10"),
-        (curve({10: None}), {"where": {"users": 9}}, "no point with users = 9 was planned"),
+        (Evidence(points=[]), {}, MissingEvidence(code="not_run")),
         (
-            curve({10: None, 20: None}),
+            curve({10: None}),
             {},
-            "the only point selects 2 points: name more factors in where",
+            MissingEvidence(code="no_results", metric="throughput", levels={"users": 10}),
         ),
+        (
+            curve({10: None}),
+            {"where": {"users": 9}},
+            MissingEvidence(code="not_planned", levels={"users": 9}),
+        ),
+        (curve({10: None, 20: None}), {}, MissingEvidence(code="several_points", count=2)),
     ],
 )
 def test_missing_data_leaves_a_claim_undecided_and_says_what_is_missing(
-    evidence: Evidence, fields: dict[str, Any], reason: str
+    evidence: Evidence, fields: dict[str, Any], missing: MissingEvidence
 ) -> None:
     row = check("value", evidence, value=1.0, tolerance=0.1, **fields)
-    assert (row.verdict, row.reason) == ("undecided", reason)
+    assert (row.verdict, row.evidence) == ("undecided", missing)
     assert (row.value, row.low, row.high) == (None, None, None)
 
 
@@ -293,13 +323,37 @@ def test_a_curve_over_one_factor_needs_the_others_held() -> None:
         MeasuredPoint({"users": 1, "servers": servers}, spread(1.0, 0.1)) for servers in (1, 2)
     ]
     row = check("monotone", Evidence(points=points), factor="users", direction="rises")
-    assert row.reason == "several points have users = 1: name the other factors in where"
+    assert row.evidence == MissingEvidence(
+        code="repeated_level", factor="users", levels={"users": 1}
+    )
 
 
 def test_words_have_no_slope() -> None:
     evidence = curve({"a": spread(1.0, 0.1), "b": spread(2.0, 0.1)}, factor="tool")
     row = check("monotone", evidence, factor="tool", direction="rises")
-    assert row.reason == "tool = a is not a number"
+    assert row.evidence == MissingEvidence(code="not_a_number", factor="tool", levels={"tool": "a"})
+
+
+@pytest.mark.parametrize(
+    ("direction", "values", "size", "levels"),
+    [
+        ("rises", (1.0, 2.0, 4.0, 4.5, 6.0, 9.0), 0.5, (3, 4)),
+        ("rises", (1.0, 2.0, 4.0, 3.5, 6.0, 9.0), -0.5, (3, 4)),
+        ("falls", (9.0, 6.0, 3.5, 4.0, 2.0, 1.0), -0.5, (3, 4)),
+    ],
+)
+def test_the_smallest_step_has_a_sign_that_tells_a_contradiction_from_a_small_step(
+    direction: str, values: Sequence[float], size: float, levels: tuple[int, int]
+) -> None:
+    evidence = curve([(n, spread(value, 0.1)) for n, value in enumerate(values, 1)])
+    found = check("monotone", evidence, factor="users", direction=direction).evidence
+    assert isinstance(found, CurveEvidence)
+    step = found.smallest_step
+    assert step is not None
+    assert (step.level, step.to_level) == levels
+    assert step.value == pytest.approx(size)
+    assert step.low is not None
+    assert step.low < size
 
 
 finite = st.floats(-1e3, 1e3, allow_nan=False)

@@ -7,12 +7,12 @@ intervals of its levels, and compared by their misfit per degree of freedom.
 Invariant: the answer does not change with the units of the level and of the value.
 """
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
+from headroom.analysis.evidence import NoKnee
 from headroom.experiment.protocol.run import FloatArray
-from headroom.quantities import format_level
 
 LEVELS_PER_LINE = 3
 """Levels on each side of the corner, itself counted in both: two are always on a line."""
@@ -42,19 +42,19 @@ class WeightedCurve(Protocol):
         """Standard error of each value, above zero."""
 
 
-def why_no_corner(curve: WeightedCurve) -> str:
-    """Return why `curve` is not two lines that meet, nothing where they explain it best.
+def why_no_corner(curve: WeightedCurve) -> NoKnee | None:
+    """Return why `curve` is not two lines that meet, None where they explain it best.
 
     Examples
     --------
     >>> from headroom.analysis.verdicts.knee import Curve
     >>> levels, errors = np.arange(1.0, 13.0), np.full(12, 0.1)
-    >>> why_no_corner(Curve(levels, levels**2, errors, errors))
-    'the curve bends evenly, and no two straight lines explain it better'
-    >>> why_no_corner(Curve(levels, np.minimum(levels, 2.0), errors, errors))
-    'the curve bends next to its end: add levels between 1 and 3'
+    >>> why_no_corner(Curve(levels, levels**2, errors, errors)).code
+    'smooth'
+    >>> found = why_no_corner(Curve(levels, np.minimum(levels, 2.0), errors, errors))
+    >>> found.code, found.end, found.low, found.high
+    ('bend_at_end', 'first', 1.0, 3.0)
     >>> why_no_corner(Curve(levels, np.minimum(levels, 6.0), errors, errors))
-    ''
     """
     count = curve.levels.size
     smooth = _misfit_of_laws(curve) / (count - _PARAMETERS_OF_A_LAW)
@@ -63,14 +63,12 @@ def why_no_corner(curve: WeightedCurve) -> str:
         for number in (LEVELS_PER_LINE, LEVELS_PER_LINE - 1)
     )
     if smooth >= corner:
-        return ""
+        return None
     if smooth >= at_the_end:
         low, high = _end_with_the_bend(curve)
-        return (
-            "the curve bends next to its end: add levels between "
-            f"{format_level(low)} and {format_level(high)}"
-        )
-    return "the curve bends evenly, and no two straight lines explain it better"
+        end: Literal["first", "last"] = "first" if low == curve.levels[0] else "last"
+        return NoKnee(code="bend_at_end", low=low, high=high, end=end)
+    return NoKnee(code="smooth")
 
 
 def _end_with_the_bend(curve: WeightedCurve) -> tuple[float, float]:

@@ -16,8 +16,10 @@ Buzen (1978) for utilizations.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal
 
+from headroom.analysis.evidence import UsedResource
 from headroom.analysis.results import Estimate
 
 SATURATED = 0.9
@@ -94,6 +96,23 @@ class Part:
     def is_held_up(self) -> bool:
         """True where it would not be saturated without jobs that find no place further on."""
         return self.is_saturated and self.taken - self.blocked < SATURATED
+
+    def used(self) -> UsedResource:
+        """Return how full it is as evidence."""
+        utilization = self.utilization
+        return UsedResource(
+            kind=self.kind,
+            name=self.name,
+            utilization=utilization.value,
+            low=utilization.low,
+            high=utilization.high,
+            waiting=self.waiting,
+            capacity=self.capacity if isfinite(self.capacity) else None,
+            is_saturated=self.is_saturated,
+            busiest=self.busiest if self.is_uneven else None,
+            blocked=self.blocked,
+            down=self.down,
+        )
 
     def _value(self, metric: str) -> float:
         found = self.estimates.get(metric)

@@ -15,20 +15,23 @@ Sources: inverse estimation by inverting the test as in Fieller, *Some Problems 
 Estimation* (1954); the two laws as in Lazowska et al., *Quantitative System Performance* (1984).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
+import msgspec
+
+from headroom.analysis.evidence import CrossingEvidence, UndecidedCode
 from headroom.analysis.results import LimitCrossing, Verdict
 from headroom.analysis.statistics.intervals import Sample, contrast
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Limit, in_base_units
-from headroom.quantities import format_level
 
 State: TypeAlias = Literal["breaks", "holds", "broken", "unclear"]
 _STEPS = 50
 """Halvings of a search: more than a float has bits."""
+_NO_EVIDENCE = CrossingEvidence()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ class Crossing:
     level: float | None = None
     low: float | None = None
     high: float | None = None
-    note: str = ""
+    evidence: CrossingEvidence = _NO_EVIDENCE
     holds_at: float | None = None
     breaks_at: float | None = None
 
@@ -97,47 +100,52 @@ def limit_crossing(
     ...          for level in (10.0, 20.0)}
     >>> round(limit_crossing(curve, at_most=15.0).level, 6)
     15.0
-    >>> limit_crossing(curve, at_most=25.0).note
-    'not broken up to 20'
+    >>> found = limit_crossing(curve, at_most=25.0)
+    >>> found.state, found.evidence.at
+    ('holds', 20.0)
     """
     limit = at_most if at_most is not None else at_least
     if limit is None:
         raise ValueError("a limit needs at_most or at_least")
     known = {level: sample for level, sample in curve.items() if sample is not None}
     if not known:
-        return Crossing(state="unclear", note="no level has figures")
+        nothing = CrossingEvidence(unclear="no_results", without=sorted(curve))
+        return Crossing(state="unclear", evidence=nothing)
     levels = tuple(sorted(known))
     sign = 1.0 if at_most is not None else -1.0
     side = _Side(levels, tuple(known[level] for level in levels), limit, sign)
-    return _noted(_first_crossing(side), curve, levels)
+    found = _first_crossing(side)
+    missing = sorted(level for level in curve if level not in known)
+    return replace(found, evidence=msgspec.structs.replace(found.evidence, without=missing))
 
 
 def _first_crossing(side: _Side) -> Crossing:
     first = next((n for n in range(len(side.levels)) if side.excess(n) > 0.0), None)
-    last = format_level(side.levels[-1])
+    lowest, last = side.levels[0], side.levels[-1]
     if first is None:
         if side.worst(len(side.levels) - 1) > 0.0:
-            return Crossing(
-                state="unclear",
-                note=f"not told apart from the limit at {last}: run more replications",
-            )
-        return Crossing(state="holds", note=f"not broken up to {last}")
+            return _unclear(last)
+        return Crossing(state="holds", evidence=CrossingEvidence(at=last))
     if first == 0:
-        lowest = format_level(side.levels[0])
         if side.best(0) <= 0.0:
-            note = f"not told apart from the limit at {lowest}: run more replications"
-            return Crossing(state="unclear", note=note)
-        return Crossing(state="broken", note=f"broken at the lowest level, {lowest}{_kept(side)}")
+            return _unclear(lowest)
+        return Crossing(
+            state="broken", evidence=CrossingEvidence(at=lowest, kept_from=_kept_from(side))
+        )
     return _between(side, first)
 
 
-def _kept(side: _Side) -> str:
-    """Say from which level on the limit is kept after all: a floor that the load must reach."""
+def _unclear(level: float) -> Crossing:
+    return Crossing(state="unclear", evidence=CrossingEvidence(unclear="near_limit", at=level))
+
+
+def _kept_from(side: _Side) -> float | None:
+    """Return from which level on the limit is kept after all: a floor that the load must reach."""
     broken = [place for place in range(len(side.levels)) if side.worst(place) > 0.0]
     last = broken[-1]
     if last == len(side.levels) - 1:
-        return ""
-    return f"; kept from {format_level(side.levels[last + 1])} up"
+        return None
+    return side.levels[last + 1]
 
 
 def _between(side: _Side, place: int) -> Crossing:
@@ -145,33 +153,32 @@ def _between(side: _Side, place: int) -> Crossing:
     lows = [_search(side, place, law, _HIGH) for law in (_linear, _reciprocal)]
     highs = [_search(side, place, law, _LOW) for law in (_linear, _reciprocal)]
     holds_at, breaks_at = _bracket(side, place)
-    before, after = (format_level(side.levels[n]) for n in (place - 1, place))
+    evidence = CrossingEvidence(before=side.levels[place - 1], after=side.levels[place])
     if side.samples[place].is_unbounded:
-        note = f"{after} is saturated"
         return Crossing(
             state="breaks",
             low=min(lows),
             high=side.levels[place],
-            note=note,
+            evidence=msgspec.structs.replace(evidence, is_saturated=True),
             holds_at=holds_at,
             breaks_at=breaks_at,
         )
     level = _solve(side, place, partial(_bound, side, place, _linear, _VALUE))
-    again = any(side.worst(n) <= 0.0 for n in range(place + 1, len(side.levels)))
-    note = f"between {before} and {after}"
-    if again:
-        note += "; it is kept again at a higher level"
-    if max(level, *highs) >= side.levels[-1]:
-        note += "; the interval ends with the levels"
-    if any(one.interval().low is None for one in side.samples[place - 1 : place + 1]):
-        note += "; without an interval, for want of replications"
-        return Crossing(state="breaks", level=level, note=note, breaks_at=breaks_at)
+    neighbours = side.samples[place - 1 : place + 1]
+    evidence = msgspec.structs.replace(
+        evidence,
+        is_kept_again=any(side.worst(n) <= 0.0 for n in range(place + 1, len(side.levels))),
+        is_cut=max(level, *highs) >= side.levels[-1],
+        lacks_interval=any(one.interval().low is None for one in neighbours),
+    )
+    if evidence.lacks_interval:
+        return Crossing(state="breaks", level=level, evidence=evidence, breaks_at=breaks_at)
     return Crossing(
         state="breaks",
         level=level,
         low=min(level, *lows),
         high=max(level, *highs),
-        note=note,
+        evidence=evidence,
         holds_at=holds_at,
         breaks_at=breaks_at,
     )
@@ -245,25 +252,13 @@ def _solve(side: _Side, place: int, excess: Callable[[float], float]) -> float:
     return first + (low + high) / 2.0 * (last - first)
 
 
-def _noted(
-    crossing: Crossing, curve: Mapping[float, Sample | None], levels: Sequence[float]
-) -> Crossing:
-    """Say which levels have no figures: beyond the last of them lies perhaps an overload."""
-    missing = sorted(level for level in curve if level not in levels)
-    if not missing:
-        return crossing
-    shown = ", ".join(map(format_level, missing[:4]))
-    note = f"{crossing.note}; no figures at {shown}{' and more' if len(missing) > 4 else ''}"  # noqa: PLR2004
-    return replace(crossing, note=note)
-
-
 def verdict_at(
     level: float,
     curve: Mapping[float, Sample | None],
     *,
     at_most: float | None = None,
     at_least: float | None = None,
-) -> tuple[Verdict, str]:
+) -> tuple[Verdict, UndecidedCode]:
     """Return whether a curve keeps its limit at a level, and why that is not known if so.
 
     Between two levels both laws must agree; outside of the levels nothing is known.
@@ -282,7 +277,7 @@ def verdict_at(
     known = {load: sample for load, sample in curve.items() if sample is not None}
     levels = tuple(sorted(known))
     if not levels or not levels[0] <= level <= levels[-1]:
-        return "undecided", "no levels with results around it: add some"
+        return "undecided", "no_level_near"
     sign = 1.0 if at_most is not None else -1.0
     side = _Side(levels, tuple(known[load] for load in levels), limit, sign)
     after = next(place for place, load in enumerate(levels) if load >= level)
@@ -292,18 +287,15 @@ def verdict_at(
         else list(side.samples[after - 1 : after + 1])
     )
     if any(one.interval().low is None for one in near):
-        return "undecided", "too few replications for an interval"
+        return "undecided", "few_replications"
     if len(near) > 1 and any(one.is_unbounded for one in near):
-        return "undecided", "a level beside it is saturated: add a level there"
+        return "undecided", "next_to_saturated"
     excess = _excess_at(side, after, level)
     if max(excess) <= 0.0:
         return "holds", ""
     if min(excess) > 0.0:
         return "differs", ""
-    return (
-        "undecided",
-        "the interval includes the limit: run more replications, or add a level there",
-    )
+    return "undecided", "includes_limit"
 
 
 def _excess_at(side: _Side, after: int, level: float) -> list[float]:
@@ -340,11 +332,10 @@ def crossing_of(
     """
     at_most, at_least = in_base_units(limit.at_most), in_base_units(limit.at_least)
     found = limit_crossing(curve, at_most=at_most, at_least=at_least)
-    verdict, reason = (
-        (None, "")
-        if limit.current is None
-        else verdict_at(limit.current, curve, at_most=at_most, at_least=at_least)
-    )
+    verdict: Verdict | None = None
+    undecided: UndecidedCode = ""
+    if limit.current is not None:
+        verdict, undecided = verdict_at(limit.current, curve, at_most=at_most, at_least=at_least)
     headroom, low, high = (
         None if level is None or limit.current is None else level / limit.current
         for level in (found.level, found.low, found.high)
@@ -366,7 +357,6 @@ def crossing_of(
         headroom_high=high,
         holds_at=found.holds_at,
         breaks_at=found.breaks_at,
-        note=found.note,
         verdict=verdict,
-        reason=reason,
+        evidence=msgspec.structs.replace(found.evidence, undecided=undecided),
     )

@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from headroom.analysis.evidence import NoKnee
 from headroom.analysis.statistics.intervals import Sample, t_quantile
 from headroom.analysis.statistics.smooth_laws import why_no_corner
 from headroom.experiment.protocol.run import FloatArray
-from headroom.quantities import format_level
 
 FEWEST_LEVELS = 5
 """Two levels for each asymptote and one between them."""
@@ -40,8 +40,6 @@ FEWEST_TOLD = 4
 """Levels from which a missing knee is worth a word, with the levels that would show it."""
 FEWEST_REPLICATIONS = 3
 """Two give an interval, but no idea of the scatter: it may be a hundred times too small."""
-LEVELS_NAMED = 4
-"""Levels without figures that a note names."""
 CURVE_SIGNIFICANCE = 0.01
 """A curve is called bent where a straight line would look so bent in 1 of 100 studies."""
 STRETCH_SIGNIFICANCE = 0.05
@@ -67,13 +65,17 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class KneeFit:
-    """The knee, or why there is none: then `level` is None and `note` says it."""
+    """The knee, or the `reason` why there is none: then `level` is None."""
 
     level: float | None = None
     low: float | None = None
     high: float | None = None
     value: float | None = None
-    note: str = ""
+    is_cut: bool = False
+    """Whether the interval ends with the levels."""
+    without: Sequence[float] = ()
+    """Levels that are not usable."""
+    reason: NoKnee | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None
 
 
 def knee_over(curve: Mapping[float, Sample | None]) -> KneeFit:
-    """Return the knee over the levels that have figures; the note names those that have none.
+    """Return the knee over the levels that have results; `without` names the others.
 
     Parameters
     ----------
@@ -129,15 +131,11 @@ def knee_over(curve: Mapping[float, Sample | None]) -> KneeFit:
     """
     usable = {level: s for level, s in curve.items() if s is not None and is_usable(s)}
     if not usable:
-        return KneeFit(note=f"no level has {FEWEST_REPLICATIONS} replications and an interval")
+        reason = NoKnee(code="few_replications", needed=FEWEST_REPLICATIONS)
+        return KneeFit(reason=reason, without=sorted(curve))
     prepared = curve_of(list(usable), list(usable.values()))
     fit = KneeFit() if prepared is None else find_knee(prepared)
-    missing = sorted(level for level in curve if level not in usable)
-    if not missing:
-        return fit
-    shown = ", ".join(map(format_level, missing[:LEVELS_NAMED]))
-    rest = f" and {len(missing) - LEVELS_NAMED} more" if len(missing) > LEVELS_NAMED else ""
-    return replace(fit, note="; ".join(filter(None, [fit.note, f"without {shown}{rest}"])))
+    return replace(fit, without=sorted(level for level in curve if level not in usable))
 
 
 def find_knee(curve: Curve) -> KneeFit:
@@ -150,18 +148,23 @@ def find_knee(curve: Curve) -> KneeFit:
     >>> round(find_knee(bent).level, 6)
     5.5
     >>> straight = Curve(levels, 2 * levels, np.full(10, 0.01), np.full(10, 9.0))
-    >>> find_knee(straight).note
-    'the curve is straight within its intervals'
+    >>> find_knee(straight).reason.code
+    'straight'
     """
     count = curve.levels.size
     if count < FEWEST_LEVELS:
-        levels = "level is" if count == 1 else "levels are"
-        few = f"{count} {levels} too few: a knee needs {FEWEST_LEVELS} or more"
-        return KneeFit(note=few + _levels_to_add(curve.levels))
+        return KneeFit(
+            reason=NoKnee(
+                code="few_levels",
+                count=count,
+                needed=FEWEST_LEVELS,
+                add=_levels_to_add(curve.levels),
+            )
+        )
     if _is_straight(curve, slice(None), CURVE_SIGNIFICANCE):
-        return KneeFit(note="the curve is straight within its intervals")
+        return KneeFit(reason=NoKnee(code="straight"))
     if reason := why_no_corner(curve):
-        return KneeFit(note=reason)
+        return KneeFit(reason=reason)
     fit = _meeting_of_asymptotes(curve)
     if fit.level is None or fit.low is None or fit.high is None:
         return fit
@@ -171,29 +174,23 @@ def find_knee(curve: Curve) -> KneeFit:
     return _within_levels(curve, replace(fit, low=low, high=high))
 
 
-def _levels_to_add(levels: FloatArray) -> str:
+def _levels_to_add(levels: FloatArray) -> list[float]:
     """Return which levels would make a curve long enough: the middles of the widest gaps."""
     wanted = FEWEST_LEVELS - levels.size
     gaps = np.diff(levels)
     if not 0 < wanted <= gaps.size:
-        return ""
+        return []
     widest = np.sort(np.argsort(-gaps, kind="stable")[:wanted])
-    middles = [format_level(float(levels[place] + gaps[place] / 2.0)) for place in widest]
-    return f"; add {' and '.join(middles)}"
+    return [float(levels[place] + gaps[place] / 2.0) for place in widest]
 
 
 def _within_levels(curve: Curve, fit: KneeFit) -> KneeFit:
     first, last = float(curve.levels[0]), float(curve.levels[-1])
     low, high = fit.low or 0.0, fit.high or 0.0
     if low <= first and high >= last:
-        bend = f"{format_level(first)} and {format_level(last)}"
-        return KneeFit(
-            note="the levels do not settle where the curve bends: add levels between "
-            f"{bend}, or replications"
-        )
+        return KneeFit(reason=NoKnee(code="unsettled", low=first, high=last))
     if low < first or high > last:
-        note = "the interval ends with the levels"
-        return replace(fit, low=max(low, first), high=min(high, last), note=note)
+        return replace(fit, low=max(low, first), high=min(high, last), is_cut=True)
     return fit
 
 
@@ -279,13 +276,10 @@ def _meeting(curve: Curve, first: _Line, last: _Line, degrees: float) -> KneeFit
     t_squared = t_quantile(degrees=degrees) ** 2
     shrink = turn**2 - t_squared * spread[1, 1]
     if shrink <= 0.0:
-        return KneeFit(note="both ends of the curve have the same slope within their intervals")
+        return KneeFit(reason=NoKnee(code="parallel"))
     level = rise / turn
     if not curve.levels[0] < level < curve.levels[-1]:
-        return KneeFit(
-            note=f"the asymptotes meet at {level:.4g}, outside of the levels: the levels do not "
-            "reach both light and heavy load"
-        )
+        return KneeFit(reason=NoKnee(code="outside", meets_at=float(level)))
     # Every x with (rise - x turn)^2 <= t^2 Var(rise - x turn); the variance is that of the
     # distance between the two lines at x.
     middle = rise * turn + t_squared * spread[0, 1]

@@ -12,6 +12,7 @@ from statistics import fmean
 
 import msgspec
 
+from headroom.analysis.evidence import Limiting
 from headroom.analysis.results import Bottleneck, WarmUpCut
 from headroom.analysis.run.distributions import kept_bins
 from headroom.analysis.run.estimates import estimates_of, resource_metrics, resources_of, samples_of
@@ -71,9 +72,9 @@ def limit_without_steady_state(runs: Sequence[Run], column: Column) -> Bottlenec
     windows = [window for window in opened if window and not check_laws(window).faults]
     values = [run_values(window, kept_bins(window)) for window in windows]
     verdict = bottleneck_of(windows, values, samples_of(values, {}, column))
-    if verdict is None or not verdict.limits:
+    if verdict is None or not isinstance(verdict.evidence, Limiting):
         return None
-    evidence = f"{verdict.evidence}; this is of the whole runs, which have no steady state"
+    evidence = msgspec.structs.replace(verdict.evidence, is_steady=False)
     return msgspec.structs.replace(verdict, evidence=evidence)
 
 

@@ -14,10 +14,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headroom.analysis.results import Estimate, LimitCrossing
-from headroom.quantities import format_level
-
-_UNDECIDED = "the prediction interval includes the limit: measure nearer to it, then fit again"
-_ENDS = "the interval ends with the levels"
 
 
 def counting_predictions(
@@ -56,17 +52,16 @@ def _placed(
 ) -> LimitCrossing:
     """Return the crossing at as many levels as the prediction allows."""
     if found.state == "holds" and max(worst) > 0.0:
-        at = format_level(next(one for one, x in zip(levels, worst, strict=True) if x > 0.0))
-        return _unclear(found, at)
+        return _unclear(found, next(one for one, x in zip(levels, worst, strict=True) if x > 0.0))
     if found.state == "broken" and best[0] <= 0.0:
-        return _unclear(found, format_level(levels[0]))
+        return _unclear(found, levels[0])
     if found.state != "breaks":
         return found
     earliest, latest = _crossed(levels, worst), _crossed(levels, best)
     low = min(one for one in (found.level_low, found.level, earliest) if one is not None)
     last = latest if latest is not None else levels[-1]
     high = max(one for one in (found.level_high, found.level, last) if one is not None)
-    is_open = latest is None and found.level is not None and _ENDS not in found.note
+    is_open = latest is None and found.level is not None
     holds_at = [one for one, x in zip(levels, worst, strict=True) if x <= 0.0 and one <= low]
     breaks_at = [one for one, x in zip(levels, best, strict=True) if x > 0.0]
     return msgspec.structs.replace(
@@ -77,13 +72,13 @@ def _placed(
         headroom_high=None if found.current is None else high / found.current,
         holds_at=holds_at[-1] if holds_at else None,
         breaks_at=breaks_at[0] if breaks_at else None,
-        note=f"{found.note}; {_ENDS}" if is_open else found.note,
+        evidence=msgspec.structs.replace(found.evidence, is_cut=found.evidence.is_cut or is_open),
     )
 
 
-def _unclear(found: LimitCrossing, level: str) -> LimitCrossing:
-    note = f"not told apart from the limit at {level}: {_UNDECIDED}"
-    return msgspec.structs.replace(found, state="unclear", note=note)
+def _unclear(found: LimitCrossing, level: float) -> LimitCrossing:
+    evidence = msgspec.structs.replace(found.evidence, unclear="prediction", at=level)
+    return msgspec.structs.replace(found, state="unclear", evidence=evidence)
 
 
 def _crossed(levels: Sequence[float], excess: Sequence[float]) -> float | None:
@@ -114,7 +109,8 @@ def _judged(
     excess = _at(found.current, levels, worst if found.verdict == "holds" else best)
     if (excess <= 0.0) is (found.verdict == "holds"):
         return found
-    return msgspec.structs.replace(found, verdict="undecided", reason=_UNDECIDED)
+    evidence = msgspec.structs.replace(found.evidence, undecided="prediction")
+    return msgspec.structs.replace(found, verdict="undecided", evidence=evidence)
 
 
 def _at(level: float, levels: Sequence[float], excess: Sequence[float]) -> float:

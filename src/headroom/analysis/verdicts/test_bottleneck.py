@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from headroom.analysis.evidence import ClassLoss, Limiting, NotLimited
+from headroom.analysis.results import Bottleneck
 from headroom.analysis.run.estimates import estimate_of
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.bottleneck import Load, find_bottleneck, load_of
@@ -42,7 +44,17 @@ def resource(
     )
 
 
-def test_a_saturated_station_limits_and_the_sentence_shows_the_evidence() -> None:
+def limiting(verdict: Bottleneck) -> Limiting:
+    assert isinstance(verdict.evidence, Limiting)
+    return verdict.evidence
+
+
+def not_limited(verdict: Bottleneck) -> NotLimited:
+    assert isinstance(verdict.evidence, NotLimited)
+    return verdict.evidence
+
+
+def test_a_saturated_station_limits_and_the_evidence_shows_why() -> None:
     verdict = find_bottleneck(
         [
             resource("station", "web", 0.62),
@@ -54,10 +66,16 @@ def test_a_saturated_station_limits_and_the_sentence_shows_the_evidence() -> Non
     )
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "database")
-    assert verdict.evidence == (
-        "database is busy 98.7 % (98.5 to 98.9); 41 of 60 jobs wait there; "
-        "every other station is at 62.0 % or less"
-    )
+    found = limiting(verdict)
+    assert (found.why, found.cause.name, found.cause.waiting) == ("busy", "database", 41.2)
+    assert found.cause.utilization == pytest.approx(0.987)
+    assert found.cause.low is not None
+    assert found.cause.high is not None
+    assert found.cause.low < 0.987 < found.cause.high
+    assert (found.population, found.is_awaited, found.others) == (60.0, True, 2)
+    assert found.next is not None
+    assert found.next.name == "web"
+    assert found.next.utilization == pytest.approx(0.62)
 
 
 def test_more_jobs_than_the_population_are_not_said_to_be_of_it() -> None:
@@ -65,7 +83,7 @@ def test_more_jobs_than_the_population_are_not_said_to_be_of_it() -> None:
     parts = [resource("station", "disk", 0.99, queue_len=219.0), resource("station", "web", 0.5)]
     verdict = find_bottleneck(parts, Behind(), CLOSED)
     assert verdict is not None
-    assert "; 219 jobs wait there" in verdict.evidence
+    assert (limiting(verdict).cause.waiting, limiting(verdict).population) == (219.0, None)
 
 
 def test_a_pool_that_is_used_up_behind_a_saturated_station_is_not_the_cause() -> None:
@@ -80,8 +98,9 @@ def test_a_pool_that_is_used_up_behind_a_saturated_station_is_not_the_cause() ->
     )
     assert verdict is not None
     assert verdict.name == "database"
-    assert "pool connections is used up" in verdict.evidence
-    assert "only because its holders queue at database" in verdict.evidence
+    (symptom,) = limiting(verdict).symptoms
+    assert (symptom.resource.kind, symptom.resource.name) == ("pool", "connections")
+    assert (symptom.because, symptom.resource.waiting) == ("queues", 36.0)
 
 
 def test_a_pool_with_idle_stations_behind_it_limits() -> None:
@@ -95,14 +114,17 @@ def test_a_pool_with_idle_stations_behind_it_limits() -> None:
     )
     assert verdict is not None
     assert (verdict.kind, verdict.name) == ("pool", "connections")
-    assert "no station used while holding one is saturated" in verdict.evidence
-    assert "31 of 60 jobs wait for one" in verdict.evidence
+    found = limiting(verdict)
+    assert (found.why, found.cause.waiting, found.population) == ("held", 31.2, 60.0)
+    assert found.inside is not None
+    assert (found.inside.name, found.inside.is_saturated) == ("database", False)
+    assert found.behind == []
 
 
 def test_a_pool_that_guards_only_a_delay_limits_too() -> None:
     verdict = find_bottleneck([resource("pool", "licences", 0.95, capacity=3.0)], Behind(), OPEN)
     assert verdict is not None
-    assert verdict.evidence.endswith("no station is used while holding one")
+    assert (limiting(verdict).inside, limiting(verdict).behind) == (None, [])
 
 
 def test_a_saturated_station_elsewhere_does_not_excuse_a_pool() -> None:
@@ -135,21 +157,17 @@ def test_of_two_nested_pools_the_inner_one_limits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        (THINKING, "the users' think time limits: 56 of 60 users think at any time"),
-        (OPEN, "the arrival rate limits: all that arrives is served"),
-        (CLOSED, "the number of users limits: 60 cannot keep any station busy"),
-    ],
+    ("load", "by", "thinking"),
+    [(THINKING, "think_time", 56.0), (OPEN, "arrivals", 0.0), (CLOSED, "population", 5.0)],
 )
-def test_nothing_limits_while_every_station_has_room(load: Load, words: str) -> None:
+def test_nothing_limits_while_every_station_has_room(load: Load, by: str, thinking: float) -> None:
     verdict = find_bottleneck([resource("station", "web", 0.41)], Behind(), load)
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (False, "none", "")
-    assert verdict.evidence.startswith(
-        "nothing is saturated: the busiest, web, is busy 41.0 % (40.8 to 41.2); "
-    )
-    assert words in verdict.evidence
+    found = not_limited(verdict)
+    assert (found.fullest.kind, found.fullest.name) == ("station", "web")
+    assert not found.fullest.is_saturated
+    assert (found.by, found.population, found.thinking) == (by, load.population, thinking)
     assert verdict.utilization == pytest.approx(0.41)
 
 
@@ -166,7 +184,10 @@ def test_of_two_saturated_stations_the_busier_one_is_named_and_the_other_mention
     )
     assert verdict is not None
     assert verdict.name == "cpu"
-    assert "disk follows at 95.0 %" in verdict.evidence
+    follows = limiting(verdict).next
+    assert follows is not None
+    assert (follows.name, follows.is_saturated) == ("disk", True)
+    assert follows.utilization == pytest.approx(0.95)
 
 
 def test_a_point_without_stations_has_no_verdict() -> None:
@@ -186,13 +207,13 @@ def test_a_station_that_is_held_up_is_a_symptom_of_the_one_that_has_no_place() -
     )
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "press")
-    assert "its places are full, and jobs that wait for one hold up others" in verdict.evidence
-    assert (
-        "mill has no time left (60.0 % busy, 38.0 % held up) only because jobs that it has served "
-        "find no place at press"
-    ) in verdict.evidence
-    assert "pool pallets is used up" in verdict.evidence
-    assert "only because its holders are held up by press" in verdict.evidence
+    found = limiting(verdict)
+    assert found.why == "full_places"
+    mill, pallets = sorted(found.symptoms, key=lambda one: one.resource.name)
+    assert (mill.resource.name, mill.because) == ("mill", "no_place")
+    assert mill.resource.blocked == pytest.approx(0.38)
+    assert mill.resource.utilization == pytest.approx(0.6)
+    assert (pallets.resource.name, pallets.because) == ("pallets", "blocked")
 
 
 def test_a_chain_of_full_stations_is_followed_to_its_end() -> None:
@@ -207,7 +228,8 @@ def test_a_chain_of_full_stations_is_followed_to_its_end() -> None:
     )
     assert verdict is not None
     assert verdict.name == "third"
-    assert "first has no time left" in verdict.evidence
+    symptoms = {one.resource.name: one.because for one in limiting(verdict).symptoms}
+    assert symptoms["first"] == "no_place"
 
 
 def test_stations_that_hold_up_each_other_are_a_circle_with_an_end() -> None:
@@ -237,8 +259,9 @@ def test_where_a_station_is_broken_the_time_that_it_is_down_limits() -> None:
     verdict = find_bottleneck([resource("station", "web", 0.66, down=0.33)], Behind(), CLOSED)
     assert verdict is not None
     assert verdict.limits
-    assert "web is busy 66.0 % (65.8 to 66.2) and down 33.0 % of the time" in verdict.evidence
-    assert "the time that it is down limits" in verdict.evidence
+    found = limiting(verdict)
+    assert (found.why, found.cause.name, found.cause.down) == ("down", "web", 0.33)
+    assert found.cause.utilization == pytest.approx(0.66)
 
 
 def test_load_that_is_turned_away_is_told_beside_any_verdict() -> None:
@@ -246,12 +269,14 @@ def test_load_that_is_turned_away_is_told_beside_any_verdict() -> None:
     verdict = find_bottleneck(parts, Behind(), OPEN)
     assert verdict is not None
     assert not verdict.limits
-    assert "all that is not turned away is served" in verdict.evidence
-    assert verdict.evidence.endswith("cache turns away 12.0 % of those who come")
+    found = not_limited(verdict)
+    assert found.by == "accepted_arrivals"
+    (overflow,) = found.overflows
+    assert (overflow.resource.name, overflow.rejected, overflow.harmless) == ("cache", 0.12, "")
     busy = find_bottleneck([resource("station", "web", 0.99), parts[1]], Behind(), OPEN)
     assert busy is not None
     assert busy.name == "web"
-    assert "cache turns away 12.0 %" in busy.evidence
+    assert limiting(busy).overflows == [overflow]
 
 
 def test_the_load_tells_closed_from_open_classes() -> None:
@@ -282,7 +307,6 @@ def test_the_evidence_says_which_part_of_the_response_time_is_the_wait_at_the_li
     verdict = find_bottleneck([cpu], Behind(), load)
     assert verdict is not None
     assert verdict.wait_share == pytest.approx(0.75)
-    assert "75 % of the response time" in verdict.evidence
 
 
 LOSSLESS = Load(
@@ -297,9 +321,9 @@ FULL_LOG = resource("station", "log", 0.99, queue_len=1.9, reject=0.9)
 @pytest.mark.parametrize(
     ("behind", "load", "useless", "why"),
     [
-        (Behind(unawaited={"station": ("log",)}), LOSSY, (), "that no job waits for"),
-        (Behind(), LOSSLESS, (), "no job is lost by that and no try fails"),
-        (Behind(), LOSSY, ("log",), "doubling it gives nothing"),
+        (Behind(unawaited={"station": ("log",)}), LOSSY, (), "unawaited"),
+        (Behind(), LOSSLESS, (), "no_failures"),
+        (Behind(), LOSSY, ("log",), "no_gain"),
     ],
     ids=["background", "nothing lost", "tried"],
 )
@@ -310,9 +334,12 @@ def test_a_station_that_turns_away_without_harm_does_not_limit_however_full(
     verdict = find_bottleneck(parts, behind, load, useless)
     assert verdict is not None
     assert not verdict.limits
-    assert verdict.evidence.startswith("nothing is saturated: the busiest, web, is busy 40.0 %")
-    assert "log turns away 90.0 % of those who come and is busy 99.0 %, but" in verdict.evidence
-    assert why in verdict.evidence
+    found = not_limited(verdict)
+    assert found.fullest.name == "web"
+    assert found.fullest.utilization == pytest.approx(0.4)
+    (overflow,) = found.overflows
+    assert (overflow.resource.name, overflow.rejected, overflow.harmless) == ("log", 0.9, why)
+    assert overflow.resource.utilization == pytest.approx(0.99)
     busy = find_bottleneck([FULL_LOG, resource("station", "web", 0.95)], behind, load, useless)
     assert busy is not None
     assert busy.name == "web", "the full log is busier, and yet it is not the limit"
@@ -333,14 +360,14 @@ def test_a_station_that_turns_away_without_harm_still_limits_the_holders_of_a_po
     )
     assert verdict is not None
     assert (verdict.limits, verdict.name) == (True, "log")
-    assert "pool buffers is used up" in verdict.evidence
+    assert [one.resource.name for one in limiting(verdict).symptoms] == ["buffers"]
 
 
 def test_where_all_that_is_full_turns_away_without_harm_nothing_limits() -> None:
     verdict = find_bottleneck([FULL_LOG], Behind(), LOSSLESS)
     assert verdict is not None
     assert not verdict.limits
-    assert "nothing is saturated" not in verdict.evidence
+    assert not_limited(verdict).fullest.is_saturated
 
 
 def test_background_work_that_must_be_done_limits_but_is_in_no_response_time() -> None:
@@ -350,7 +377,8 @@ def test_background_work_that_must_be_done_limits_but_is_in_no_response_time() -
     verdict = find_bottleneck([log], Behind(unawaited={"station": ("log",)}), load)
     assert verdict is not None
     assert (verdict.limits, verdict.name, verdict.wait_share) == (True, "log", None)
-    assert "30 pieces of work wait there, in no response time" in verdict.evidence
+    found = limiting(verdict)
+    assert (found.cause.waiting, found.is_awaited) == (30.0, False)
 
 
 def test_the_load_counts_lost_jobs_and_failed_tries_of_all_classes() -> None:
@@ -371,10 +399,9 @@ def test_the_evidence_says_what_is_lost_and_which_tries_fail() -> None:
     )
     verdict = find_bottleneck([resource("station", "web", 0.4)], Behind(), load)
     assert verdict is not None
-    assert "all that arrives is served" not in verdict.evidence
-    assert verdict.evidence.endswith(
-        "25.0 % of the jobs of class a are lost; each job of class b makes 2 tries that fail"
-    )
+    found = not_limited(verdict)
+    assert found.by == "failing_arrivals"
+    assert found.losses == [ClassLoss(name="a", lost=0.25), ClassLoss(name="b", failed_tries=2.04)]
 
 
 def test_the_evidence_says_for_whom_a_shared_station_works() -> None:
@@ -389,7 +416,10 @@ def test_the_evidence_says_for_whom_a_shared_station_works() -> None:
     load = load_of(classes, values)
     verdict = find_bottleneck([resource("station", "disk", 1.0)], Behind(), load)
     assert verdict is not None
-    assert "its work is 60.0 % for scrub and 40.0 % for users" in verdict.evidence
+    assert [(one.name, round(one.share, 9)) for one in limiting(verdict).classes] == [
+        ("scrub", 0.6),
+        ("users", 0.4),
+    ]
     wide = find_bottleneck([resource("station", "disk", 1.0, capacity=2.0)], Behind(), load)
     assert wide is not None
-    assert "its work is" not in wide.evidence, "half of its work is unexplained"
+    assert limiting(wide).classes == [], "half of its work is unexplained"

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headroom.analysis.evidence import CrossingEvidence
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.headroom_left import (
     Crossing,
@@ -65,19 +66,19 @@ def test_an_interval_that_the_levels_cut_off_says_so() -> None:
     }  # fmt: skip
     found = limit_crossing(wide, at_most=2.9)
     assert found.high == 3.0
-    assert found.note.endswith("the interval ends with the levels")
-    assert "ends with" not in limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=2.5).note
+    assert found.evidence.is_cut
+    assert not limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=2.5).evidence.is_cut
+    assert (found.evidence.before, found.evidence.after) == (2.0, 3.0)
 
 
 def test_a_limit_that_no_level_breaks_says_up_to_where() -> None:
     found = limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=10.0)
-    assert found == Crossing(state="holds", note="not broken up to 3")
+    assert found == Crossing(state="holds", evidence=CrossingEvidence(at=3.0))
 
 
 def test_a_limit_that_the_lowest_level_breaks_says_so() -> None:
     found = limit_crossing(sloped([5.0, 6.0]), at_most=1.0)
-    assert found.state == "broken"
-    assert found.note == "broken at the lowest level, 5"
+    assert found == Crossing(state="broken", evidence=CrossingEvidence(at=5.0))
 
 
 @pytest.mark.parametrize("limit", [1.0, 3.0])
@@ -86,13 +87,13 @@ def test_a_limit_inside_the_interval_of_an_outer_level_stays_unclear(limit: floa
     centre = {level: one.value for level, one in curve.items() if one}
     nudge = 1e-3 if limit == 3.0 else -1e-3
     found = limit_crossing(curve, at_most=centre[limit] + nudge)
-    assert found.state == "unclear"
-    assert "more replications" in found.note
+    expected = CrossingEvidence(unclear="near_limit", at=limit)
+    assert found == Crossing(state="unclear", evidence=expected)
 
 
 def test_levels_without_figures_are_named() -> None:
     curve = {**sloped([1.0, 2.0]), 3.0: None}
-    assert limit_crossing(curve, at_most=9.0).note.endswith("no figures at 3")
+    assert limit_crossing(curve, at_most=9.0).evidence.without == [3.0]
 
 
 def test_a_limit_that_is_kept_again_is_not_hidden() -> None:
@@ -102,7 +103,7 @@ def test_a_limit_that_is_kept_again_is_not_hidden() -> None:
     found = limit_crossing(curve, at_most=3.0)
     assert found.level is not None
     assert 1.0 < found.level < 2.0
-    assert "kept again" in found.note
+    assert found.evidence.is_kept_again
 
 
 def test_the_headroom_is_counted_from_the_load_of_today() -> None:
@@ -141,7 +142,7 @@ def test_a_crossing_lies_between_its_levels_and_inside_its_interval(
 
 def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:
     found = limit_crossing(sloped([5.0, 6.0, 9.0]), at_least=5.5)
-    assert found.note == "broken at the lowest level, 5; kept from 6 up"
+    assert found.evidence == CrossingEvidence(at=5.0, kept_from=6.0)
 
 
 def test_levels_without_intervals_give_a_crossing_without_one() -> None:
@@ -153,7 +154,7 @@ def test_levels_without_intervals_give_a_crossing_without_one() -> None:
     found = limit_crossing(curve, at_most=1.5)
     assert found.level == pytest.approx(1.5)
     assert found.low is None
-    assert "without an interval" in found.note
+    assert found.evidence.lacks_interval
 
 
 def test_measured_medians_with_intervals_give_one() -> None:
@@ -168,18 +169,17 @@ def test_measured_medians_with_intervals_give_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "verdict", "why"),
+    ("level", "verdict", "undecided"),
     [
         (10.0, "holds", ""), (14.0, "holds", ""), (19.0, "differs", ""), (20.0, "differs", ""),
-        (16.0, "undecided", "includes the limit"), (5.0, "undecided", "no levels with results"),
-        (25.0, "undecided", "saturated"), (30.0, "differs", ""), (31.0, "undecided", "no levels"),
+        (16.0, "undecided", "includes_limit"), (5.0, "undecided", "no_level_near"),
+        (25.0, "undecided", "next_to_saturated"), (30.0, "differs", ""),
+        (31.0, "undecided", "no_level_near"),
     ],
 )  # fmt: skip
-def test_a_limit_is_judged_at_the_current_load(level: float, verdict: str, why: str) -> None:
+def test_a_limit_is_judged_at_the_current_load(level: float, verdict: str, undecided: str) -> None:
     curve = sloped([10.0, 20.0]) | {30.0: Sample(values=np.array([np.inf, np.inf]))}
-    found = verdict_at(level, curve, at_most=16.0)
-    assert found[0] == verdict
-    assert why in found[1]
+    assert verdict_at(level, curve, at_most=16.0) == (verdict, undecided)
 
 
 def test_a_floor_is_judged_at_the_current_load_and_one_run_decides_nothing() -> None:
@@ -187,7 +187,7 @@ def test_a_floor_is_judged_at_the_current_load_and_one_run_decides_nothing() -> 
     assert verdict_at(12.0, sloped([10.0, 20.0]), at_least=14.0)[0] == "differs"
     one: dict[float, Sample | None] = {10.0: Sample(values=np.array([10.0])), 20.0: None}
     assert verdict_at(10.0, one, at_most=16.0) == (
-        "undecided", "too few replications for an interval",
+        "undecided", "few_replications",
     )  # fmt: skip
     limit = Limit(metric="response_s", at_most=16.0, current=14.0)
     assert crossing_of(limit, "load", {}, sloped([10.0, 20.0]), "s").verdict == "holds"

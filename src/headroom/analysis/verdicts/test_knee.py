@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headroom.analysis.evidence import NoKnee
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.knee import Curve, KneeFit, curve_of, find_knee
 from headroom.experiment.protocol.run import FloatArray
@@ -117,7 +118,7 @@ def test_a_straight_line_with_noise_has_no_knee(replications: int) -> None:
         for seed in range(200)
     ]
     assert sum(fit.level is not None for fit in fits) <= 6
-    assert fits[0].note == "the curve is straight within its intervals"
+    assert fits[0].reason == NoKnee(code="straight")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_a_smooth_law_has_no_knee(
         for seed in range(30)
     ]
     assert sum(fit.level is not None for fit in fits) <= 5
-    assert any("bends evenly" in fit.note for fit in fits)
+    assert NoKnee(code="smooth") in [fit.reason for fit in fits]
 
 
 def test_a_balanced_network_bends_without_a_corner() -> None:
@@ -181,9 +182,8 @@ def test_the_order_of_the_levels_does_not_matter() -> None:
 
 def test_four_levels_are_too_few() -> None:
     samples = noisy(np.array([1.0, 2.0, 2.0, 2.0]), noise=0.001)
-    assert knee_of([1, 2, 3, 4], samples).note == (
-        "4 levels are too few: a knee needs 5 or more; add 1.5"
-    )
+    expected = NoKnee(code="few_levels", count=4, needed=5, add=[1.5])
+    assert knee_of([1, 2, 3, 4], samples).reason == expected
 
 
 def test_levels_that_never_reach_saturation_do_not_invent_a_knee_beyond_them() -> None:
@@ -191,7 +191,7 @@ def test_levels_that_never_reach_saturation_do_not_invent_a_knee_beyond_them() -
     throughputs, _ = exact_mva(DEMANDS_S, THINK_S, 6)
     fit = knee_of([1, 2, 3, 4, 5, 6], noisy(throughputs, noise=0.01))
     assert fit.level is None
-    assert fit.note
+    assert fit.reason is not None
 
 
 def test_a_level_without_an_interval_gives_no_curve() -> None:

@@ -5,6 +5,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
+from headroom.analysis.evidence import CrossingEvidence
 from headroom.analysis.results import Estimate, LimitCrossing
 from headroom.analysis.verdicts.predicted_limits import counting_predictions
 
@@ -13,7 +14,7 @@ BREAKS = LimitCrossing(
     metric="response_s_mean", unit="s", at_most=LIMIT, at_least=None, factor="load", where={},
     state="breaks", level=2.5, level_low=2.4, level_high=2.6, current=1.0, headroom=2.5,
     headroom_low=2.4, headroom_high=2.6, holds_at=2.0, breaks_at=3.0,
-    note="between 2 and 3", verdict="holds",
+    evidence=CrossingEvidence(before=2.0, after=3.0), verdict="holds",
 )  # fmt: skip
 VALUES = {1.0: 20.0, 2.0: 40.0, 3.0: 80.0, 4.0: 160.0}
 
@@ -44,7 +45,7 @@ def test_a_break_that_may_lie_beyond_the_levels_says_so() -> None:
     found = counting_predictions(BREAKS, within(3.0))
     assert found.level_low == 1.0
     assert found.level_high == 4.0
-    assert found.note.endswith("the interval ends with the levels")
+    assert found.evidence == CrossingEvidence(before=2.0, after=3.0, is_cut=True)
     assert found.breaks_at is None
 
 
@@ -53,7 +54,7 @@ def test_a_verdict_that_the_prediction_does_not_support_is_undecided() -> None:
     assert counting_predictions(near, within(1.4)).verdict == "holds"
     found = counting_predictions(near, within(1.6))
     assert found.verdict == "undecided"
-    assert "prediction interval includes the limit" in found.reason
+    assert found.evidence.undecided == "prediction"
     broken = replace(BREAKS, current=3.0, verdict="differs")
     assert counting_predictions(broken, within(1.2)).verdict == "differs"
     assert counting_predictions(broken, within(1.4)).verdict == "undecided"
@@ -67,7 +68,9 @@ def test_a_state_that_the_prediction_does_not_support_is_unclear(
     state: str, factor: float, expected: str
 ) -> None:
     one = replace(BREAKS, state=state, level=None, level_low=None, level_high=None, verdict=None)
-    assert counting_predictions(one, within(factor)).state == expected
+    found = counting_predictions(one, within(factor))
+    assert found.state == expected
+    assert found.evidence.unclear == ("" if state == "unclear" else "prediction")
 
 
 def test_an_open_end_breaks_the_limit_at_once_and_a_floor_is_the_other_way_round() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from headroom.analysis.analyse import analyse
+from headroom.analysis.evidence import IntervalEvidence
 from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import PointResult, StudyResult
 from headroom.analysis.verdicts.saturation import ERROR_RATE, Growth, is_saturated, saturation_of
@@ -111,7 +112,8 @@ def test_claims_about_a_saturated_point_are_decided(result: StudyResult) -> None
     rises, short = result.claims
     assert rises.verdict == "holds"
     assert short.verdict == "differs"
-    assert "saturated" in short.reason
+    assert isinstance(short.evidence, IntervalEvidence)
+    assert short.evidence.is_unbounded
 
 
 def test_doubling_a_saturated_server_gives_a_steady_state(full: PointResult) -> None:

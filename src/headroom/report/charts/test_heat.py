@@ -11,6 +11,7 @@ from headroom.analysis.results import (
 )
 from headroom.report.charts.heat import heat_maps
 from tests.support.example_results import estimate, measured_experiment
+from tests.support.example_verdicts import limit_evidence
 
 
 def grid(columns: int, rows: int) -> ExperimentResult:
@@ -26,7 +27,7 @@ def grid(columns: int, rows: int) -> ExperimentResult:
                 limits=True,
                 kind="station",
                 name="node" if nodes < disks else "disk",
-                evidence="used up",
+                evidence=limit_evidence("node", 1.0, limits=True),
                 utilization=1.0,
                 utilization_low=None,
                 utilization_high=None,
