@@ -202,6 +202,12 @@ def test_arrays_keep_their_types() -> None:
     back.snapshot_times_s[0] = 5.0
 
 
+def test_a_zero_keeps_its_sign_among_whole_numbers() -> None:
+    """Cause: what is packed as whole numbers was compared before it became them."""
+    run = Run(snapshot_times_s=np.array([-0.0, 1.0]))
+    assert np.signbit(decode_run(encode_run(run)).snapshot_times_s).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("position", [0, 1, 10, -1])
 def test_damaged_bytes_are_noticed(position: int) -> None:
     good = bytearray(encode_run(Run(values={"wall_s": 1.0}, snapshot_times_s=np.arange(50.0))))
