@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headroom.analysis.evidence import AgreementEvidence, Allowed
+from headroom.analysis.evidence import (
+    AgreementEvidence,
+    Allowed,
+    ComparisonEvidence,
+    RunOrder,
+)
 from headroom.analysis.results import (
     ClaimResult,
     ComparisonVerdict,
@@ -15,10 +20,14 @@ from headroom.analysis.results import (
     Verdict,
 )
 
-_DESIGN = "The levels were interleaved in randomised blocks."
 _RATIOS: Sequence[tuple[float, ComparisonVerdict]] = (
     (0.5, "better"), (2.0, "worse"), (1.01, "same"), (1.08, "undecided"), (1.4, "larger"),
 )  # fmt: skip
+_EVIDENCE: dict[ComparisonVerdict, ComparisonEvidence] = {
+    "same": ComparisonEvidence(code="within"),
+    "undecided": ComparisonEvidence(code="larger_open"),
+    **dict.fromkeys(("better", "worse", "larger"), ComparisonEvidence(code="beyond")),
+}
 
 
 def compared(experiment: ExperimentResult, *, sizes: int = 1) -> ExperimentResult:
@@ -31,7 +40,7 @@ def compared(experiment: ExperimentResult, *, sizes: int = 1) -> ExperimentResul
             unit="s",
             better="low",
             verdict=verdict,
-            reason="surely by more than 5 %",
+            evidence=_EVIDENCE[verdict],
             count=12,
             base_count=12,
             pairs=12,
@@ -54,7 +63,7 @@ def compared(experiment: ExperimentResult, *, sizes: int = 1) -> ExperimentResul
     rows.append(
         LevelComparison(
             level="ram", where={}, metric="error_count", unit="1", better="low",
-            verdict="undecided", reason="zero in every run of both",
+            verdict="undecided", evidence=ComparisonEvidence(code="missing", levels=["ram"]),
         )
     )  # fmt: skip
     found = LevelsCompared(
@@ -62,7 +71,7 @@ def compared(experiment: ExperimentResult, *, sizes: int = 1) -> ExperimentResul
         base="disk",
         same_within=0.05,
         confidence=0.99,
-        design=_DESIGN,
+        order=RunOrder(code="interleaved", intact=12, blocks=12),
         rows=rows,
     )
     return msgspec.structs.replace(experiment, compared=found)

@@ -18,7 +18,7 @@ from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims.claims import check_claim
 from headroom.analysis.claims.law import by_law, with_basis
 from headroom.analysis.drawn_model import drawn_model
-from headroom.analysis.evidence import CrossingEvidence, NoKnee
+from headroom.analysis.evidence import CrossingEvidence, NoComparison, NoKnee
 from headroom.analysis.fits.fit_result import fit_result
 from headroom.analysis.fits.fits import with_fits
 from headroom.analysis.fits.prediction import margin_of, with_prediction
@@ -434,7 +434,9 @@ def _compared(analysed: _Analysed) -> LevelsCompared | None:
     factors = analysed.experiment.factors
     return fallback(
         lambda: _with_crossovers(compare_levels(analysed.compared, question), factors),
-        lambda reason: msgspec.structs.replace(compare_levels([], question), note=reason),
+        lambda message: msgspec.structs.replace(
+            compare_levels([], question), why_empty=NoComparison(code="defect", message=message)
+        ),
     )
 
 

@@ -441,3 +441,53 @@ class CrossingEvidence(_Evidence, frozen=True, kw_only=True):
     """Why the verdict at the current load is undecided."""
     message: str = ""
     """Of ``defect``: what failed."""
+
+
+ComparisonCode: TypeAlias = Literal[
+    "within",
+    "beyond",
+    "both_zero",
+    "unbounded",
+    "missing",
+    "few_runs",
+    "larger_open",
+    "smaller_open",
+    "open",
+]
+"""What decides a comparison: the whole interval of the ratio is within the zone of the same, or
+beyond it; the metric is zero in every run of both; levels are saturated. Or why it is undecided:
+a level has no results; runs are too few for an interval; the ratio is above one, or below one,
+but perhaps within the zone; it may be one or outside the zone."""
+
+
+class ComparisonEvidence(_Evidence, frozen=True, kw_only=True):
+    """What the verdict on a level against its base rests on, besides the numbers of the row."""
+
+    code: ComparisonCode
+    levels: list[Value] = []
+    """Of ``unbounded``: the saturated levels; of ``missing``: the level without results."""
+    by_differences: bool = False
+    """Whether differences decide, because a value is not above zero and has no ratio."""
+    message: str = ""
+    """Of ``missing`` and ``few_runs``: why there are no results, or no interval."""
+
+
+class RunOrder(_Evidence, frozen=True, kw_only=True):
+    """How the runs of compared levels were ordered.
+
+    Simulated runs have no order that matters. Measured ones are ``interleaved`` in blocks, and
+    paired, or ``apart``: then a drift of the machine would look like a difference.
+    """
+
+    code: Literal["simulated", "no_runs", "interleaved", "apart"]
+    intact: int = 0
+    """Pairs of runs that stood side by side."""
+    blocks: int = 0
+    """Pairs of runs that there might be."""
+
+
+class NoComparison(_Evidence, frozen=True, kw_only=True):
+    """Why no level is compared: the base level was not run, or Headroom failed."""
+
+    code: Literal["base_not_run", "defect"]
+    message: str = ""

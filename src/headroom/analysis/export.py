@@ -142,11 +142,12 @@ def comparison_rows(result: StudyResult) -> Iterator[Row]:
                 "same_within": found.same_within,
                 "confidence": found.confidence,
                 **{name: getattr(row, name) for name in _COMPARED},
+                "evidence": row.evidence.code,
             }
 
 
 _COMPARED = (
-    "metric", "unit", "better", "verdict", "reason", "count", "base_count", "pairs", "value",
+    "metric", "unit", "better", "verdict", "count", "base_count", "pairs", "value",
     "base_value", "ratio", "low", "high", "method", "shift", "shift_low", "shift_high",
     "cliffs_delta", "effect", "p_value",
 )  # fmt: skip

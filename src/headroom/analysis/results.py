@@ -9,7 +9,15 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.evidence import ClaimEvidence, CrossingEvidence, LimitEvidence, NoKnee
+from headroom.analysis.evidence import (
+    ClaimEvidence,
+    ComparisonEvidence,
+    CrossingEvidence,
+    LimitEvidence,
+    NoComparison,
+    NoKnee,
+    RunOrder,
+)
 from headroom.experiment.protocol.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
@@ -667,7 +675,7 @@ class LevelComparison(_Result, frozen=True, kw_only=True):
     unit: str
     better: Literal["high", "low", "none"]
     verdict: ComparisonVerdict
-    reason: str
+    evidence: ComparisonEvidence
     count: int = 0
     base_count: int = 0
     pairs: int = 0
@@ -738,12 +746,12 @@ class LevelsCompared(_Result, frozen=True, kw_only=True):
     same_within: float
     confidence: float
     """Of each interval; those of the metrics of a point hold together with 95 %."""
-    design: str
-    """How the runs of the levels were ordered, in words."""
+    order: RunOrder
+    """How the runs of the levels were ordered."""
     rows: list[LevelComparison]
     crossovers: list[Crossover] = []
     """One for each level, metric and other numeric factor, at each combination of the rest."""
-    note: str = ""
+    why_empty: NoComparison | None = None
 
 
 class DrawnModel(_Result, frozen=True, kw_only=True):

@@ -18,11 +18,16 @@ from headroom.quantities import (
 )
 from headroom.report.columns import Column
 from headroom.report.screen import Screen
+from headroom.report.sentences.comparisons import (
+    comparison_reason,
+    comparison_sentence,
+    no_comparison_sentence,
+    order_sentences,
+)
 from headroom.report.tables import Cell, Head, Table, rest_note
-from headroom.report.words import join_words, label_metric, quoted, title_metric
+from headroom.report.words import quoted, title_metric
 
 _SENTENCES_AT_MOST = 4
-_METRICS_AT_MOST = 4
 _ROWS_IN_TERMINAL = 60
 _SMALLEST_P = 0.001
 
@@ -32,8 +37,9 @@ def label_level(row: LevelComparison) -> str:
 
     Examples
     --------
+    >>> from headroom.analysis.evidence import ComparisonEvidence
     >>> label_level(LevelComparison(level="ram", where={"size": 4}, metric="m", unit="s",
-    ...     better="low", verdict="same", reason=""))
+    ...     better="low", verdict="same", evidence=ComparisonEvidence(code="within")))
     'ram, size = 4'
     """
     others = (f"{name} = {quoted(format_level(level))}" for name, level in row.where.items())
@@ -51,10 +57,10 @@ def comparison_sentences(experiment: ExperimentResult) -> list[str]:
     if found is None:
         return []
     if not found.rows:
-        return [f"Nothing to compare: {found.note}."] if found.note else []
+        return [*filter(None, [no_comparison_sentence(found)])]
     labels = list(dict.fromkeys(label_level(row) for row in found.rows))
     sentences = [
-        _sentence(label, found, [row for row in found.rows if label_level(row) == label])
+        comparison_sentence(found, [row for row in found.rows if label_level(row) == label])
         for label in labels[:_SENTENCES_AT_MOST]
     ]
     left = len(labels) - len(sentences)
@@ -64,21 +70,8 @@ def comparison_sentences(experiment: ExperimentResult) -> list[str]:
 def design_cautions(experiment: ExperimentResult) -> list[str]:
     """Return what is wrong with the order of the runs, nothing where they were interleaved."""
     found = experiment.compared
-    return [found.design] if found is not None and "not interleaved" in found.design else []
-
-
-def _sentence(label: str, found: LevelsCompared, rows: list[LevelComparison]) -> str:
-    told = [_telling(row) for row in rows[:_METRICS_AT_MOST]]
-    more = f" and {len(rows) - len(told)} more" if len(rows) > len(told) else ""
-    zone = format_limit(found.same_within)
-    who = f"{found.factor} = {label} against {format_level(found.base)} (same within {zone})"
-    return f"{who[:1].upper()}{who[1:]}: {join_words(told)}{more}."
-
-
-def _telling(row: LevelComparison) -> str:
-    ratio = f" ({format_level_ratio(row)})" if row.ratio is not None else ""
-    why = "" if row.low is not None or row.verdict == "same" else f", {row.reason}"
-    return f"{label_metric(row.metric)} {row.verdict}{ratio}{why}"
+    is_apart = found is not None and found.order.code == "apart"
+    return [order_sentences(found.order)] if found is not None and is_apart else []
 
 
 def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
@@ -114,7 +107,7 @@ def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | 
         ),
         Head("n", is_number=True, hint="runs of the level and of the base"),
     ]
-    rows = [_row(row, others) for row in found.rows[:at_most]]
+    rows = [_row(row, found.same_within, others) for row in found.rows[:at_most]]
     note = " ".join(filter(None, [design_note(found), rest_note(len(rows), len(found.rows),
                                                                "rows")]))  # fmt: skip
     return Table(f"{found.factor.capitalize()} against {base}", heads, rows, note)
@@ -131,12 +124,13 @@ def design_note(found: LevelsCompared) -> str:
     )
     zone = format_limit(found.same_within)
     return (
-        f"{found.design} {together} The same is within {zone} (`same_within` of the study, "
-        f"{format_limit(SAME_WITHIN)} by default): better or worse needs an interval beyond it."
+        f"{order_sentences(found.order)} {together} The same is within {zone} (`same_within` of "
+        f"the study, {format_limit(SAME_WITHIN)} by default): better or "
+        "worse needs an interval beyond it."
     )
 
 
-def _row(row: LevelComparison, others: Sequence[str]) -> list[Cell]:
+def _row(row: LevelComparison, same_within: float, others: Sequence[str]) -> list[Cell]:
     scale = choose_scale(
         [value for value in (row.value, row.base_value) if value is not None],
         row.unit,
@@ -152,7 +146,12 @@ def _row(row: LevelComparison, others: Sequence[str]) -> list[Cell]:
         _value_cell(row.base_value, row),
         _value_cell(row.value, row),
         Cell(ratio, _key(row.ratio), is_number=True, remark=f"({bounds}" if bounds else ""),
-        Cell(row.verdict, row.verdict, mark=row.verdict, remark=row.reason),
+        Cell(
+            row.verdict,
+            row.verdict,
+            mark=row.verdict,
+            remark=comparison_reason(row.evidence, same_within),
+        ),
         Cell(
             ""
             if row.shift is None

@@ -10,6 +10,7 @@ from headroom.analysis.results import (
     LevelsCompared,
 )
 from headroom.quantities import format_bounds, format_level
+from headroom.report.sentences.comparisons import comparison_label
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import join_words, label_metric, quoted, title_metric
 
@@ -27,8 +28,8 @@ def crossover_sentences(experiment: ExperimentResult) -> list[str]:
 
 
 def _sentence(one: Crossover, found: LevelsCompared) -> str:
-    who = f"{found.factor} = {_labelled(one)} against {format_level(found.base)}"
-    return f"{who[:1].upper()}{who[1:]}: {label_metric(one.metric)} {crossover_words(one)}."
+    who = comparison_label(one.level, found, where=one.where)
+    return f"{who}: {label_metric(one.metric)} {crossover_words(one)}."
 
 
 def _labelled(one: Crossover) -> str:

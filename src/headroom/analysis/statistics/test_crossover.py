@@ -7,6 +7,7 @@ import pytest
 
 from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims.claims import check_claim
+from headroom.analysis.evidence import ComparisonEvidence, RunOrder
 from headroom.analysis.results import Crossover, LevelComparison, LevelsCompared
 from headroom.analysis.statistics.crossover import Crossings, RatioAt, crossings_of
 from headroom.analysis.statistics.intervals import Sample, t_quantile
@@ -74,7 +75,8 @@ def test_between_a_ratio_and_a_saturated_level_only_the_levels_are_known() -> No
 def row(size: float, ratio: float) -> LevelComparison:
     return LevelComparison(
         level="B", where={"size": size}, metric="write_s_mean", unit="s", better="low",
-        verdict="undecided", reason="", ratio=ratio, low=0.9 * ratio, high=1.1 * ratio,
+        verdict="undecided", evidence=ComparisonEvidence(code="open"), ratio=ratio,
+        low=0.9 * ratio, high=1.1 * ratio,
     )  # fmt: skip
 
 
@@ -87,7 +89,12 @@ def compared(*ratios: float) -> Crossover:
     )
     (found,) = crossovers_of(
         LevelsCompared(
-            factor="mode", base="A", same_within=0.05, confidence=0.95, design="", rows=rows
+            factor="mode",
+            base="A",
+            same_within=0.05,
+            confidence=0.95,
+            rows=rows,
+            order=RunOrder(code="simulated"),
         ),
         [factor],
     )

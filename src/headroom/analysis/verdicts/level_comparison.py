@@ -16,9 +16,16 @@ Invariant: more runs never turn a better into a worse without an undecided in be
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from headroom.analysis.evidence import (
+    ComparisonCode,
+    ComparisonEvidence,
+    NoComparison,
+    RunOrder,
+)
 from headroom.analysis.results import (
     ComparisonVerdict,
     LevelComparison,
@@ -29,11 +36,18 @@ from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, Sample
 from headroom.analysis.statistics.pairing import RunOfPoint, block_pairs, is_interleaved
 from headroom.analysis.statistics.signed_ranks import signed_rank_interval, signed_rank_p
 from headroom.analysis.statistics.two_samples import delta_in_words, dominance, shift_between
-from headroom.analysis.statistics.versus import Judgement, Place, Side, judge, pairs_of, place_of
+from headroom.analysis.statistics.versus import (
+    NO_RATIO,
+    Judgement,
+    Place,
+    Side,
+    judge,
+    pairs_of,
+    place_of,
+)
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.protocol.system import Column, Direction, Metric, Value
 from headroom.experiment.study.study import Compare
-from headroom.quantities import format_level, format_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +111,13 @@ def compare_levels(points: Sequence[ComparedPoint], question: Question) -> Level
         intact += len(block_pairs(base.runs, point.runs))
         blocks += min(len(base.runs), len(point.runs))
         rows += [_row(base, point, metric, question) for metric in question.metrics]
-    missing = "" if bases else f"{compare.factor} = {format_level(compare.base)} was not run here"
     return LevelsCompared(
         factor=compare.factor,
         base=compare.base,
         same_within=compare.same_within,
         confidence=question.confidence,
-        design=_design(question.column, intact, blocks),
-        note=missing,
+        order=_order(question.column, intact, blocks),
+        why_empty=None if bases else NoComparison(code="base_not_run"),
         rows=rows,
     )
 
@@ -116,24 +129,16 @@ def _held(point: PointResult, question: Question) -> tuple[tuple[str, Value], ..
     )
 
 
-def _design(column: Column, intact: int, blocks: int) -> str:
-    """Return in words how the runs were ordered, and what that means for the ratios."""
+def _order(column: Column, intact: int, blocks: int) -> RunOrder:
+    """Return how the runs were ordered."""
     if column is not Column.MEASURE:
-        return "Simulated: the order of runs plays no part. Ratios are those of the means."
+        return RunOrder(code="simulated")
     if not blocks:
-        return "No runs to compare yet."
-    if is_interleaved(intact, blocks):
-        whole = f"all {blocks:,}" if intact == blocks else f"{intact:,} of {blocks:,}"
-        pairs = "the only pair" if blocks == 1 else f"{whole} pairs"
-        return (
-            f"The levels were interleaved in randomised blocks ({pairs} of runs "
-            "ran side by side). Ratios are the typical ratios within blocks (signed ranks)."
-        )
-    return (
-        f"The levels were not interleaved (only {intact:,} of {blocks:,} pairs of runs stood side "
-        "by side): a drift of the machine would look like a difference. Ratios are those of the "
-        "medians; run the study anew for blocks."
+        return RunOrder(code="no_runs")
+    code: Literal["interleaved", "apart"] = (
+        "interleaved" if is_interleaved(intact, blocks) else "apart"
     )
+    return RunOrder(code=code, intact=intact, blocks=blocks)
 
 
 def _row(
@@ -144,11 +149,14 @@ def _row(
     held = {n: v for n, v in point.result.levels.items() if n not in question.moving}
     if above is None or below is None:
         lacking = point if above is None else base
-        why = lacking.result.absent.get(metric.name, "no figures")
+        evidence = ComparisonEvidence(
+            code="missing",
+            levels=[lacking.result.levels[moving]],
+            message=lacking.result.absent.get(metric.name, ""),
+        )
         return LevelComparison(
             level=point.result.levels[moving], where=held, metric=metric.name, unit=metric.unit,
-            better=metric.better, verdict="undecided",
-            reason=f"{format_level(lacking.result.levels[moving])}: {why}",
+            better=metric.better, verdict="undecided", evidence=evidence,
         )  # fmt: skip
     if above.is_unbounded or below.is_unbounded:
         return _unbounded_row(base, point, metric, question)
@@ -185,7 +193,7 @@ def _row(
         effect=delta_in_words(delta),
         p_value=p_value if pairs is None else _p_of_pairs(pairs),
         verdict=verdict,
-        reason=_reason(found, question.compare.same_within, verdict, both_zero=_are_zero(sides)),
+        evidence=_evidence(found, verdict, both_zero=_are_zero(sides)),
     )
 
 
@@ -196,7 +204,6 @@ def _unbounded_row(
     above, below = point.samples[metric.name], base.samples[metric.name]
     moving = question.compare.factor
     full = [one for one in (point, base) if one.samples[metric.name].is_unbounded]
-    names = " and ".join(format_level(one.result.levels[moving]) for one in full)
     place: Place = "above" if above.is_unbounded else "below"
     return LevelComparison(
         level=point.result.levels[moving],
@@ -209,7 +216,9 @@ def _unbounded_row(
         value=None if above.is_unbounded else above.value,
         base_value=None if below.is_unbounded else below.value,
         verdict="undecided" if len(full) > 1 else _verdict(place, metric.better),
-        reason=f"without bound: {names} {'are' if len(full) > 1 else 'is'} saturated",
+        evidence=ComparisonEvidence(
+            code="unbounded", levels=[one.result.levels[moving] for one in full]
+        ),
     )
 
 
@@ -275,22 +284,24 @@ _SIDES: Mapping[Direction, tuple[ComparisonVerdict, ComparisonVerdict]] = {
 }
 
 
-def _reason(
-    found: Judgement, same_within: float, verdict: ComparisonVerdict, *, both_zero: bool
-) -> str:
-    """Return why, always with the zone of what counts as the same."""
-    zone = format_limit(same_within)
+def _evidence(
+    found: Judgement, verdict: ComparisonVerdict, *, both_zero: bool
+) -> ComparisonEvidence:
+    """Return what a verdict rests on."""
+    by_differences = found.note == NO_RATIO
     if both_zero:
-        return f"zero in every run of both, so within {zone}"
-    if verdict == "undecided":
-        return f"not decided at {zone}: {found.note or _doubt(found.ratio)}"
-    text = f"surely within {zone}" if verdict == "same" else f"surely by more than {zone}"
-    return f"{text}; {found.note}" if found.note else text
+        return ComparisonEvidence(code="both_zero")
+    if verdict != "undecided":
+        code: ComparisonCode = "within" if verdict == "same" else "beyond"
+        return ComparisonEvidence(code=code, by_differences=by_differences)
+    if found.note and not by_differences:
+        return ComparisonEvidence(code="few_runs", message=found.note)
+    doubt: ComparisonCode = "open" if by_differences else _doubt(found.ratio)
+    return ComparisonEvidence(code=doubt, by_differences=by_differences)
 
 
-def _doubt(ratio: Interval) -> str:
+def _doubt(ratio: Interval) -> ComparisonCode:
     low, high = ratio.low or 0.0, ratio.high or math.inf
-    if low > 1.0 or high < 1.0:
-        side = "larger" if low > 1.0 else "smaller"
-        return f"surely {side}, but perhaps by less; more runs tell"
-    return "the interval includes 1 and values outside; more runs tell"
+    if low > 1.0:
+        return "larger_open"
+    return "smaller_open" if high < 1.0 else "open"

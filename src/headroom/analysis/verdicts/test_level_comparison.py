@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from headroom.analysis.evidence import ComparisonEvidence, NoComparison, RunOrder
 from headroom.analysis.results import LevelComparison, LevelsCompared, PointResult
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.statistics.pairing import RunOfPoint
@@ -124,7 +125,8 @@ def test_blocks_take_a_drift_of_the_machine_out_of_the_ratio() -> None:
     row = only(found)
     assert (row.pairs, row.verdict) == (10, "better")
     assert (row.low, row.high) == pytest.approx((0.9, 0.9))
-    assert "interleaved in randomised blocks (all 10 pairs" in found.design
+    assert found.order == RunOrder(code="interleaved", intact=10, blocks=10)
+    assert row.evidence == ComparisonEvidence(code="beyond")
 
 
 def test_levels_that_ran_one_after_the_other_are_not_paired_and_that_is_said() -> None:
@@ -133,7 +135,7 @@ def test_levels_that_ran_one_after_the_other_are_not_paired_and_that_is_said() -
     found = compared(disk, ram)
     assert only(found).pairs == 0
     assert only(found).verdict == "better"
-    assert "not interleaved (only 0 of 8 pairs" in found.design
+    assert found.order == RunOrder(code="apart", intact=0, blocks=8)
 
 
 def test_one_replication_made_good_later_costs_one_pair_only() -> None:
@@ -143,7 +145,7 @@ def test_one_replication_made_good_later_costs_one_pair_only() -> None:
     moved = [late if run.replication == 3 else run for run in ram.runs]
     found = compared(disk, ComparedPoint(result=ram.result, samples=ram.samples, runs=moved))
     assert only(found).pairs == 9
-    assert "9 of 10 pairs" in found.design
+    assert found.order == RunOrder(code="interleaved", intact=9, blocks=10)
 
 
 def test_three_runs_can_never_decide_and_several_metrics_need_more() -> None:
@@ -151,7 +153,8 @@ def test_three_runs_can_never_decide_and_several_metrics_need_more() -> None:
     many = {"response_s_p99": [9.0, 9.1, 8.9]}
     row = only(compared(point({"target": "disk"}, few), point({"target": "ram"}, many, start=1)))
     assert row.verdict == "undecided"
-    assert "3 pairs of runs can never decide: run 6 or more" in row.reason
+    assert row.evidence.code == "few_runs"
+    assert "run 6 or more" in row.evidence.message
     both = {"response_s_p99": noisy(1.0, count=6), "throughput": noisy(1.0, count=6)}
     found = compared(
         point({"target": "disk"}, both),
@@ -159,9 +162,8 @@ def test_three_runs_can_never_decide_and_several_metrics_need_more() -> None:
         metrics=[RESPONSE, RATE],
     )
     assert found.confidence == pytest.approx(0.975)
-    assert all(
-        "6 pairs of runs can never decide: run 7 or more" in one.reason for one in found.rows
-    )
+    assert {one.evidence.code for one in found.rows} == {"few_runs"}
+    assert all("run 7 or more" in one.evidence.message for one in found.rows)
 
 
 def test_each_combination_of_the_other_factors_has_its_own_base() -> None:
@@ -184,9 +186,10 @@ def test_zeros_have_no_ratio_but_a_verdict_where_both_have_only_zeros() -> None:
     assert (same.verdict, same.ratio) == ("same", None)
     worse = only(compared(disk, point({"target": "ram"}, some, start=1), metrics=[ERRORS]))
     assert (worse.verdict, worse.ratio, worse.shift) == ("worse", None, 1.0)
-    assert "differences decide" in worse.reason
+    assert same.evidence == ComparisonEvidence(code="both_zero")
+    assert worse.evidence == ComparisonEvidence(code="beyond", by_differences=True)
 
 
 def test_a_base_that_was_not_run_is_told() -> None:
     found = compared(point({"target": "ram"}, {"response_s_p99": noisy(1.0)}))
-    assert (found.rows, found.note) == ([], "target = disk was not run here")
+    assert (found.rows, found.why_empty) == ([], NoComparison(code="base_not_run"))

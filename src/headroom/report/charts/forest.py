@@ -11,6 +11,7 @@ from headroom.report.charts.channels import layered, log_axis
 from headroom.report.charts.figure import Figure, Row, Spec, drawn_words
 from headroom.report.charts.theme import VERDICT_SYMBOLS, VERDICTS
 from headroom.report.comparisons import format_level_ratio, label_level
+from headroom.report.sentences.comparisons import comparison_reason
 from headroom.report.words import label_metric, title_metric
 
 _ROW_PX, _LEAST_PX, _AXIS_PX = 26, 120, 60
@@ -40,7 +41,7 @@ def forest_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
     metrics = list(dict.fromkeys(row.metric for row in shown))
     shown = sorted(shown, key=lambda row: metrics.index(row.metric))
     is_whole = len(shown) <= _ROWS_AT_ONCE or len(metrics) == 1
-    rows = [_row(row, is_alone=len(labels) == 1, is_whole=is_whole) for row in shown]
+    rows = [_row(row, found, is_alone=len(labels) == 1, is_whole=is_whole) for row in shown]
     holds = [] if is_whole else [title_metric(metric) for metric in metrics]
     who = f": {labels[0]}" if len(labels) == 1 else ""
     return [
@@ -76,11 +77,13 @@ def _caption(found: LevelsCompared, drawn: int, told: int) -> str:
     )
 
 
-def _row(row: LevelComparison, *, is_alone: bool, is_whole: bool) -> Row:
+def _row(row: LevelComparison, found: LevelsCompared, *, is_alone: bool, is_whole: bool) -> Row:
     """Return a row of the figure.
 
     Parameters
     ----------
+    row, found
+        The comparison of a level in one metric, and all of them.
     is_alone
         Whether a single level is compared, which the title names.
     is_whole
@@ -98,7 +101,7 @@ def _row(row: LevelComparison, *, is_alone: bool, is_whole: bool) -> Row:
         "to": ratio if row.high is None else row.high,
         "verdict": row.verdict,
         "shown": format_level_ratio(row),
-        "why": row.reason,
+        "why": comparison_reason(row.evidence, found.same_within),
         "n": f"{row.count} / {row.base_count}",
     }
 

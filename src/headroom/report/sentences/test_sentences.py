@@ -11,6 +11,7 @@ from headroom.analysis.evidence import (
     ClaimEvidence,
     ClassLoss,
     ClassShare,
+    ComparisonEvidence,
     CrossingEvidence,
     CrossoversEvidence,
     CurveEvidence,
@@ -20,10 +21,12 @@ from headroom.analysis.evidence import (
     LimitEvidence,
     Limiting,
     MissingEvidence,
+    NoComparison,
     NoKnee,
     NoKneeEvidence,
     NotLimited,
     Overflow,
+    RunOrder,
     SaturatedSpan,
     SignEvidence,
     Step,
@@ -37,7 +40,10 @@ from headroom.analysis.evidence import (
 from headroom.analysis.results import (
     Bottleneck,
     ClaimResult,
+    ComparisonVerdict,
     Knee,
+    LevelComparison,
+    LevelsCompared,
     LimitCrossing,
     PredictedPair,
     Verdict,
@@ -45,6 +51,12 @@ from headroom.analysis.results import (
 from headroom.quantities import to_ascii
 from headroom.report.sentences.bottleneck import bottleneck_text, limit_sentence
 from headroom.report.sentences.claims import claim_sentence
+from headroom.report.sentences.comparisons import (
+    comparison_reason,
+    comparison_sentence,
+    no_comparison_sentence,
+    order_sentences,
+)
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.sentences.limits import limit_sentences
 
@@ -474,3 +486,75 @@ NOWHERE = msgspec.structs.replace(
 )  # fmt: skip
 def test_limits(found: LimitCrossing, text: str) -> None:
     assert to_ascii(limit_sentences(found)) == text
+
+
+def row(
+    metric: str,
+    verdict: ComparisonVerdict,
+    evidence: ComparisonEvidence,
+    ratio: float | None = None,
+) -> LevelComparison:
+    return LevelComparison(
+        level="durable", where={"size": 4}, metric=metric, unit="s", better="low", verdict=verdict,
+        evidence=evidence, ratio=ratio, low=ratio and 0.95 * ratio, high=ratio and 1.05 * ratio,
+    )  # fmt: skip
+
+
+COMPARED = LevelsCompared(
+    factor="mode", base="buffered", same_within=0.05, confidence=0.95,
+    order=RunOrder(code="interleaved", intact=12, blocks=12), rows=[],
+)  # fmt: skip
+
+
+def test_comparisons() -> None:
+    rows = [
+        row("write_s", "worse", ComparisonEvidence(code="beyond"), 60.0),
+        row("error_count", "undecided", ComparisonEvidence(code="missing", levels=["durable"])),
+    ]
+    assert to_ascii(comparison_sentence(COMPARED, rows)) == (
+        '"durable" vs "buffered", size = 4: write 60x (57 to 63), worse; error count undecided '
+        "(durable: no results) (same: within 5%)."
+    )
+    empty = msgspec.structs.replace(COMPARED, why_empty=NoComparison(code="base_not_run"))
+    assert no_comparison_sentence(empty) == "Nothing to compare: mode = buffered was not run."
+
+
+@pytest.mark.parametrize(
+    ("evidence", "reason"),
+    [
+        (ComparisonEvidence(code="within"), "differs by less than 5%"),
+        (
+            ComparisonEvidence(code="beyond", by_differences=True),
+            "differs by more than 5%; a value is not above zero, so differences decide",
+        ),
+        (ComparisonEvidence(code="both_zero"), "zero in every run of both"),
+        (
+            ComparisonEvidence(code="unbounded", levels=["a", "b"]),
+            "without bound: a and b are saturated",
+        ),
+        (ComparisonEvidence(code="few_runs", message="run 6 or more"), "run 6 or more"),
+        (
+            ComparisonEvidence(code="larger_open"),
+            "the ratio is above 1 but may differ by less than 5%; run more replications",
+        ),
+        (
+            ComparisonEvidence(code="open"),
+            "the ratio may be 1 or differ by more than 5%; run more replications",
+        ),
+    ],
+    ids=lambda value: value.code if isinstance(value, ComparisonEvidence) else "",
+)
+def test_reasons_of_comparisons(evidence: ComparisonEvidence, reason: str) -> None:
+    assert comparison_reason(evidence, 0.05) == reason
+
+
+def test_the_order_of_runs() -> None:
+    assert order_sentences(COMPARED.order) == (
+        "Levels were interleaved in randomised blocks (all 12 pairs of runs ran side by side). "
+        "Ratios are typical ratios within blocks (signed ranks)."
+    )
+    assert order_sentences(RunOrder(code="apart", intact=0, blocks=8)) == (
+        "Levels were not interleaved (only 0 of 8 pairs of runs ran side by side): a drift of the "
+        "machine would look like a difference. Ratios are ratios of medians. Run the study again "
+        "to get blocks."
+    )
