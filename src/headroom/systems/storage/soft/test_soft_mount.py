@@ -184,14 +184,17 @@ def test_power_takes_what_was_not_flushed(soft_device: Mounted) -> None:
 def test_an_error_of_a_block_of_a_real_block_device_is_that_block(
     soft_device: Mounted, attach: Callable[..., Path]
 ) -> None:
-    """A loop device on the soft file: an error comes through the whole block layer."""
+    """A loop device on the soft file: an error comes through the whole block layer.
+
+    One request at a time: the block layer merges neighbours that wait, which then fail together.
+    """
     script = SoftScript(errors=[ScriptedError(kind="read", offset=262_144, bytes=4096)])
     device = soft_device(script)
     found = measured(
         attach(device.device),
         direct=os.O_DIRECT,
         interface="io_uring",
-        workload={"kind": "micro", "pattern": "sequential", "depth": 4},
+        workload={"kind": "micro", "pattern": "sequential", "depth": 1},
         stop={"requests": 256},
     )
     (failure,) = found["failures"]
