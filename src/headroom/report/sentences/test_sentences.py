@@ -224,7 +224,7 @@ def test_knees() -> None:
         (NoKnee(code="few_replications", needed=3),
          "too few replications. Run at least 3 at each level."),
         (NoKnee(code="few_levels", count=4, needed=5, add=[1.5]),
-         "4 of at least 5 levels. Add a level at 1.5."),
+         "4 levels, at least 5 are needed. Add a level at 1.5."),
         (NoKnee(code="straight"), "the curve is straight within its intervals."),
         (NoKnee(code="smooth"), "the curve bends evenly."),
         (NoKnee(code="bend_at_end", low=1.0, high=20.0, end="first"),
