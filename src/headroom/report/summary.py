@@ -228,7 +228,7 @@ def _spans_by_series(
     axis = next((dimension for dimension in dimensions if dimension.is_numeric), None)
     if axis is None:
         is_one = len(dimensions) == 1 and len(here) <= _SPANS_AT_MOST
-        labels = [dimension.label_of(point) for dimension in dimensions for point in here]
+        labels = [f'"{dimension.label_of(point)}"' for dimension in dimensions for point in here]
         return [f"at {dimensions[0].name} = {join_words(labels)}"] if is_one else []
     rest = [dimension for dimension in dimensions if dimension is not axis]
     series = list(dict.fromkeys(hold_label(point, rest) for point in here))
@@ -244,7 +244,7 @@ def _spans_by_series(
 
 
 def _one_span(name: str, inside: Sequence[float], every: Sequence[float]) -> str:
-    """Return ``from users = 80 up`` where `inside` has no gap, else its levels."""
+    """Return ``from users = 80`` where `inside` has no gap, else its levels."""
     low, high = min(inside), max(inside)
     has_gap = sum(low <= level <= high for level in every) > len(inside)
     if has_gap and len(inside) > _LEVELS_AT_MOST:
@@ -253,7 +253,7 @@ def _one_span(name: str, inside: Sequence[float], every: Sequence[float]) -> str
     if has_gap:
         return f"at {name} = {join_words([format_level(level) for level in sorted(inside)])}"
     if high == max(every) and low > min(every) and low < high:
-        return f"from {name} = {format_level(low)} up"
+        return f"from {name} = {format_level(low)}"
     tail = "" if low == high else f" to {format_level(high)}"
     return f"at {name} = {format_level(low)}{tail}"
 

@@ -19,6 +19,7 @@ from headroom.analysis.results import (
 )
 from headroom.report.headroom_left import headroom_sentences, limits_table
 from headroom.report.sentences.limits import limit_sentences
+from headroom.report.sentences.what_if import next_bottleneck
 from headroom.report.sizing import figure_of, fixed_words, render_sizing
 from headroom.report.sizing_page import render_sizing_page
 from headroom.report.what_if import render_what_ifs, what_if_sentences, what_if_table
@@ -67,8 +68,8 @@ def tried(text: str = "database 2 to 4 servers", **changes: object) -> WhatIfRes
 
 def test_the_summary_says_the_gain_the_next_limit_and_the_cost() -> None:
     gain, cost = what_if_sentences(experiment_with(tried()))
-    assert gain.startswith("At users = 400, database 2 to 4 servers: throughput")
-    assert "1.284 (1.277 to 1.291); web limits then." in gain
+    assert gain.startswith("At users = 400, database 2 to 4 servers: throughput rises by 28.4%")
+    assert gain.endswith(next_bottleneck(WEB))
     assert cost == "What-if runs: 5 extra replications."
 
 

@@ -25,7 +25,7 @@ def _texts(experiment_findings: list[object]) -> str:
 
 def test_the_limit_is_a_range_per_series() -> None:
     text = _texts([*find(model_experiment())])
-    assert "from users = 120 up (servers = 2) and at users = 300 (servers = 4)" in text
+    assert "from users = 120 (servers = 2) and at users = 300 (servers = 4)" in text
     assert "(99.5% busy)" in text
 
 
@@ -44,7 +44,7 @@ def test_limited_categories_are_named() -> None:
     )
     changed = msgspec.structs.replace(experiment, factors=[factor], points=points, knees=[])
     text = _texts([*find(changed)])
-    assert 'Station "database" is the bottleneck at buy = nothing and a disk' in text
+    assert 'Station "database" is the bottleneck at buy = "nothing" and "a disk"' in text
 
 
 def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:

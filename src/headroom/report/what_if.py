@@ -19,6 +19,8 @@ from headroom.report.numbers import format_estimate
 from headroom.report.saturation import saturation_words
 from headroom.report.screen import Screen
 from headroom.report.sentences.bottleneck import bottleneck_text
+from headroom.report.sentences.numbers import capital
+from headroom.report.sentences.what_if import effects_clause, next_bottleneck
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
@@ -67,7 +69,8 @@ def what_if_sentences(experiment: ExperimentResult) -> list[str]:
     told = [(one, _telling(one)) for one in tried if _telling(one)]
     where = f"At {label_point(point, experiment.factors)}, " if len(experiment.points) > 1 else ""
     sentences = [
-        f"{_capital(f'{where}{one.text}')}: {words}." for one, words in told[:_SENTENCES_AT_MOST]
+        " ".join(filter(None, [f"{capital(f'{where}{one.text}')}: {words}.", _then(one)]))
+        for one, words in told[:_SENTENCES_AT_MOST]
     ]
     if point.what_ifs_left_out:
         rest = count_noun(point.what_ifs_left_out, "more used-up resource")
@@ -90,9 +93,8 @@ def _telling(found: WhatIfResult) -> str:
     effects = [effect for effect in found.effects if effect.better != "none"][:2]
     if not effects:
         return found.note
-    words = join_words([f"{label_metric(one.metric)} {format_effect(one)}" for one in effects])
     steady = steadiness(found)
-    return f"{words}{f'; {steady}' if steady else ''}{_then(found)}"
+    return f"{effects_clause(effects)}{f'; {steady}' if steady else ''}"
 
 
 def steadiness(found: WhatIfResult) -> str:
@@ -114,11 +116,7 @@ def steadiness(found: WhatIfResult) -> str:
 
 
 def _then(found: WhatIfResult) -> str:
-    if found.bottleneck is None:
-        return ""
-    if not found.bottleneck.limits:
-        return "; nothing limits then"
-    return f"; {found.bottleneck.name} limits then"
+    return next_bottleneck(found.bottleneck) if found.effects else ""
 
 
 def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
@@ -212,7 +210,3 @@ def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]
     firsts = [one.effects[0] if one.effects else None for one in found]
     yield "Pairing saves", [format_saving(one) if one else "" for one in firsts], True
     yield "Limits then", [_limit_then(one) for one in found], False
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -28,7 +28,7 @@ from headroom.report.sentences.numbers import (
     short,
     times,
 )
-from headroom.report.words import count_noun
+from headroom.report.words import count_noun, label_metric
 
 LEVELS_LISTED = 4
 """A curve of more levels is described by its ends and its smallest step."""
@@ -98,7 +98,8 @@ def claim_reason(claim: ClaimResult) -> str:
         case CurveEvidence() | FlatEvidence():
             reason = _steps_reason(claim, found)
         case UnboundedEvidence(factor=factor, level=level):
-            reason = f"{claim.metric} grows without bound at {factor} = {format_level(level)}"
+            name = label_metric(claim.metric)
+            reason = f"{name} grows without bound at {factor} = {format_level(level)}"
         case NoKneeEvidence():
             why, advice = no_knee_words(found.reason)
             clauses = [why, _lower(advice), *without_words(found.without)]
@@ -239,7 +240,7 @@ def _steps_reason(claim: ClaimResult, steps: CurveEvidence | FlatEvidence) -> st
         return f"all {steps.comparisons} comparisons hold, {each}" if steps.comparisons > 1 else (
             "the comparison holds"
         )  # fmt: skip
-    where = f"{claim.metric} {_where(steps.factor, one)}"
+    where = f"{label_metric(claim.metric)} {_where(steps.factor, one)}"
     if one.note:
         why = one.note
     elif claim.verdict == "differs":

@@ -7,7 +7,7 @@ from headroom.analysis.results import Knee
 from headroom.quantities import format_level
 from headroom.report.numbers import format_knee
 from headroom.report.sentences.numbers import capital, list_levels
-from headroom.report.words import join_words, label_metric
+from headroom.report.words import count_noun, join_words, label_metric
 
 _LEVELS_OFF = ("throughput", "utilization")
 """Endings of metrics whose knee is the start of a plateau."""
@@ -72,7 +72,7 @@ def no_knee_words(reason: NoKnee) -> tuple[str, str]:
     >>> no_knee_words(NoKnee(code="straight"))
     ('the curve is straight within its intervals', '')
     >>> no_knee_words(NoKnee(code="few_levels", count=4, needed=5, add=[1.5]))
-    ('4 of at least 5 levels', 'Add a level at 1.5')
+    ('4 levels, at least 5 are needed', 'Add a level at 1.5')
     """
     between = f"Add levels between {format_level(reason.low)} and {format_level(reason.high)}"
     few = "levels" if len(reason.add) > 1 else "a level"
@@ -82,7 +82,7 @@ def no_knee_words(reason: NoKnee) -> tuple[str, str]:
             f"Run at least {reason.needed} at each level",
         ),
         "few_levels": (
-            f"{reason.count} of at least {reason.needed} levels",
+            f"{count_noun(reason.count or 0, 'level')}, at least {reason.needed} are needed",
             f"Add {few} at {list_levels(reason.add)}" if reason.add else "",
         ),
         "straight": ("the curve is straight within its intervals", ""),

@@ -41,6 +41,7 @@ from headroom.analysis.results import (
     Bottleneck,
     ClaimResult,
     ComparisonVerdict,
+    Effect,
     Knee,
     LevelComparison,
     LevelsCompared,
@@ -59,6 +60,7 @@ from headroom.report.sentences.comparisons import (
 )
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.sentences.limits import limit_sentences
+from headroom.report.sentences.what_if import effects_clause, next_bottleneck
 
 
 def claim(
@@ -222,7 +224,7 @@ def test_knees() -> None:
         (NoKnee(code="few_replications", needed=3),
          "too few replications. Run at least 3 at each level."),
         (NoKnee(code="few_levels", count=4, needed=5, add=[1.5]),
-         "4 of at least 5 levels. Add a level at 1.5."),
+         "4 levels, at least 5 are needed. Add a level at 1.5."),
         (NoKnee(code="straight"), "the curve is straight within its intervals."),
         (NoKnee(code="smooth"), "the curve bends evenly."),
         (NoKnee(code="bend_at_end", low=1.0, high=20.0, end="first"),
@@ -558,3 +560,29 @@ def test_the_order_of_runs() -> None:
         "machine would look like a difference. Ratios are ratios of medians. Run the study again "
         "to get blocks."
     )
+
+
+def effect(metric: str, ratio: float, low: float | None, high: float | None) -> Effect:
+    return Effect(
+        metric=metric, unit="1", better="high", before=1.0, after=ratio, ratio=ratio, low=low,
+        high=high, pairs=5, variance_reduction=None,
+    )  # fmt: skip
+
+
+def test_what_ifs() -> None:
+    gains = [
+        effect("throughput", 1.28, 1.274, 1.286),
+        effect("response_s_mean", 0.506, 0.496, 0.516),
+        effect("response_s_p95", 0.2, 0.19, 0.21),
+        effect("wait_s_mean", 0.99, 0.97, 1.01),
+    ]
+    assert to_ascii(effects_clause(gains)) == (
+        "throughput rises by 28.0% (27.4% to 28.6%), mean response time falls by 49.4% (48.4% to "
+        "50.4%), response time p95 falls to 0.200x (0.190 to 0.210) and mean wait changes by at "
+        "most 3%"
+    )
+    assert effects_clause([effect("throughput", 1.0002, 1.0, 1.0004)]) == "no effect (under 0.1%)"
+    assert next_bottleneck(verdict(Limiting(why="busy", cause=DATABASE))) == (
+        'Next bottleneck: "database".'
+    )
+    assert next_bottleneck(verdict(NotLimited(fullest=WEB, by="arrivals"))) == "No bottleneck then."

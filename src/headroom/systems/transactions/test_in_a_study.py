@@ -43,7 +43,7 @@ def headroom(folder: Path, factors: str, *, completions: int = 800) -> tuple[int
 def test_a_saturated_machine_is_reported_as_one(tmp_path: Path) -> None:
     code, told, _ = headroom(tmp_path, "{ disks = [1] }")
     assert code == 0
-    assert "The station disk limits" in told
+    assert 'Station "disk" is the bottleneck' in told
 
 
 def test_a_machine_that_cannot_be_ends_the_study_with_the_reason(tmp_path: Path) -> None:

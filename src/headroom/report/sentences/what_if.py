@@ -1,0 +1,58 @@
+"""What a change of stations or pools gives, as sentences."""
+
+from headroom.analysis.results import Bottleneck, Effect
+from headroom.report.sentences.numbers import percent, percent_limit, times
+from headroom.report.words import join_words, label_metric
+
+_MANY = 3.0
+"""Ratio, either way, from which a change is not given in percent."""
+_NOTHING = 0.001
+"""Change below which nothing is said to happen."""
+
+
+def effects_clause(effects: list[Effect]) -> str:
+    """Return by how much metrics rise or fall.
+
+    Parameters
+    ----------
+    effects
+        Effects on one metric or more.
+
+    Examples
+    --------
+    >>> effect = Effect(metric="throughput", unit="1/s", better="high", before=222.0, after=284.9,
+    ...     ratio=1.2835, low=1.2771, high=1.2912, pairs=5, variance_reduction=1.3)
+    >>> effects_clause([effect])
+    'throughput rises by 28.4% (27.7% to 29.1%)'
+    """
+    largest = max(map(_largest_change, effects))
+    if largest <= _NOTHING:
+        return f"no effect (under {percent_limit(_NOTHING)})"
+    return join_words([_effect(effect) for effect in effects])
+
+
+def _largest_change(effect: Effect) -> float:
+    ends = [effect.ratio, effect.low, effect.high]
+    return max(abs(end - 1.0) for end in ends if end is not None)
+
+
+def _effect(effect: Effect) -> str:
+    name = label_metric(effect.metric)
+    low, high = effect.low, effect.high
+    if low is not None and high is not None and low <= 1.0 <= high:
+        return f"{name} changes by at most {percent_limit(_largest_change(effect))}"
+    verb, sign = ("rises", 1.0) if effect.ratio > 1.0 else ("falls", -1.0)
+    if not 1.0 / _MANY < effect.ratio < _MANY:
+        return f"{name} {verb} to {times(effect.ratio, low, high)}"
+    change = percent(sign * (effect.ratio - 1.0))
+    if low is None or high is None:
+        return f"{name} {verb} by {change}"
+    first, last = sorted((sign * (low - 1.0), sign * (high - 1.0)))
+    return f"{name} {verb} by {change} ({percent(first)} to {percent(last)})"
+
+
+def next_bottleneck(verdict: Bottleneck | None) -> str:
+    """Return what limits after a change, as a sentence; empty if that is not known."""
+    if verdict is None:
+        return ""
+    return f'Next bottleneck: "{verdict.name}".' if verdict.limits else "No bottleneck then."
