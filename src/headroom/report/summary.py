@@ -239,7 +239,7 @@ def _spans_by_series(
         inside = [axis.number_of(point) for point in here if hold_label(point, rest) == name]
         every = [axis.number_of(point) for point in judged if hold_label(point, rest) == name]
         span = _one_span(axis.name, inside, every)
-        spans.append(f"{span} ({name})" if name else span)
+        spans.append(f"{span} with {name}" if name else span)
     return spans
 
 

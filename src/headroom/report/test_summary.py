@@ -25,7 +25,7 @@ def _texts(experiment_findings: list[object]) -> str:
 
 def test_the_limit_is_a_range_per_series() -> None:
     text = _texts([*find(model_experiment())])
-    assert "from users = 120 (servers = 2) and at users = 300 (servers = 4)" in text
+    assert "from users = 120 with servers = 2 and at users = 300 with servers = 4" in text
     assert "(99.5% busy)" in text
 
 
@@ -58,7 +58,7 @@ def test_a_gap_in_the_limited_levels_is_not_hidden_in_a_range() -> None:
         for point in experiment.points
     ]
     text = _texts([*find(msgspec.structs.replace(experiment, points=points))])
-    assert "users = 120, 200 and 300 (servers = 2)" in text
+    assert "users = 120, 200 and 300 with servers = 2" in text
 
 
 def test_the_knee_carries_its_interval_and_its_series() -> None:

@@ -125,8 +125,8 @@ def load_of(classes: ResourceTable | None, estimates: Mapping[str, float]) -> Lo
         if capacity != float("inf")
     ]
     return Load(
-        population=sum(population for population, _ in closed),
-        jobs_mean=sum(jobs for _, jobs in closed),
+        population=sum((population for population, _ in closed), 0.0),
+        jobs_mean=sum((jobs for _, jobs in closed), 0.0),
         is_open=len(closed) < len(classes.names),
         all_jobs_mean=sum(estimates.get(f"class.{name}.jobs_mean", 0.0) for name in classes.names),
         lost=_by_class(classes, estimates, "lost_ratio"),

@@ -61,7 +61,8 @@ def limit_sentence(verdicts: Sequence[Bottleneck], *, where: str, when: str = ""
     shares = [one.utilization for one in verdicts]
     verb = "busy" if first.kind == "station" else "held"
     used = percent_range(min(shares), max(shares))
-    return f'{capital(first.kind)} "{first.name}" is the bottleneck {where}{when} ({used} {verb}).'
+    subject = f'{capital(first.kind)} "{first.name}" is the bottleneck {where}'
+    return f"{subject}{when}: {used} {verb}." if when else f"{subject} ({used} {verb})."
 
 
 def titled(used: UsedResource) -> str:
@@ -86,6 +87,8 @@ def _limiting(verdict: Bottleneck, found: Limiting) -> Iterator[str]:
     if found.classes:
         shares = [f'{brief_percent(one.share)} for "{one.name}"' for one in found.classes]
         yield f"its work is {list_words(shares)}"
+    if found.worst is not None:
+        yield from _span_sentences(found.worst, found.cause)
     if found.ties:
         names = [f"{titled(one)} ({brief_percent(one.utilization)})" for one in found.ties]
         verb = "is" if len(names) == 1 else "are"
@@ -93,8 +96,6 @@ def _limiting(verdict: Bottleneck, found: Limiting) -> Iterator[str]:
     yield from _others(found)
     yield from (_symptom(one, found.cause) for one in found.symptoms)
     yield from _lost(found.overflows, found.losses)
-    if found.worst is not None:
-        yield from _span_sentences(found.worst, found.cause)
     if not found.is_steady:
         yield "these are whole runs: they have no steady state"
 
@@ -211,6 +212,11 @@ def _span_sentences(worst: WorstSpan, cause: UsedResource) -> Iterator[str]:
         )
         end = " and is not empty when the run ends" if worst.is_last else ""
         yield f"{whose} grows to {count_jobs(worst.longest_queue)} jobs{end}"
+    if worst.whole_utilization is None:
+        yield "the rest of the run is not saturated"
+    else:
+        verb = "busy" if cause.kind == "station" else "held"
+        yield f"over the whole run it is {brief_percent(worst.whole_utilization)} {verb}"
     if worst.others:
         spans = [
             format_time_span(one.from_s, one.to_s)
@@ -219,11 +225,6 @@ def _span_sentences(worst: WorstSpan, cause: UsedResource) -> Iterator[str]:
             for one in worst.others
         ]
         yield f"also saturated: {list_words(spans, most=_SPANS_SHOWN)}"
-    if worst.whole_utilization is None:
-        yield "the rest of the run is not saturated"
-    else:
-        verb = "busy" if cause.kind == "station" else "held"
-        yield f"over the whole run it is {brief_percent(worst.whole_utilization)} {verb}"
 
 
 def _not_limited(found: NotLimited) -> Iterator[str]:

@@ -376,8 +376,8 @@ WEB = used("web", 0.62, is_saturated=False)
                 )
             ),
             'From 10 min to 20 min (10 min), "database" is saturated: 98.7% (98.5 to 98.9) busy, '
-            "18 jobs queued. Its queue grows to 120 jobs and is not empty when the run ends. Also "
-            'saturated: "web" from 0 s to 300 s (300 s). Over the whole run it is 53% busy.',
+            "18 jobs queued. Its queue grows to 120 jobs and is not empty when the run ends. Over "
+            'the whole run it is 53% busy. Also saturated: "web" from 0 s to 300 s (300 s).',
             id="stretch",
         ),
         pytest.param(
@@ -413,9 +413,14 @@ def test_bottlenecks(found: Bottleneck, text: str) -> None:
 
 
 def test_the_bottleneck_of_several_points() -> None:
+    """Also of terminating runs, at the peak of which it limits."""
     full = [verdict(Limiting(why="busy", cause=used("database", share))) for share in (0.991, 1.0)]
     assert limit_sentence(full, where="from users = 250") == (
         'Station "database" is the bottleneck from users = 250 (99.1% to 100% busy).'
+    )
+    assert limit_sentence(full, where="from users = 250", when=", from 5 min to 20 min") == (
+        'Station "database" is the bottleneck from users = 250, from 5 min to 20 min: 99.1% to '
+        "100% busy."
     )
 
 
