@@ -36,7 +36,7 @@ from headroom.experiment.study.study_file import load_study
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND_LIMIT_S = 1100.0
-"""A command that never ends is a failure; less than `faulthandler_timeout`, and no measure of speed:
+"""A command that never ends is a failure. Less than `faulthandler_timeout`; no measure of speed:
 an example of 100 s of processor time took over 300 s on a machine that others used too."""
 NOT_EXECUTED = {"make", "git"}
 
