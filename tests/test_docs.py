@@ -27,7 +27,7 @@ PAGES = [page for page in pages() if page.exists()]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 # A cell such as "12.3 ms" or "4.2 MB": a figure that somebody measured once.
-# The unit `1/s` is no number.
+# The unit `1/s` is not a number.
 MEASURED = re.compile(r"(?!1/s`)\d\s?(ns|µs|us|ms|s|min|B|kB|MB|GB|KiB|MiB|%|/s)\b")
 
 

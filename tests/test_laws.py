@@ -121,7 +121,7 @@ def test_a_claim_says_whether_a_law_passes_it_too(folder: Path) -> None:
     shown = CliRunner().invoke(app, ["show", "."], env={"COLUMNS": "100"}).stdout
     assert "2 claims need the simulator (2 hold)." in " ".join(shown.split())
     page = (folder / "results/report.html").read_text()
-    assert "Simulation beside the law" in page
+    assert "Simulation and the law" in page
     assert "follows by arithmetic" in page
 
 

@@ -78,7 +78,7 @@ def _sampled(
     if run.samples is None or not run.samples.times_s.size:
         raise StudyError(
             f"the run ends before the first interval of {every_s:g} s does",
-            cure="give a smaller --every, or let the run go on for longer: --completions",
+            cure="give a smaller --every, or make the run longer: --completions",
         )
     return run.samples
 

@@ -67,7 +67,9 @@ def size(
     ] = None,
     confidence: Annotated[
         float,
-        typer.Option("--confidence", min=0.5, max=0.9999, help="Asked of the whole answer."),
+        typer.Option(
+            "--confidence", min=0.5, max=0.9999, help="Confidence level of the whole answer."
+        ),
     ] = _CONFIDENCE,
     replications: Annotated[
         int,
@@ -87,7 +89,7 @@ def size(
         Path | None,
         typer.Option(
             "--results",
-            help="Folder of what ran, for later searches [results/size, beside the study].",
+            help="Folder of what ran, for later searches [results/size in the study's folder].",
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -160,7 +162,7 @@ def _run(sizing: Sizing, *, quiet: bool) -> None:
     try:
         sizing.run()
     except InterruptedSearchError as error:
-        session.note("stopped; the same command carries on", quiet=quiet)
+        session.note("stopped; run the same command to resume", quiet=quiet)
         raise typer.Exit(ExitCode.INTERRUPTED) from error
 
 

@@ -242,7 +242,7 @@ class _Reading:
         ]
         if len(stations) < len(nodes) or len({one.servers for one in stations}) > 1:
             raise exits.place.error(
-                "queues are compared that are no queues or have different numbers of servers",
+                "queues are compared that are not queues or have different numbers of servers",
                 cure="join the shortest queue among queues with equal servers, or choose another "
                 "routing strategy",
             )

@@ -91,7 +91,7 @@ def _region(document: Document, element: Element) -> Region:
     for node in nodes:
         if node not in document.nodes or document.nodes[node].kind not in _KINDS:
             raise element.place.error(
-                f"region {name!r} holds {node!r}, which is no queue, delay or router of the model",
+                f"region {name!r} holds {node!r}, not a queue, delay or router of the model",
                 cure="keep queues, delays and routers alone in the region",
             )
     _refuse_weights(element, name)
@@ -122,7 +122,7 @@ def _limit(element: Element, attribute: str) -> int | None:
         return None
     if not found.is_integer() or found < 1:
         raise element.place.error(
-            f"{attribute} is {text!r}, which is no number of jobs",
+            f"{attribute} is {text!r}, which is not a number of jobs",
             cure="write a whole number of 1 or more, or -1 for no limit",
         )
     return int(found)

@@ -155,7 +155,7 @@ def test_what_has_no_counterpart_is_refused_with_its_line(name: str, tmp_path: P
 
 BROKEN: dict[str, tuple[str | bytes, str]] = {
     "a letter for a number": (GOOD.replace('customers="3"', 'customers="three"'), "'three'"),
-    "a rate that is no number": (GOOD.replace("<value>1</value>", "<value>fast</value>"), "'fast'"),
+    "a rate of letters": (GOOD.replace("<value>1</value>", "<value>fast</value>"), "'fast'"),
     "an infinite rate": (closed(jmt.queue("cpu", {"jobs": jmt.exponential(1e999)})), "'inf'"),
     "a rate of 0": (closed(jmt.queue("cpu", {"jobs": jmt.exponential(0)})), "lambda"),
     "a missing parameter": (

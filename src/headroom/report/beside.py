@@ -107,7 +107,7 @@ def theory_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
     inside = Head("Interval", hint="whether the interval holds the theoretical value")
     heads = [*pair_heads(experiment, "theory"), inside]
     rows = [_row(experiment, pair) for pair in pairs[:at_most]]
-    return Table("Simulation beside theory", heads, rows, " ".join(_notes(experiment)))
+    return Table("Simulation and theory", heads, rows, " ".join(_notes(experiment)))
 
 
 def _row(experiment: ExperimentResult, pair: Pair) -> list[Cell]:

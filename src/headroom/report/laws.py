@@ -76,4 +76,4 @@ def law_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
         return None
     rows = [pair_cells(experiment, pair) for pair in pairs[:at_most]]
     note = "The law is arithmetic: no queues and no chance."
-    return Table("Simulation beside the law", pair_heads(experiment, "law"), rows, note)
+    return Table("Simulation and the law", pair_heads(experiment, "law"), rows, note)

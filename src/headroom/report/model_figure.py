@@ -71,7 +71,7 @@ def _caption(experiment: ExperimentResult, point: PointResult | None, marks: Mar
     if marks.busy:
         parts.append("Servers and token boxes are filled as far as they are busy.")
     if marks.limiting:
-        parts.append("What limits is drawn in red.")
+        parts.append("The bottleneck is drawn in red.")
     if experiment.model is not None and experiment.model.data.get("pools"):
-        parts.append("What is used while tokens are held has a dashed frame, or says so.")
+        parts.append("Stations used while tokens are held have a dashed frame, or say so.")
     return " ".join(parts)

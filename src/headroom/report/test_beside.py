@@ -1,4 +1,4 @@
-"""Simulation beside theory: differences, intervals, and what the report says of them."""
+"""Simulation and theory: differences, intervals, and what the report says of them."""
 
 import msgspec
 import pytest

@@ -146,7 +146,7 @@ def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None
         "without pairs (below 1: pairing did not help). "
         + ("" if len(rows) == len(placed) else f"The first {len(rows)} of {len(placed)} rows.")
     )
-    return Table("What a change would give", heads, rows, note.strip())
+    return Table("Effect of each change", heads, rows, note.strip())
 
 
 def _metrics(experiment: ExperimentResult) -> list[str]:

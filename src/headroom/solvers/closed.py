@@ -22,7 +22,7 @@ class Closed:
         Shape (stations, classes): service time that one cycle takes at each station, all visits
         together.
     servers
-        Shape (stations,): number of servers, 1 or more. Delays are no stations: see `think_s`.
+        Shape (stations,): number of servers, 1 or more. Delays are not stations: see `think_s`.
     think_s
         Shape (classes,): time of a cycle that no station takes.
     population

@@ -242,7 +242,7 @@ def _fitted_now(
         found += whole
         if left_out:
             count = "1 point" if left_out == 1 else f"{left_out} points"
-            notes.append(f"{count} of {name} without figures left out")
+            notes.append(f"{count} of {name} without results left out")
     outcome = _with_intervals(found, target, experiment)
     return FittedSet(
         where=dict(where),

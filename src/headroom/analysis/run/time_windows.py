@@ -100,7 +100,7 @@ def over_replications(values: Sequence[Mapping[str, float]], column: Column) -> 
 
     A percentile is that of each replication, averaged over them: the p95 of a day. The percentile
     of all replications together is another quantity, and no interval for it from a few runs holds
-    what it promises: it hangs on the worst of them. Measured: `benches/terminating.py`.
+    what it promises: it depends on the worst of them. Measured: `benches/terminating.py`.
     """
     return samples_of(values, {}, column)
 

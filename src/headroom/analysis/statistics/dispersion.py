@@ -37,7 +37,7 @@ from headroom.experiment.study.study import Statistic
 FEWEST = 4
 """Replications that a kurtosis needs."""
 _SAME = "every replication gave the same value: no spread to compare"
-_ONE = "the spread hangs on a single replication: no interval"
+_ONE = "one replication determines the spread: no interval"
 
 
 def statistic_interval(

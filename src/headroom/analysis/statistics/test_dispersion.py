@@ -88,7 +88,7 @@ def test_a_spread_grows_with_the_values_and_forgets_where_they_lie(
     [
         ([1.0, 2.0, 3.0], "run 4 or more"),
         ([2.0] * 6, "every replication gave the same value"),
-        ([2.0, 2.0, 2.0, 2.0, 9.0], "hangs on a single replication"),
+        ([2.0, 2.0, 2.0, 2.0, 9.0], "one replication determines"),
     ],
 )
 def test_where_there_is_no_interval_the_note_says_why(found: list[float], why: str) -> None:

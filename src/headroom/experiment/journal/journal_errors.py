@@ -44,7 +44,7 @@ def explain(path: Path, error: sqlite3.Error) -> EnvironmentUnfitError:
     return EnvironmentUnfitError(
         f"the journal {path} could not be read or written: {error}",
         cure="check the disk (space, quota, file size limit, health), then run the same command "
-        "again: it carries on with the replications that are stored",
+        "again: it resumes with the stored replications",
     )
 
 
@@ -53,7 +53,7 @@ def disk_full(path: Path) -> EnvironmentUnfitError:
     return EnvironmentUnfitError(
         f"the disk that holds the journal {path} is full; "
         "every replication that finished before is stored",
-        cure="free some space and run the same command again: it carries on where it stopped",
+        cure="free some space and run the same command again: it resumes where it stopped",
     )
 
 

@@ -274,7 +274,7 @@ class Found:
     candidates
         Combinations of whole numbers that were tried, the best first.
     profiles
-        One profile for each parameter that is no whole number.
+        One profile for each parameter that is not a whole number.
     alternatives
         Sets of parameters at the ends of the profiles: as far away as the points allow.
     """

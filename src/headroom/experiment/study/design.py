@@ -123,7 +123,7 @@ def _check_names(loaded: LoadedStudy) -> None:
                 raise loaded.error(
                     (table, index, "name"),
                     f"the name {item.name!r} is used twice",
-                    cure=f"give each {table} a name of its own",
+                    cure=f"give each {table} its own name",
                 )
             seen.add(item.name)
 

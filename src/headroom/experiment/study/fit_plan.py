@@ -123,7 +123,7 @@ def _check_parameters(
         if name not in declared:
             raise loaded.error(
                 variant.key_path("fit"),
-                f"method {fit.method.name!r} fits {name!r}, which is no parameter of the system",
+                f"method {fit.method.name!r} fits {name!r}, which is not a parameter of the system",
                 cure=suggestion(name, declared),
             )
         for table, names in (("fixed", set(spec.fixed)), ("factors", varied)):
@@ -203,7 +203,7 @@ def _check_sources(
             )
         raise loaded.error(
             place,
-            f"experiment {name!r} does not stand above this one",
+            f"experiment {name!r} is not defined above this one",
             cure="write an experiment below those that it is fitted from",
         )
 
@@ -227,7 +227,7 @@ def _check_levels(
         if name not in factors:
             raise loaded.error(
                 place,
-                f"{name!r} is no factor of this experiment",
+                f"{name!r} is not a factor of this experiment",
                 cure=suggestion(name, factors)
                 if factors
                 else "use where, which selects points of the sources",

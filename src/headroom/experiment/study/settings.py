@@ -33,7 +33,7 @@ def with_settings(content: Mapping[str, Any], settings: Sequence[str]) -> dict[s
     Raises
     ------
     StudyError
-        A text is no setting, or there is no place for it.
+        A text is not a setting, or there is no place for it.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def _set(content: _Table, text: str) -> None:
     name, *keys = path.strip().split(".")
     if not sign or not keys or not all(keys):
         raise StudyError(
-            f"--set {text!r} is no setting",
+            f"--set {text!r} is not a setting",
             cure="write KEY=VALUE, for example experiment.fixed.seconds=5",
         )
     tables = [one for one in content.get("experiment", []) if isinstance(one, dict)]

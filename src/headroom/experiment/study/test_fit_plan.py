@@ -142,7 +142,7 @@ def test_the_runner_is_given_what_is_ready_and_runs_that(plan_of: MakePlan) -> N
         (('"mean"', '"mean"\nstart.rate = -2'), "below its lowest value", "0 or more"),
         (('"mean"', '"mean"\nwhere.user = 2'), "no parameter 'user'", "did you mean 'users'"),
         (('"mean"', '"mean"\nwhere.users = 17'), "has no point with users = 17", "levels that it"),
-        (('"mean"', '"mean"\nby = ["mode"]'), "'mode' is no factor of this", "users"),
+        (('"mean"', '"mean"\nby = ["mode"]'), "'mode' is not a factor of this", "users"),
         (('"mean"', '"mean"\nby = ["users"]'), "has no point with users = 40", "levels that it"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Files that users name: what is no text file is refused before it is read."""
+"""Files that users name: a file that is not text is refused before it is read."""
 
 import os
 from pathlib import Path

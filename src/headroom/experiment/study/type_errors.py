@@ -213,8 +213,8 @@ def _text_problems(value: Any, kind: inspect.StrType, path: Path) -> Iterator[Ty
     if kind.pattern is not None and re.search(kind.pattern, value) is None:
         yield _problem(
             path,
-            f"is {value!r}, which is no name",
-            "start with a letter and go on with letters, digits, - and _",
+            f"is {value!r}, which is not a name",
+            "start with a letter; letters, digits, - and _ may follow",
         )
     if kind.max_length is not None and len(value) > kind.max_length:
         yield _problem(path, f"has {len(value)} characters", f"use at most {kind.max_length}")

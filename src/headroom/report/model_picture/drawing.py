@@ -93,7 +93,7 @@ def _description(graph: Graph, marks: Marks) -> str:
         for edge in graph.edges
     ]
     found += [f"Routes: {'; '.join(routes)}."] if routes else []
-    found += [f"What limits: {marks.limiting}."] if marks.limiting else []
+    found += [f"Bottleneck: {marks.limiting}."] if marks.limiting else []
     return " ".join(found)
 
 

@@ -68,7 +68,7 @@ def law_words(law: object, unit: str) -> str:
     law
         Data of a distribution or an expression.
     unit
-        Time unit of the model; empty for amounts that are no times.
+        Time unit of the model; empty for amounts that are not times.
 
     Examples
     --------

@@ -14,7 +14,7 @@ loop in Python."""
 
 
 def check_name(kind: str, name: object, taken: Mapping[str, object]) -> None:
-    """Refuse what is no name, or stands already."""
+    """Refuse what is not a name, or stands already."""
     if not isinstance(name, str) or not name.strip():
         raise refused(f"{_a(kind)} has the name {name!r}", cure="give it a name")
     check_part_count("the model", len(taken))
@@ -35,7 +35,7 @@ def check_part_count(what: str, count: int, *, cure: str = "") -> None:
 
 
 def check_count(what: str, word: str, count: object, *, least: int = 1) -> int:
-    """Return `count` as an int; refuse what is no whole number up to the kernel's limit."""
+    """Return `count` as an int; refuse what is not a whole number up to the kernel's limit."""
     if not is_whole(count) or not least <= count <= COUNT_LIMIT:
         raise refused(
             f"{what} has {count!r} {word}",

@@ -349,7 +349,7 @@ def _places(
     for station, jobs in placed.items():
         if not isinstance(station, Station) or station.model_id != model_id:
             raise refused(
-                f"class {name!r} places jobs at {station!r}, which is no station of this model",
+                f"class {name!r} places jobs at {station!r}, which is not a station of this model",
                 cure="write placed={station: jobs} with what model.station() gave",
             )
         word = f"jobs placed at station {station.name!r}"

@@ -100,7 +100,7 @@ def computed_arrivals(
     for attribute in given:
         if not isinstance(attribute, Attribute):
             raise refused(
-                f"arrivals set {attribute!r}, which is no attribute",
+                f"arrivals set {attribute!r}, which is not an attribute",
                 cure="pass what model.attribute() gave",
             )
     if mean_rate is not None and (not is_number(mean_rate) or mean_rate <= 0):

@@ -326,7 +326,7 @@ def number(value: float) -> Expression:
 
 
 def as_expression(operand: object) -> Expression:
-    """Return `operand` as an expression; refuse what is no number, distribution or expression."""
+    """Return `operand` as an expression; refuse all but numbers, laws and expressions."""
     if isinstance(operand, Expression):
         return operand
     if isinstance(operand, Distribution):

@@ -182,7 +182,7 @@ class Model:
             one served: SSTF, under which a distant job may wait indefinitely).
         limit
             For ps: maximum number of jobs that share the servers; the others wait first come first
-            served. None is no limit.
+            served. None means no limit.
         speeds
             One factor (> 0) a server: a service takes its drawn time divided by the speed of its
             server. A job takes the fastest free server. Or the `schedule` of one factor for all
@@ -360,7 +360,7 @@ class Model:
         """Return the number of free tokens of `pool`, as an expression."""
         if not isinstance(pool, Pool) or pool.model_id != self.model_id:
             raise refused(
-                f"tokens are counted in {pool!r}, which is no pool of this model",
+                f"tokens are counted in {pool!r}, which is not a pool of this model",
                 cure="pass what model.pool() gave",
             )
         return Expression((Token("free", pool.name),), self.model_id)
@@ -374,7 +374,7 @@ class Model:
         """Return the number of tokens that `pool` has now, held ones included, as an expression."""
         if not isinstance(pool, Pool) or pool.model_id != self.model_id:
             raise refused(
-                f"tokens are counted in {pool!r}, which is no pool of this model",
+                f"tokens are counted in {pool!r}, which is not a pool of this model",
                 cure="pass what model.pool() gave",
             )
         return Expression((Token("tokens", pool.name),), self.model_id)
@@ -391,7 +391,7 @@ class Model:
     def _check_station(self, station: Station, what: str) -> None:
         if not isinstance(station, Station) or station.model_id != self.model_id:
             raise refused(
-                f"{what} {station!r}, which is no station of this model",
+                f"{what} {station!r}, which is not a station of this model",
                 cure="pass what model.station() gave",
             )
 

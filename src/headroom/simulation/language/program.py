@@ -83,7 +83,7 @@ class Program:
         patience
             Longest time that the job waits for a server, drawn when it comes. After that it leaves
             the queue and its innermost `attempt` fails; a job without one is lost. Service does
-            not count, and a job whose service was interrupted stays. None is no limit.
+            not count, and a job whose service was interrupted stays. None means no limit.
 
         Examples
         --------
@@ -399,7 +399,7 @@ class Program:
         Parameters
         ----------
         timeout
-            Longest time of a try, drawn or computed at its start; None is no limit. It ends a
+            Longest time of a try, drawn or computed at its start; None means no limit. It ends a
             service too: for jobs that only leave the queue, give the step `patience` (`use`).
         tries
             How often the work is tried (>= 1).

@@ -539,7 +539,7 @@ def reserve_before_a_choice(model: Model, program: Program) -> None:
 
 
 CASES: dict[Write, str] = {
-    network_to_nowhere: "node 'a' leads to 'b', which is no node of its network",
+    network_to_nowhere: "node 'a' leads to 'b', which is not a node of its network",
     network_without_way_out: "never leaves its network from node 'b'",
     node_never_reached: "never comes to node 'b': no route leads to it from the first, 'a'",
     half_the_routes: "gives the routes of node 'a' probabilities that sum to 0.5, not 1",
@@ -622,8 +622,8 @@ CASES: dict[Write, str] = {
     repair_by_a_job: "is the expression size, but no job computes it",
     unknown_order: "has the order 'lifo', which is not known",
     initial_nothing: "attribute 'new' starts as nan",
-    jobs_of_a_name: "jobs are counted at 'cpu', which is no station of this model",
-    free_of_another: "which is no pool of this model",
+    jobs_of_a_name: "jobs are counted at 'cpu', which is not a station of this model",
+    free_of_another: "which is not a pool of this model",
     nameless_inside: "names are put inside ''",
     half_a_priority: "class 'users' has the priority 0.5",
     too_many_placed: "places 2 jobs at stations, but has 1",

@@ -176,7 +176,7 @@ def test_the_data_of_a_law_are_json_and_describe_it(law: Distribution) -> None:
     "data", [{}, {"kind": "cauchy"}, {"kind": "exponential", "rate": 1}, {"kind": "sum"}]
 )
 def test_data_that_are_no_law_are_refused(data: dict[str, object]) -> None:
-    with pytest.raises(SimulationError, match="is no law") as caught:
+    with pytest.raises(SimulationError, match="is not a law") as caught:
         law_from_data(data)
     assert caught.value.cure
 

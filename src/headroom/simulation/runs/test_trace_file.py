@@ -248,7 +248,9 @@ def test_the_trace_of_a_run_is_valid_and_tells_the_times_of_its_tables(tmp_path:
     assert set(trace.kind.tolist()) == set(range(13))
     write_trace(tmp_path / "trace.json", trace, model.to_data())
     text = (tmp_path / "trace.json").read_text(encoding="utf-8")
-    document = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    document = json.loads(
+        text, parse_constant=lambda word: pytest.fail(f"{word} is not valid JSON")
+    )
     jsonschema.validate(document, SCHEMA)
     served = served_s(document["traceEvents"])
     busy = dict(zip(result.stations.names, result.stations.columns["busy_s"][-1], strict=True))

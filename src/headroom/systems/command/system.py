@@ -214,12 +214,12 @@ def _empty_runs() -> list[Usage]:
 
 
 def _check_offered(setup: CommandSetup, plan: CommandPlan) -> None:
-    """Refuse a metric whose offered load is no parameter of the command."""
+    """Refuse a metric whose offered load is not a parameter of the command."""
     known = plan.placeholders()
     for metric in setup.metrics:
         if metric.offered and metric.offered not in known:
             raise StudyError(
-                f"metric {metric.name!r}: offered = {metric.offered!r} is no parameter",
+                f"metric {metric.name!r}: offered = {metric.offered!r} is not a parameter",
                 cure=suggestion(metric.offered, known),
             )
 

@@ -105,7 +105,7 @@ def timed_by_an_arm(*, servers: int) -> Model:
 
 
 def test_a_disk_with_one_head_gets_faster_but_no_second_head() -> None:
-    """Cause: "disk 1 to 2 servers" is no disk; both would have moved the one head."""
+    """Cause: "disk 1 to 2 servers" is not a disk; both would have moved the one head."""
     model = timed_by_an_arm(servers=1)
     with pytest.raises(StudyError, match="mechanism 'arm', which is one server") as caught:
         changed_model(model, [parse_change("station.disk.servers=x2")])

@@ -346,7 +346,7 @@ def test_a_run_that_fails_in_python_still_closes_and_cleans(
         ({"kind": "nothing", "path": "/x"}, "has a path"),
         ({"kind": "block_device"}, "has no path"),
         ({"kind": "file", "script": {"a": 1}}, "has a script"),
-        ({"kind": "file", "bytes": "7 XB"}, "is no size"),
+        ({"kind": "file", "bytes": "7 XB"}, "is not a size"),
     ],
 )
 def test_tables_that_contradict_themselves_are_refused(table: dict[str, Any], words: str) -> None:

@@ -94,7 +94,7 @@ def check_alignment(block_bytes: int, target: Opened) -> None:
     Raises
     ------
     StudyError
-        The length is no multiple of what the device needs.
+        The length is not a multiple of what the device needs.
     """
     if block_bytes % target.alignment:
         raise StudyError(

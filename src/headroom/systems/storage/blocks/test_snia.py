@@ -142,7 +142,7 @@ def test_a_target_that_fails_in_a_cell_ends_the_rounds_with_what_was_measured() 
         ({"snia_mixes": "0, 0"}, "names a value twice"),
         ({"snia_mixes": ""}, "snia_mixes is ''"),
         ({"snia_sizes": "4 KiB,"}, "snia_sizes is"),
-        ({"snia_sizes": "4 XB"}, "is no size"),
+        ({"snia_sizes": "4 XB"}, "is not a size"),
         ({"snia_sizes": "1 GiB"}, "'1 GiB'"),
     ],
 )

@@ -18,7 +18,7 @@ pub fn whole(value: f64, word: &str) -> Result<u64, String> {
         Ok(value as u64)
     } else {
         Err(format!(
-            "the {word} is {value}, which is no whole number of 0 or more"
+            "the {word} is {value}, which is not a whole number of 0 or more"
         ))
     }
 }

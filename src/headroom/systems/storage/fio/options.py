@@ -49,7 +49,7 @@ class Options:
         found = size_of(option.value, self.kb_base)
         if found is None:
             raise self.refused(
-                name, "is no whole number of bytes", cure="write it as 4096, 4k or 16m"
+                name, "is not a whole number of bytes", cure="write it as 4096, 4k or 16m"
             )
         return found
 
@@ -65,7 +65,7 @@ class Options:
             return None
         found = seconds_of(option.value)
         if found is None:
-            raise self.refused(name, "is no time", cure="write it as 30, 30s, 2m or 500ms")
+            raise self.refused(name, "is not a time", cure="write it as 30, 30s, 2m or 500ms")
         return found
 
     def by_direction(self, name: str) -> tuple[int | None, int | None, int | None]:
@@ -77,7 +77,7 @@ class Options:
         found = [size_of(part, self.kb_base) if part else None for part in parts]
         is_wrong = any(one is None and part for one, part in zip(found, parts, strict=True))
         if is_wrong or len(parts) > _DIRECTIONS:
-            raise self.refused(name, "is no list of numbers", cure="write one, or reads,writes")
+            raise self.refused(name, "is not a list of numbers", cure="write one, or reads,writes")
         # Writes without a value are as reads, trims as writes.
         values = [*found, *[found[-1]] * (_DIRECTIONS - len(found))]
         return (values[0], values[1], values[2])

@@ -136,7 +136,7 @@ def test_what_changes_nothing_is_listed_with_its_reason(tmp_path: Path) -> None:
         ("filename=a:b", "several places"),
         ("size=50%", "no whole number"),
         ("verify=crc32c", "only checksums of what the same job writes"),
-        ("runtime=soon", "is no time"),
+        ("runtime=soon", "is not a time"),
         ("direct=yes", "neither 0 nor 1"),
         ("iodpeth=4", "is not understood"),
         ("bs=${NOT_SET_ANYWHERE}", "is not set"),

@@ -139,7 +139,7 @@ def _not_laid_out(path: Path, size: int, error: OSError) -> EnvironmentUnfitErro
 
 def _check_wanted(progress: Progress) -> None:
     if not progress.is_wanted:
-        raise EnvironmentUnfitError("nobody waits any more for the file that was being laid out")
+        raise EnvironmentUnfitError("the run that needed this file has ended")
 
 
 def _write_wanted(descriptor: int, content: bytes, progress: Progress) -> None:

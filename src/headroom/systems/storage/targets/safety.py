@@ -38,7 +38,7 @@ _OF_KERNEL = frozenset({
     "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "mqueue",
     "proc", "pstore", "securityfs", "sysfs", "tracefs",
 })  # fmt: skip
-"""File systems whose files are no files."""
+"""File systems whose files are not files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
     Raises
     ------
     EnvironmentUnfitError
-        There is no such device, it is no block device, or it cannot be read.
+        There is no such device, it is not a block device, or it cannot be read.
     """
     real = _real(path, "block device")
     _check_block_device(path, real.stat())  # Opening a pipe may wait for ever.
@@ -112,7 +112,7 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
     except OSError as error:
         raise EnvironmentUnfitError(
             f"the block device {path} cannot be read: {error.strerror}",
-            cure="check it with `dmesg`; a device that fails here is no target",
+            cure="check it with `dmesg`; a device that fails here is not a target",
         ) from error
     finally:
         os.close(descriptor)
@@ -137,7 +137,7 @@ def _marks(number: tuple[int, int], size_bytes: int, root: Path = ROOT) -> str:
 def _check_block_device(path: Path, state: os.stat_result) -> None:
     if not stat.S_ISBLK(state.st_mode):
         raise EnvironmentUnfitError(
-            f"{path} is no block device", cure="name one that `lsblk --paths` lists"
+            f"{path} is not a block device", cure="name one that `lsblk --paths` lists"
         )
 
 
@@ -285,7 +285,7 @@ def check_confirmed(found: Existing, marks: str | None) -> None:
         raise EnvironmentUnfitError(
             f"{found.path} is not what was confirmed: another device or file of the same size lies "
             f"there now ({found.marks}; confirmed was {marks})",
-            cure="look what was exchanged, and confirm it anew",
+            cure="check what was exchanged, and confirm it again",
         )
 
 
@@ -300,7 +300,7 @@ def check_may_create(folder: Path) -> None:
     if not folder.exists():
         raise EnvironmentUnfitError(
             f"there is no folder or file {folder}",
-            cure="correct the path, or make the folder; Headroom makes none that it is not told of",
+            cure="correct the path, or create the folder first",
         )
     if not folder.is_dir():
         raise EnvironmentUnfitError(f"{folder} is not a folder", cure="name a folder")

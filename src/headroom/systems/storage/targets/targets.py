@@ -104,7 +104,7 @@ class Target:
         """Whether Headroom makes its own files there."""
         if self.table.kind != "file":
             return self.table.kind == "folder"
-        # What is there and no folder is the user's own, also where it is no file: a device.
+        # What is there and no folder is the user's own, also where it is not a file: a device.
         return self.path.is_dir() or not self.path.exists()
 
     @property

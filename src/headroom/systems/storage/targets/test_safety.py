@@ -192,7 +192,7 @@ def test_a_mistyped_device_never_becomes_a_file() -> None:
 
 
 def test_a_character_device_and_an_empty_loop_device_are_refused() -> None:
-    with pytest.raises(EnvironmentUnfitError, match="is no block device"):
+    with pytest.raises(EnvironmentUnfitError, match="is not a block device"):
         examine_device(Path("/dev/null"))
     with pytest.raises(EnvironmentUnfitError, match="neither a folder nor an ordinary file"):
         examine_file(Path("/dev/null"))
@@ -266,7 +266,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     """Nobody writes to it: opening it would wait for ever."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(EnvironmentUnfitError, match="is no block device"):
+    with pytest.raises(EnvironmentUnfitError, match="is not a block device"):
         examine_device(pipe)
     with pytest.raises(EnvironmentUnfitError, match="neither a folder nor an ordinary file"):
         examine_file(pipe)

@@ -42,7 +42,7 @@ pub struct Request {
 pub struct Stream {
     /// Name, its own within the workload.
     pub name: String,
-    /// Requests that may be outstanding at once, >= 1; [`u32::MAX`] is no limit.
+    /// Requests that may be outstanding at once, >= 1; [`u32::MAX`] means no limit.
     pub depth: u32,
 }
 

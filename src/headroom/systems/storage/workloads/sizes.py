@@ -28,9 +28,9 @@ def parse_bytes(size: Bytes, *, least: int = 1) -> int:
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", size)
         if found is None or found[2] not in _UNITS:
             raise StudyError(
-                f"{size!r} is no size", cure='write a number of bytes, or text such as "1 GiB"'
+                f"{size!r} is not a size", cure='write a number of bytes, or text such as "1 GiB"'
             )
         number = float(found[1]) * _UNITS[found[2]]
     if number < least or number != int(number):
-        raise StudyError(f"{size!r} is no whole number of bytes", cure=f"give {least} or more")
+        raise StudyError(f"{size!r} is not a whole number of bytes", cure=f"give {least} or more")
     return int(number)

@@ -35,7 +35,7 @@ pub fn problem(job: &Job, load: &Load, end_ns: u64) -> Option<String> {
     }
 }
 
-/// Return what was refused because it is no multiple of what the target can do.
+/// Return what was refused because it is not a multiple of what the target can do.
 fn misaligned(job: &Job, load: &Load) -> Option<String> {
     let TargetPlan::Files { alignment, .. } = job.target else {
         return None;

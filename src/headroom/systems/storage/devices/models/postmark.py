@@ -115,8 +115,7 @@ class PostmarkModel:
         model.stop(completions=int(values["postmark_transactions"]))
         model.counted_by_hand(
             highest_throughput=math.inf,
-            why="what an operation waits for hangs on what the caches hold, which formulas do not "
-            "know",
+            why="the time of an operation depends on the caches, which formulas do not know",
         )
         return model
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::error::WorkloadError;
 use super::formats::{Device, Entry, Format, Parser};
 
-/// Longest line (B); a file with longer ones is no text.
+/// Longest line (B); a file with longer ones is not text.
 const LINE_MAX: usize = 1 << 16;
 
 /// Reads the requests of a trace.
@@ -45,7 +45,7 @@ impl<Input: BufRead> TraceReader<Input> {
             let said = match std::str::from_utf8(&self.line) {
                 Ok(line) if line.trim().is_empty() => Ok(None),
                 Ok(line) => self.parser.read(line.trim_end()),
-                Err(_) => Err("it is no text"),
+                Err(_) => Err("it is not text"),
             };
             match said {
                 Ok(None) => self.skipped += 1,
