@@ -122,6 +122,8 @@ def test_no_run_of_a_random_model_breaks_a_law(model: Model, seed: int, share: f
 REPLICATIONS = 12
 QUANTILE = float(stats.t.ppf(1 - 1e-6, REPLICATIONS - 1))
 """Two in a million intervals of this width miss their answer."""
+WIDEST = 0.1
+"""Share of an answer that its interval may be wide to either side: a wider one proves nothing."""
 
 
 PRODUCT_FORM: tuple[Discipline, ...] = ("fcfs", "ps", "infinite", "lcfs_preempt")
@@ -173,11 +175,13 @@ def spread(values: np.ndarray) -> np.ndarray:
 def test_random_closed_networks_agree_with_the_solver_and_keep_its_bounds(model: Model) -> None:
     solution = solve(model)
     assert solution.is_exact, solution.reasons
-    found = throughputs(model)
-    half = spread(found)
     exact = np.array([one.throughput_per_s for one in solution.classes])
+    found = throughputs(model)
+    if not (spread(found) < WIDEST * exact).all():
+        found = throughputs(model, time_s=60_000.0)  # a slow class with long services
+    half = spread(found)
     assert (np.abs(found.mean(axis=0) - exact) <= half).all()
-    assert (half < 0.1 * exact).all()
+    assert (half < WIDEST * exact).all()
     for place, bounds in enumerate(solution.bounds):
         assert bounds.throughput_per_s_low <= found[:, place].mean() + half[place]
         assert bounds.throughput_per_s_high >= found[:, place].mean() - half[place]
