@@ -324,7 +324,7 @@ def test_a_damaged_journal_is_refused_and_left_alone(copied: Path) -> None:
         answer = headroom(command, copied)
         assert answer.returncode == 5, (command, answer.stderr)
         assert "journal.sqlite" in answer.stderr
-        assert "cure" in answer.stderr
+        assert "hint" in answer.stderr
         assert "Traceback" not in answer.stderr
     assert journal.read_bytes() == damaged
 
@@ -468,7 +468,7 @@ def test_an_output_that_cannot_be_written_is_a_message(
     ):
         answer = headroom(*words)
         assert answer.returncode in {2, 5}
-        assert "cure" in answer.stderr
+        assert "hint" in answer.stderr
         assert "Traceback" not in answer.stderr
 
 

@@ -161,7 +161,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "a missing parameter": (
         closed(jmt.queue("cpu", {"jobs": jmt.law("Exponential", rate=1)})), "no parameter lambda"),
     "half a server": (GOOD.replace('name="maxJobs"><value>1', 'name="maxJobs"><value>1.5'),
-                      "no whole number"),
+                      "not a whole number"),
     "no servers": (GOOD.replace('name="maxJobs"><value>1', 'name="maxJobs"><value>0'), "servers"),
     "an unknown class": (GOOD.replace("<refClass>jobs", "<refClass>job"), "the class 'job'"),
     "an unknown kind of class": (GOOD.replace('type="closed"', 'type="ajar"'), "'ajar'"),

@@ -80,7 +80,7 @@ def test_a_changed_parameter_is_configured_and_belongs_to_the_fingerprint() -> N
         ("users=0", "below its lowest value 1"),
         ("codec=x2", "no number to multiply"),
         ("users=10", "changes nothing"),
-        ("users=x0", "no number above 0"),
+        ("users=x0", "not a number above 0"),
     ],
 )
 def test_a_parameter_that_cannot_be_changed_so_is_refused(text: str, message: str) -> None:

@@ -131,11 +131,15 @@ def test_the_runner_is_given_what_is_ready_and_runs_that(plan_of: MakePlan) -> N
     [
         (('"mean"', '"meen"'), "fit.method: there is no fit method 'meen'", "did you mean 'mean'"),
         (('from = "sweep"', 'from = "sweeep"'), "no experiment 'sweeep'", "did you mean 'sweep'"),
-        (('from = "sweep"', 'from = "predict"'), "does not stand above", "below those"),
+        (('from = "sweep"', 'from = "predict"'), "is not defined above", "below those"),
         (('from = "sweep"', "from = []"), "names no experiment", 'from = "NAME"'),
         (("[experiment.fit]", "fixed.rate = 2\n[experiment.fit]"), "in the table fixed", "one of"),
         (("factors.users", "factors.rate = [2]\nfactors.users"), "table factors", "one of the two"),
-        (('"mean"', '"mean"\noptions.parameter = "rat"'), "no parameter of the system", "'rate'"),
+        (
+            ('"mean"', '"mean"\noptions.parameter = "rat"'),
+            "not a parameter of the system",
+            "'rate'",
+        ),
         (('"mean"', '"mean"\noptions.parametr = "rate"'), "unknown key 'parametr'", "'parameter'"),
         (('"mean"', '"mean"\noptions.factor = "x"'), "options.factor", ""),
         (('"mean"', '"mean"\nstart.users = 2'), "not fitted", ""),
