@@ -10,6 +10,8 @@ What a fenced block means is said by its first word and its settings:
 ```` ```console exit=2 ````                 the last command ends with that code instead of 0
 ```` ```console output=compared ````        what it prints stands below and is compared
 ```` ```console output=example ````         what it prints differs by machine and is only refreshed
+```` ```console run-by=docs/a.md ````        not run again: that page runs the same commands, or
+                                            `run-by=tests/test_a.py::test_b` does what they do
 ```` ```toml ````                           parses; with ``schema = 1`` it loads as a study
 ```` ```json ````                           parses
 any with ``file=first/study.toml``          is written there instead, for the commands that follow
@@ -170,6 +172,8 @@ def run_block(run: PageRun, block: Block) -> str | None:
         _check_toml(run, block)
     elif block.language == "json":
         json.loads(block.content)
+    elif "run-by" in block.settings:
+        _check_run_by(block)
     elif block.language == "console":
         return _run_console(run, block)
     return None
@@ -241,6 +245,25 @@ def _run_console(run: PageRun, block: Block) -> str:
     if block.settings.get("output") not in {"compared", "example"}:
         return "".join(f"$ {command}\n" for command in commands(block))
     return content
+
+
+def _check_run_by(block: Block) -> None:
+    """Check that another page has the commands of a block, or that a test has the name given."""
+    name, _, test = block.settings["run-by"].partition("::")
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if test:
+        if f"def {test}(" not in text:
+            raise ExampleError(f"{name} has no test {test!r}")
+        return
+    run_there = [
+        command
+        for other in blocks(text)
+        if other.language == "console" and "run-by" not in other.settings
+        for command in commands(other)
+    ]
+    for command in commands(block):
+        if not any(f"{other} ".startswith(f"{command} ") for other in run_there):
+            raise ExampleError(f"{name} does not run `{command}`")
 
 
 def _check_not_executed(command: str) -> None:

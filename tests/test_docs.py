@@ -102,6 +102,11 @@ def block(language: str, content: str, **settings: str) -> Block:
         (block("console", "$ headroom run nowhere\n"), "instead of 0"),
         (block("console", "$ true\n", exit="2"), "instead of 2"),
         (block("console", "$ make no-such-target\n"), "no target"),
+        (
+            block("console", "$ headroom --version\n", **{"run-by": "docs/README.md"}),
+            "does not run",
+        ),
+        (block("console", "$ ls\n", **{"run-by": "tests/test_docs.py::test_x"}), "no test"),
         (block("python", ">>> 1 + 1\n3\n"), "Expected"),
         (block("python", "raise ValueError('wrong example')\n"), "wrong example"),
         (block("toml", "schema = 1\nnmae = 'x'\n"), "nmae"),

@@ -142,14 +142,15 @@ def starters(
     return started
 
 
-@pytest.mark.parametrize("system", ["model", "command", "machine", "storage"])
+@pytest.mark.parametrize("system", ["model", "command", "storage"])
 def test_a_starter_study_runs_as_it_is_written(
     starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], system: str
 ) -> None:
+    """That of `machine` is run by docs/guides/study-a-machine.md, which shows what it prints."""
     study, run = starters(system)
     assert run.returncode == 0, run.stderr
     assert "results/quick/report.html" in run.stdout
-    if system in {"model", "machine"}:  # what a busy machine measures may differ
+    if system == "model":  # what a busy machine measures may differ
         assert "differs" not in run.stdout
     page = (study / "results/quick/report.html").read_text("utf-8")
     assert "How" in page
@@ -191,9 +192,8 @@ tolerance = 0.1
     assert headroom("run", copied, "--check").returncode == 3
 
 
-def test_stdout_holds_one_json_document_that_the_published_schema_accepts(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
-    run = headroom("run", study, "--json")
+def test_stdout_holds_one_json_document_that_the_published_schema_accepts(copied: Path) -> None:
+    run = headroom("run", copied, "--json")
     document = json.loads(run.stdout)
     assert document["kind"] == "study-result"
     schema = json.loads(headroom("schema", "results").stdout)
@@ -201,16 +201,16 @@ def test_stdout_holds_one_json_document_that_the_published_schema_accepts(tmp_pa
     assert document["content"]["done"] == 9
 
 
-def test_a_study_that_is_run_again_reuses_every_row_and_says_so(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny")
-    first = headroom("run", study)
-    before = results(study)
-    second = headroom("run", study)
-    assert second.returncode == 0
-    assert re.search(r"\b9\b.*", second.stderr)
-    assert second.stdout == first.stdout
-    assert results(study) == before
-    with closing(sqlite3.connect(study / "results/journal.sqlite")) as journal:
+def test_a_study_that_is_run_again_reuses_every_row_and_says_so(
+    ran: tuple[Path, str], copied: Path
+) -> None:
+    before = results(copied)
+    again = headroom("run", copied)
+    assert again.returncode == 0
+    assert "9 replications of earlier runs reused" in again.stderr
+    assert again.stdout.replace(str(copied), str(ran[0])) == ran[1]
+    assert results(copied) == before
+    with closing(sqlite3.connect(copied / "results/journal.sqlite")) as journal:
         of_points = "SELECT count(*) FROM replication WHERE experiment = 'queue'"
         assert journal.execute(of_points).fetchone() == (9,)
 
@@ -224,8 +224,8 @@ def test_results_do_not_depend_on_the_number_of_jobs(ran: tuple[Path, str], tmp_
 def test_a_driver_killed_in_mid_study_loses_nothing_and_ends_with_the_same_table(
     tmp_path: Path,
 ) -> None:
-    whole = write_study(tmp_path / "whole", completions=200_000, count=8)
-    cut_off = write_study(tmp_path / "cut", completions=200_000, count=8)
+    whole = write_study(tmp_path / "whole", completions=100_000, count=8)
+    cut_off = write_study(tmp_path / "cut", completions=100_000, count=8)
     undisturbed = headroom("run", whole)
     journal = cut_off / "results/journal.sqlite"
     kills = 0
@@ -271,7 +271,7 @@ def row_count(journal: Path) -> int:
 
 
 def test_ctrl_c_finishes_saves_and_exits_130(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "tiny", completions=400_000, count=20)
+    study = write_study(tmp_path / "tiny", completions=200_000, count=8)
     driver = subprocess.Popen(
         [sys.executable, "-m", "headroom", "run", str(study), "--jobs", "1"],
         stdout=subprocess.PIPE,
@@ -288,7 +288,7 @@ def test_ctrl_c_finishes_saves_and_exits_130(tmp_path: Path) -> None:
     assert document["points"] == 3
     resumed = headroom("run", study)
     assert resumed.returncode == 0
-    assert results(study)["done"] == 60
+    assert results(study)["done"] == 24
 
 
 @pytest.mark.parametrize(

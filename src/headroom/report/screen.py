@@ -41,10 +41,9 @@ class Screen:
         if self.console.is_terminal:
             self.console.print(shown, highlight=False)
             return
-        with self.console.capture() as caught:
-            self.console.print(shown, highlight=False)
-        for line in caught.get().splitlines():
-            self.console.print(Text(line.rstrip()), highlight=False, soft_wrap=True)
+        rendered = self.console.render_lines(shown, pad=False)
+        lines = ("".join(segment.text for segment in line).rstrip() for line in rendered)
+        self.console.print(Text("\n".join(lines)), highlight=False, soft_wrap=True)
 
     def item(self, head: str, text: str, style: str = "") -> None:
         """Print a heading and its text side by side, the text indented when it wraps."""

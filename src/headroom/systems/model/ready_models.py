@@ -1,6 +1,6 @@
-"""Models that were built and checked, kept for the next replication of their point.
+"""Models that were built and checked, and their metrics, kept for those who ask again.
 
-Invariant: a kept model is used only for the very numbers that it was built with: 1, 1.0 and True
+Invariant: what is kept is used only for the very numbers that it was made of: 1, 1.0 and True
 are equal in Python, and yet a model may tell them apart.
 """
 
@@ -8,11 +8,34 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
 from headroom.experiment.protocol.changes import Change
-from headroom.experiment.protocol.system import Value
+from headroom.experiment.protocol.system import Metric, Value
 from headroom.simulation.runs.run import ReadyModel
 
 MOST_BYTES = 16 * 2**20
 """Bytes of models as data that are kept; the model itself takes some ten times as many."""
+
+
+MOST_CONFIGURATIONS = 64
+"""Configurations whose metrics are kept: each claim on an experiment asks for those of a point."""
+
+
+class KnownMetrics:
+    """The metrics of the configurations that were asked for last."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Metric, ...]] = OrderedDict()
+
+    def of(
+        self, config: Mapping[str, Value], find: Callable[[], tuple[Metric, ...]]
+    ) -> tuple[Metric, ...]:
+        """Return the metrics of `config`, and `find` them where they are not kept."""
+        key = _key(config, ())
+        if key not in self._kept:
+            self._kept[key] = find()
+        self._kept.move_to_end(key)
+        if len(self._kept) > MOST_CONFIGURATIONS:
+            self._kept.popitem(last=False)
+        return self._kept[key]
 
 
 class ReadyModels:

@@ -5,7 +5,7 @@ the stations and pools that a class can come to. Where only work comes that no j
 is no share: it is no part of the time of a job.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model
@@ -28,9 +28,10 @@ _WORDS = {
 def share_metrics(model: Model) -> Iterator[Metric]:
     """Yield the shares of the time of each class that jobs of it can spend in each state."""
     can_fill = any(one.buffer is not None and not one.rejects for one in model.stations.values())
+    background = unawaited(model)
     for name, steps in _steps_of_classes(model).items():
         ops = {step.op for step in steps}
-        yield from _place_shares(model, name, steps, can_fill=can_fill)
+        yield from _place_shares(model, name, steps, background, can_fill=can_fill)
         if "delay" in ops or any("pause" in step.amounts for step in steps):
             yield _share(f"class.{name}.delay_share", "delay_share")
         if ops & {"fork", "call"}:
@@ -52,10 +53,14 @@ def share_metrics_of_all() -> tuple[Metric, ...]:
 
 
 def _place_shares(
-    model: Model, name: str, steps: list[Step], *, can_fill: bool
+    model: Model,
+    name: str,
+    steps: list[Step],
+    background: Mapping[str, Collection[str]],
+    *,
+    can_fill: bool,
 ) -> Iterator[Metric]:
     """Yield the shares of the stations and pools that `steps` come to."""
-    background = unawaited(model)
     if len(model.classes) * len(model.station_rows()) <= MOST_PLACES:
         used_ones = _named(steps, "use", "station", background.get("station", ()))
         stations = (model.stations[used] for used in used_ones)

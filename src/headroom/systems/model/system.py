@@ -32,7 +32,7 @@ from headroom.systems.model.nature import (
 from headroom.systems.model.overload import longest_time, overloads_by_row
 from headroom.systems.model.own_figures import law_of, own_code, own_metrics, own_values
 from headroom.systems.model.parameters import parameters_of
-from headroom.systems.model.ready_models import ReadyModels
+from headroom.systems.model.ready_models import KnownMetrics, ReadyModels
 from headroom.systems.model.sampling import check_size
 from headroom.systems.model.source import (
     built_model,
@@ -88,6 +88,7 @@ class ModelSystem:
     declared: tuple[Parameter, ...]
     code: UserCode | None = field(default=None, compare=False, repr=False)
     ready_models: ReadyModels = field(default_factory=ReadyModels, compare=False, repr=False)
+    known_metrics: KnownMetrics = field(default_factory=KnownMetrics, compare=False, repr=False)
     windows: TimeWindows = NO_WINDOWS
 
     @classmethod
@@ -112,13 +113,16 @@ class ModelSystem:
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of the stations, pools and classes of the model of `config`."""
+        return self.known_metrics.of(config, lambda: self._metrics(config))
+
+    def _metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         model = self._model(config)
         windowed = window_metrics(self.windows.windows, windowed_metrics(model))
         return (*own_metrics(self.function), *metrics_of(model), *windowed, *self._worst(model))
 
     def with_windows(self, windows: TimeWindows) -> Self:
         """Return the same system whose runs keep statistics of `windows`."""
-        return replace(self, windows=windows)
+        return replace(self, windows=windows, known_metrics=KnownMetrics())
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the model as data, how it runs, own values, and the kernel's version."""

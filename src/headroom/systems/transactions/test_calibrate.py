@@ -34,7 +34,7 @@ def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
     assert set(truth) == set(CALIBRATED)
     seeds = (1,)
     short = [
-        replace(one, changed={**one.changed, "transactions_per_terminal": 10}) for one in PUBLISHED
+        replace(one, changed={**one.changed, "transactions_per_terminal": 8}) for one in PUBLISHED
     ]
     published = as_published(truth, seeds, published=short, machine=machine)
     assert max(abs(one.tps - two.tps) for one, two in zip(published, PUBLISHED, strict=True)) > 5
@@ -47,7 +47,7 @@ def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
 
 def test_the_machine_file_meets_the_paper_within_five_percent() -> None:
     for one in PUBLISHED:
-        assert throughput(one.changed, (1, 2)) == pytest.approx(one.tps, rel=0.05), one.place
+        assert throughput(one.changed, (1,)) == pytest.approx(one.tps, rel=0.05), one.place
 
 
 def test_what_is_printed_has_the_numbers_and_the_throughputs() -> None:

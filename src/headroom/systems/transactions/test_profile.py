@@ -58,7 +58,7 @@ def test_no_published_throughput_depends_on_how_the_handling_is_shared(share: fl
 
 def test_the_figures_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """The slower of DMA and port has the queue, in short runs as in long ones."""
-    monkeypatch.setattr(profile, "TRANSACTIONS", 8)
+    monkeypatch.setattr(profile, "TRANSACTIONS", 5)
     at_dma, at_port = (figures(as_parameters(held(), share), (1,)) for share in (0.9, 0.1))
     assert at_dma.dma[1] > 5
     assert at_port.port[1] > 5
