@@ -4,7 +4,7 @@ say() { printf '%s\n' "headroom: $*" >&2; }
 
 # fail CAUSE CURE: end with both.
 fail() {
-    printf '%s\n' "headroom: $1" "  cure: $2" >&2
+    printf '%s\n' "headroom: $1" "  hint: $2" >&2
     exit 1
 }
 

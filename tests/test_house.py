@@ -77,7 +77,7 @@ def test_a_python_that_is_too_old_is_named_with_the_cure(machine: Path) -> None:
     found = run("find-python", path=str(machine))
     assert found.returncode != 0
     assert str(machine / "python3") in found.stderr
-    assert "cure: sudo apt-get install" in found.stderr
+    assert "hint: sudo apt-get install" in found.stderr
 
 
 def test_a_machine_without_python_is_told_so(machine: Path) -> None:

@@ -241,13 +241,13 @@ def negative_mean(_model: Model, arm: Mechanism) -> Expression:
 @pytest.mark.parametrize(
     ("write", "why"),
     [
-        (unknown_kind, "has the kind 'amr', which is not known\n  cure: did you mean 'arm'?"),
+        (unknown_kind, "has the kind 'amr', which is not known\n  hint: did you mean 'arm'?"),
         (wrong_parameter, "of kind 'arm': unknown field `sped`"),
         (no_data, "has parameters that are no data"),
         (no_number, "has parameters that are no data"),
         (same_name, "has a mechanism named 'arm' already"),
-        (unknown_function, "has no function 'travl'\n  cure: did you mean 'travel'?"),
-        (too_few, "is called with 0 arguments\n  cure: call travel(position)"),
+        (unknown_function, "has no function 'travl'\n  hint: did you mean 'travel'?"),
+        (too_few, "is called with 0 arguments\n  hint: call travel(position)"),
         (of_another, "is called with parts of another model"),
         (negative_mean, "the mean of arm.travel is -1"),
     ],

@@ -26,7 +26,7 @@ class HeadroomError(Exception):
     message
         What is wrong, where, and why.
     cure
-        What to do about it, one sentence.
+        What to do about it, an imperative; printed after `hint:`.
     """
 
     exit_code: ExitCode = ExitCode.USAGE
@@ -37,7 +37,7 @@ class HeadroomError(Exception):
         self.cure = cure
 
     def __str__(self) -> str:
-        return f"{self.message}\n  cure: {self.cure}" if self.cure else self.message
+        return f"{self.message}\n  hint: {self.cure}" if self.cure else self.message
 
 
 class StudyError(HeadroomError):

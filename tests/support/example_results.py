@@ -394,7 +394,7 @@ def failing_experiment() -> ExperimentResult:
         levels={"users": 5000, "servers": 2},
         done=0,
         failed=3,
-        errors=["deadlock: web waits for connections, connections waits for web\n  cure: more"],
+        errors=["deadlock: web waits for connections, connections waits for web\n  hint: more"],
     )
     faulty = msgspec.structs.replace(model_point(60, 2), faults=["driver saturated"], failed=1)
     return msgspec.structs.replace(

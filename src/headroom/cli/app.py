@@ -98,7 +98,7 @@ def _report(error: HeadroomError) -> None:
     console = error_console()
     console.print(f"headroom: error: {error.message}", markup=False, style="red")
     if error.cure:
-        console.print(f"  cure: {error.cure}", markup=False)
+        console.print(f"  hint: {error.cure}", markup=False)
 
 
 _WITH_JOURNAL = {"run", "what-if", "size"}

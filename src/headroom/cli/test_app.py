@@ -37,7 +37,7 @@ def test_an_error_is_told_with_its_cure(
     exit_code, told = invoke(error, monkeypatch)
     assert exit_code == code
     assert error.message in told
-    assert f"cure: {error.cure}" in told
+    assert f"hint: {error.cure}" in told
 
 
 @pytest.mark.parametrize(

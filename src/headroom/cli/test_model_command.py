@@ -155,7 +155,7 @@ def test_a_trace_holds_the_events_of_one_run(shop: str, tmp_path: Path) -> None:
 def test_what_is_not_there_is_told_with_a_cure(words: tuple[str, ...]) -> None:
     answer = CliRunner().invoke(app, ["model", *words])
     assert answer.exit_code == ExitCode.USAGE
-    assert "cure:" in answer.stderr
+    assert "hint:" in answer.stderr
 
 
 def test_the_series_of_a_run_are_rows_at_equal_distances(shop: str, tmp_path: Path) -> None:

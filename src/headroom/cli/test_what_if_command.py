@@ -88,7 +88,7 @@ def test_a_wrong_question_is_refused_with_a_cure(words: tuple[str, ...], why: st
     answer = headroom("what-if", *words, "--quiet")
     assert answer.exit_code == 2
     assert why in " ".join(answer.stderr.split())
-    assert "cure:" in answer.stderr
+    assert "hint:" in answer.stderr
 
 
 def test_a_limit_is_asked_about_without_touching_the_study() -> None:

@@ -21,7 +21,7 @@ class SimulationError(HeadroomError):
     Traceback (most recent call last):
     ...
     headroom.simulation.errors.SimulationError: ...time_unit is 'fortnight', which is not known
-      cure: choose one of ps, ns, us, ms, s, min, h
+      hint: choose one of ps, ns, us, ms, s, min, h
     """
 
 

@@ -72,9 +72,9 @@ def test_a_row_comes_back_as_it_was(path: Path) -> None:
 
 def test_a_failed_row_keeps_its_message(path: Path) -> None:
     with writer(path) as journal:
-        journal.append(replace(ROW, state="failed", run=None, error="no disk\n  cure: buy one"))
+        journal.append(replace(ROW, state="failed", run=None, error="no disk\n  hint: buy one"))
         (row,) = journal.rows("web", "00ff")
-    assert (row.state, row.run, row.error) == ("failed", None, "no disk\n  cure: buy one")
+    assert (row.state, row.run, row.error) == ("failed", None, "no disk\n  hint: buy one")
 
 
 def test_rows_are_added_and_never_replaced(path: Path) -> None:

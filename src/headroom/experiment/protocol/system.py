@@ -73,7 +73,7 @@ class Parameter:
     Traceback (most recent call last):
     ...
     headroom.errors.StudyError: parameter 'users' is 0, below its lowest value 1
-      cure: give a value of 1 or more
+      hint: give a value of 1 or more
     """
 
     name: str

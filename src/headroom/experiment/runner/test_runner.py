@@ -293,7 +293,7 @@ def test_measurements_count_where_nothing_tells_what_lies_there(plan_of: MakePla
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        ("fails", "the disk model is overloaded\n  cure: lower the rate"),
+        ("fails", "the disk model is overloaded\n  hint: lower the rate"),
         ("crashes", "ZeroDivisionError: division by zero (in "),
     ],
 )
@@ -486,7 +486,7 @@ def test_an_experiment_that_cannot_run_here_fails_and_the_others_go_on(plan_of: 
         ("disk", 2, 0),
     ]
     assert {row.error for row in failed} == {
-        "the program 'missing' is not there\n  cure: install it"
+        "the program 'missing' is not there\n  hint: install it"
     }
     whole = run_study(plan_of(text.replace("'missing'", "'present'")))
     assert (whole.done, whole.reused, whole.failed) == (8, 3, 0)

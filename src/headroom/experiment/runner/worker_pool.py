@@ -224,7 +224,7 @@ class _Worker:
             number=culprit.number,
             started_at=self._since_utc,
             wall_s=perf_counter() - self._since,
-            error=f"{message}\n  cure: {cure}",
+            error=f"{message}\n  hint: {cure}",
         )
 
 

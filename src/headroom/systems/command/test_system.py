@@ -403,4 +403,4 @@ def test_the_fingerprint_does_not_depend_on_where_the_study_lies(tmp_path: Path)
 def test_errors_of_a_command_can_be_shown_to_a_user(tmp_path: Path) -> None:
     with pytest.raises(HeadroomError) as caught:
         values_of(command(tmp_path, argv=["sh", "-c", "exit 4"]))
-    assert "cure:" in str(caught.value)
+    assert "hint:" in str(caught.value)

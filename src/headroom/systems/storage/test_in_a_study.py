@@ -251,7 +251,7 @@ def test_a_target_that_is_too_large_is_refused_before_anything_is_measured(
     answer = _headroom("run", study(), "--set", setting)
     assert answer.returncode == 5
     assert "are free on its file system" in answer.stderr
-    assert "cure: make the target smaller" in answer.stderr
+    assert "hint: make the target smaller" in answer.stderr
     assert list((tmp_path / "place").iterdir()) == []
     status = _headroom("status", tmp_path / "study", "--set", setting, "--json")
     assert json.loads(status.stdout)["content"][0]["replications"] == 0

@@ -101,7 +101,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
         ...                words="No space left on device (os error 28)")
         >>> print(full.error())
         PostMark ended early: append in transactions: No space left on device
-          cure: free some space, or use fewer or smaller files
+          hint: free some space, or use fewer or smaller files
         """
         what = os.strerror(self.errno) if self.errno is not None else self.words
         place = f"{self.operation} in {self.phase}: " if self.operation else ""
