@@ -23,7 +23,7 @@ Settings: TypeAlias = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Set a key of the study file: experiment.KEY in all experiments that have it, "
-        "NAME.KEY in one; repeatable. Results of other settings stay beside these.",
+        "NAME.KEY in one; repeatable. Results of other settings are kept.",
     ),
 ]
 AsJson: TypeAlias = Annotated[

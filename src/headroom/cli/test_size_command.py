@@ -83,14 +83,14 @@ def test_nothing_found_is_exit_code_3_and_names_what_comes_nearest() -> None:
     ("words", "why", "cure"),
     [
         (("mmx",), "no model 'mmx'", "mmc"),
-        (("missing.py",), "no model file", "write it"),
+        (("missing.py",), "not found", "write it"),
         (("mmc", "--set", "utilisation=0.5"), "no parameter", "utilization"),
         (("mmc", "--set", "utilization=2"), "above its highest value", "0.999 or less"),
         (("mmc", "--set", "servers=2"), "set and varied", "remove it"),
         (("mmc", "--cost", "disks=2"), "names no factor", "servers"),
         (("mmc", "-t", "throughput>=2/s"), "two targets for throughput", "stricter"),
         (("mmc", "-t", "thruput>=2/s"), "no metric 'thruput'", "throughput"),
-        (("mmc", "--over", "disks=1..2"), "no parameter of the model", "station.NAME.servers"),
+        (("mmc", "--over", "disks=1..2"), "not a parameter of the model", "station.NAME.servers"),
         (("mmc", "--experiment", "load"), "belongs to a study", "leave it out"),
     ],
 )

@@ -179,7 +179,7 @@ class _Runner:
             interrupt=Interrupt(),
         )
         if outcome.interrupted:
-            session.note("stopped; the same command carries on", quiet=self._is_quiet)
+            session.note("stopped; run the same command to resume", quiet=self._is_quiet)
             raise typer.Exit(ExitCode.INTERRUPTED)
 
 

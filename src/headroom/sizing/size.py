@@ -435,7 +435,7 @@ def check_axes(axes: Sequence[Axis], subject: Subject, parameters: Sequence[Para
 
 def _unknown(name: str, declared: Mapping[str, Parameter]) -> StudyError:
     return StudyError(
-        f"the factor {name!r} is no parameter of the model",
+        f"the factor {name!r} is not a parameter of the model",
         cure=f"choose among {', '.join(declared) or 'none'}, or change the model itself: "
         "station.NAME.servers, pool.NAME.tokens",
     )

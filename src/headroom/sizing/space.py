@@ -127,7 +127,7 @@ def parse_costs(texts: Sequence[str], axes: Sequence[Axis]) -> dict[str, float]:
         value = parse_value(number.strip())
         if not _is_number(value) or not 0 < float(value) < math.inf:
             raise StudyError(
-                f"the cost {part!r} is no number above 0", cure="write NAME=NUMBER, above 0"
+                f"the cost {part!r} is not a number above 0", cure="write NAME=NUMBER, above 0"
             )
         weights[name] = float(value)
     return weights

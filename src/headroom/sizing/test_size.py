@@ -341,7 +341,7 @@ def test_a_formula_that_is_no_theorem_excludes_by_its_bound_and_a_margin_only() 
 @pytest.mark.parametrize(
     ("axes", "why"),
     [
-        ((Axis("serverz", (1,)),), "no parameter"),
+        ((Axis("serverz", (1,)),), "not a parameter"),
         ((Axis("servers", (1,)), Axis("servers", (2,))), "given twice"),
         ((Axis("servers", (0, 1)),), "below its lowest value"),
         ((Axis("servers", ("many",)),), "its type is int"),

@@ -193,7 +193,7 @@ def _number(text: str, number: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise StudyError(f"the change {text!r}: {number!r} is no number above 0", cure=_CURE)
+        raise StudyError(f"the change {text!r}: {number!r} is not a number above 0", cure=_CURE)
     return value
 
 

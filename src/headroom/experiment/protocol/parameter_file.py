@@ -85,7 +85,7 @@ def _read(
 def _base(path: Path, named: object, own: Path) -> Path:
     if not isinstance(named, str):
         raise StudyError(
-            f"{path}: like = {named!r} is no text", cure=f'write {LIKE} = "NAME" or a path'
+            f"{path}: like = {named!r} is not text", cure=f'write {LIKE} = "NAME" or a path'
         )
     beside = path.parent / named
     return named_file(beside if beside.is_file() else named, own, "parameter")
@@ -125,14 +125,14 @@ def _parameters(
     for topic, table in content.items():
         if not isinstance(table, dict):
             raise StudyError(
-                f"{path}: {topic} stands outside of a table", cure="put it below a [topic]"
+                f"{path}: {topic} is outside of a table", cure="put it below a [topic]"
             )
         for name, entry in table.items():
             where = f"{path}: [{topic}] {name}"
             if name not in fields:
                 raise StudyError(f"{where} is not known", cure=suggestion(name, fields))
             if name in seen:
-                raise StudyError(f"{where} stands twice", cure="remove one")
+                raise StudyError(f"{where} is given twice", cure="remove one")
             seen.add(name)
             whole = _completed(entry, known[name]) if name in known else entry
             yield name, _parameter(where, name, whole, _TYPES[fields[name]])

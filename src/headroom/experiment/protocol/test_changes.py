@@ -37,10 +37,10 @@ def test_two_texts_of_one_meaning_are_one_change(text: str, same: str) -> None:
         ("station.cpu.servers", "cannot be read"),
         ("station.cpu.tokens=2", "a station has no tokens"),
         ("pool.a.speed=2", "a pool has no speed"),
-        ("station.cpu.servers=0", "no number above 0"),
-        ("station.cpu.servers=-1", "no number above 0"),
-        ("station.cpu.servers=inf", "no number above 0"),
-        ("station.cpu.servers=many", "no number above 0"),
+        ("station.cpu.servers=0", "not a number above 0"),
+        ("station.cpu.servers=-1", "not a number above 0"),
+        ("station.cpu.servers=inf", "not a number above 0"),
+        ("station.cpu.servers=many", "not a number above 0"),
     ],
 )
 def test_a_wrong_change_says_what_is_wrong_and_what_to_write(text: str, why: str) -> None:

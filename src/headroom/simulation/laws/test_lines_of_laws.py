@@ -42,7 +42,7 @@ def test_rounding_and_powers_of_expressions_are_refused_with_a_cure() -> None:
 
 def test_what_is_no_model_is_not_simulated() -> None:
     """Cause: an AttributeError about a method of its own."""
-    with pytest.raises(SimulationError, match="is no model"):
+    with pytest.raises(SimulationError, match="is not a model"):
         simulate("model.py", seed=1)  # type: ignore[arg-type]  # the mistake
 
 

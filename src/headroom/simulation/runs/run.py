@@ -64,7 +64,7 @@ def ready(model: Model) -> ReadyModel:
     """
     if not isinstance(model, Model):
         raise refused(
-            f"{model!r} is no model, so it cannot be simulated",
+            f"{model!r} is not a model, so it cannot be simulated",
             cure="pass a Model; `headroom run` simulates model files of a study",
         )
     return ReadyModel(

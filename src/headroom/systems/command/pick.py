@@ -53,7 +53,7 @@ def pick(metric: MetricTable, *, path: Path) -> float:
     """Return the figure of `metric` in its base unit, found in the file `path`."""
     if not path.is_file():
         raise CommandFailedError(
-            f"metric {metric.name!r}: there is no file {path.name!r} after the run",
+            f"metric {metric.name!r}: the run wrote no file {path.name!r}",
             cure="check the path, and that the program writes it when it succeeds",
         )
     if metric.size_of:
@@ -132,7 +132,9 @@ def _by_json_path(metric: MetricTable, text: str) -> object:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise _not_found(metric, f"the output is no JSON ({error})", text, is_cut=False) from error
+        raise _not_found(
+            metric, f"the output is not valid JSON ({error})", text, is_cut=False
+        ) from error
     found = _JSON_PATHS.findall(metric.json_path, document)
     if len(found) > 1:
         what = f"{metric.json_path!r} selects {len(found)} values, not one"

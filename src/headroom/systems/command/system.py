@@ -219,7 +219,7 @@ def _check_offered(setup: CommandSetup, plan: CommandPlan) -> None:
     for metric in setup.metrics:
         if metric.offered and metric.offered not in known:
             raise StudyError(
-                f"metric {metric.name!r}: offered = {metric.offered!r} is no parameter",
+                f"metric {metric.name!r}: offered = {metric.offered!r} is not a parameter",
                 cure=suggestion(metric.offered, known),
             )
 

@@ -56,7 +56,7 @@ def test_a_filter_of_the_json_path_standard_is_understood(output: Path) -> None:
         ("rate: inf", by_regex(r"rate: (\w+)"), "not a finite number"),
         ("rate: 3", by_regex(r"rate: 3|(x)"), "nothing matches"),
         ("", by_regex(r"(\d+)"), "it is empty"),
-        ("oops", by_json("$.rate"), "no JSON"),
+        ("oops", by_json("$.rate"), "not valid JSON"),
         ("{}", by_json("$.rate"), "nothing matches"),
         ('{"rate": true}', by_json("$.rate"), "not a finite number"),
         ('{"rate": null}', by_json("$.rate"), "nothing matches|not a finite number"),

@@ -18,10 +18,10 @@ _WAY = ("io DMA send", "io switch port in")
 KNOWN_ERRORS = {
     "spax": "its throughput was within 6 % of the simulation at all 15 points where "
     "studies/spax_tpcc compares them",
-    "server": "nobody has compared it with this machine",
+    "server": "it has not been compared with this machine",
 }
 """What is known of the error of the network, by machine."""
-UNKNOWN_ERROR = "how far off it is for this machine nobody has measured: simulate it"
+UNKNOWN_ERROR = "its error for this machine has not been measured: simulate it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a micro sweep says of a device: closed loops, lone requests, processor time, flushes.
+"""Observations of a micro sweep on a device: closed loops, lone requests, processor time, flushes.
 
 A closed loop hides when all stands still: no further request is sent then, so a long stall is one
 slow request of many. Requests with due times of their own meet stalls in proportion to their
@@ -111,7 +111,7 @@ def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[C
             )
         if len({closed.size for closed in own}) < 2:  # noqa: PLR2004 - as the message says
             raise FitError(
-                f"the sweep has one size of {kind}s only, which tells nothing of a byte's time",
+                f"the sweep has one size of {kind}s only, so the time per byte is unknown",
                 cure=f"add {where}: factors.block_bytes = [4096, 65536, 1048576] at depths 1 and "
                 "32",
             )

@@ -88,7 +88,7 @@ class Load:
         """Refuse what contradicts itself."""
         if self.block_bytes % self.cell_bytes:
             raise StudyError(
-                f"a write of {self.block_bytes} bytes is no multiple of {self.cell_bytes} bytes",
+                f"a write of {self.block_bytes} bytes is not a multiple of {self.cell_bytes} bytes",
                 cure="choose --block-bytes as a multiple of --cell-bytes",
             )
         if self.cell_bytes not in {1 << power for power in range(6, 21)}:
@@ -183,7 +183,7 @@ def _opened_log(log: str) -> Iterator[int]:
     if log == "-":
         if sys.stdout.isatty():
             raise StudyError(
-                "the log is no text for a terminal",
+                "the log is binary, and stdout is a terminal",
                 cure="send it to a file or to another machine: ... | ssh other 'cat > flush.log'",
             )
         yield sys.stdout.fileno()

@@ -32,5 +32,5 @@ def parse_bytes(size: Bytes, *, least: int = 1) -> int:
             )
         number = float(found[1]) * _UNITS[found[2]]
     if number < least or number != int(number):
-        raise StudyError(f"{size!r} is no whole number of bytes", cure=f"give {least} or more")
+        raise StudyError(f"{size!r} is not a whole number of bytes", cure=f"give {least} or more")
     return int(number)

@@ -82,7 +82,7 @@ pub fn columns(
 /// Fails where it is none.
 pub fn parsed(workload: &[u8]) -> Result<Value, WorkloadError> {
     serde_json::from_slice(workload).map_err(|error| {
-        let problem = format!("is no JSON: {error}");
+        let problem = format!("is not valid JSON: {error}");
         WorkloadError::new("workload", problem, "give a table of keys and values")
     })
 }
