@@ -205,7 +205,7 @@ def place_of_another(model: Model) -> object:
 @pytest.mark.parametrize(
     ("write", "why"),
     [
-        (without_place, "is not told where jobs are"),
+        (without_place, "has no positions of jobs"),
         (place_in_vain, "but its discipline is fcfs"),
         (no_place, "cannot compute with 'here'"),
         (place_of_another, "names parts of another model"),

@@ -26,7 +26,7 @@ class HeadroomError(Exception):
     message
         What is wrong, where, and why.
     cure
-        What to do about it, one sentence.
+        What to do about it, an imperative; printed after `hint:`.
     """
 
     exit_code: ExitCode = ExitCode.USAGE

@@ -52,7 +52,7 @@ def init(
         str,
         typer.Option(
             metavar="STARTER",
-            help=f"What the study is about: one of {', '.join(starter_names())}.",
+            help=f"Starter to copy: one of {', '.join(starter_names())}.",
         ),
     ] = DEFAULT,
     like: Annotated[

@@ -1,4 +1,4 @@
-"""What a run will use up and destroy: said before it starts, and confirmed by typed words.
+"""Data that a run would overwrite: listed before it starts, and confirmed by typed words.
 
 Invariant: words come from this very call of the command, never from a study, so no study that
 somebody else wrote can destroy anything.

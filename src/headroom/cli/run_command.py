@@ -109,14 +109,14 @@ def run(
         bool,
         typer.Option(
             "--salvage",
-            help="First recover the readable part of a damaged journal; the damaged file is kept.",
+            help="First recover the readable rows of a damaged journal; the damaged file is kept.",
         ),
     ] = False,
     is_doubled: Annotated[
         bool,
         typer.Option(
             "--what-if/--no-what-if",
-            help="Double the exhausted resources of each simulated point, as the study says.",
+            help="Double each exhausted resource at each simulated point, as the study says.",
         ),
     ] = True,
     as_json: options.AsJson = False,

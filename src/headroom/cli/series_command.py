@@ -73,7 +73,7 @@ def _sampled(
     given = parse_settings(settings, subject.system.parameters())
     subject = with_config(subject, given, ())
     if not isinstance(subject.system, Modelled):
-        raise StudyError(f"the system of {model!r} tells no series", cure="name a model")
+        raise StudyError(f"the system of {model!r} has no series", cure="name a model")
     run = subject.system.run_model(subject.config, seed=seed, every_s=every_s)
     if run.samples is None or not run.samples.times_s.size:
         raise StudyError(

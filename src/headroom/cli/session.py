@@ -101,7 +101,7 @@ def existing_journal(plan: Plan) -> Iterator[Journal]:
     with Journal.open(path, create=False) as journal:
         yield journal
         if journal.unreadable_count:
-            note(f"{journal.unreadable_count} damaged rows were passed over; `run` renews them")
+            note(f"{journal.unreadable_count} damaged rows were skipped; `run` repeats them")
 
 
 def say_what_counts(plan: Plan, journal: Journal) -> None:
@@ -128,7 +128,7 @@ def _not_run(plan: Plan, path: Path) -> StudyError:
             f"{plan.folder} has no results yet ({path} does not exist)",
             cure=f"run it first: {run_it}",
         )
-    there = "but none of its quick form" if plan.is_quick else "but only of its quick form"
+    there = "but none of its quick variant" if plan.is_quick else "but only of its quick variant"
     return StudyError(
         f"{plan.folder} has results, {there}",
         cure=f"see those: headroom show {folder}{other}; or run what is missing: {run_it}",

@@ -28,7 +28,7 @@ def show(
         list[str] | None,
         typer.Option(
             "--limit",
-            help='Report the load at which this breaks: "response_s_p95<=200ms"; repeatable.',
+            help='Find the load at which this limit breaks: "response_s_p95<=200ms"; repeatable.',
         ),
     ] = None,
     load: Annotated[

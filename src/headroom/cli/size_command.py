@@ -60,7 +60,7 @@ def size(
         typer.Option("--set", metavar="NAME=VALUE", help="Value of another parameter; repeatable."),
     ] = None,
     experiment: Annotated[
-        str, typer.Option("--experiment", help="Experiment of the study, where it has several.")
+        str, typer.Option("--experiment", help="Experiment of the study, if it has several.")
     ] = "",
     completions: Annotated[
         int | None, typer.Option("--completions", min=1, help="Completions of one replication.")
@@ -73,10 +73,10 @@ def size(
     ] = _CONFIDENCE,
     replications: Annotated[
         int,
-        typer.Option("--replications", min=5, help="Replications of a configuration at most."),
+        typer.Option("--replications", min=5, help="Maximum replications per configuration."),
     ] = _REPLICATIONS,
     most: Annotated[
-        int, typer.Option("--most", min=1, help="Configurations simulated at most.")
+        int, typer.Option("--most", min=1, help="Maximum number of simulated configurations.")
     ] = _MOST,
     seed: options.Seed = None,
     jobs: Annotated[
@@ -89,7 +89,7 @@ def size(
         Path | None,
         typer.Option(
             "--results",
-            help="Folder of what ran, for later searches [results/size in the study's folder].",
+            help="Folder of stored runs, for later searches [results/size in the study's folder].",
         ),
     ] = None,
     as_json: options.AsJson = False,

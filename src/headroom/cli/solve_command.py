@@ -1,4 +1,4 @@
-"""`headroom solve`: what formulas say of a model or a study, without a run."""
+"""`headroom solve`: formulas for a model or a study, without a run."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a command is about: a registered model, a model file, or an experiment of a study.
+"""Subjects of commands: a registered model, a model file, or an experiment of a study.
 
 Invariant: whatever the name means, a `Subject` has a value for every parameter that is not
 varied.

@@ -59,7 +59,7 @@ def test_what_two_replications_can_never_decide_is_said_before_the_first_run(
     [
         ('argv = ["true"]\ninputs = ["no-such-file"]', 2, "input 'no-such-file' names nothing"),
         ('argv = ["true"]\ninputs = ["*.nothing"]', 2, "input '*.nothing' names nothing"),
-        ('argv = ["no-such-program"]', 5, "there is no program 'no-such-program'"),
+        ('argv = ["no-such-program"]', 5, "program 'no-such-program' not found"),
     ],
 )
 def test_a_missing_input_or_program_is_named_and_nothing_is_made(

@@ -50,8 +50,8 @@ targets.one = { kind = "nothing" }
     ("asked", "there", "said", "cure"),
     [
         ([], "nothing", "has no results yet", "run it first: headroom run {folder}"),
-        ([], "quick", "results, but only of its quick form", "headroom show {folder} --quick;"),
-        (["--quick"], "whole", "results, but none of its quick form", "headroom show {folder};"),
+        ([], "quick", "results, but only of its quick variant", "headroom show {folder} --quick;"),
+        (["--quick"], "whole", "results, but none of its quick variant", "headroom show {folder};"),
     ],
 )
 def test_results_that_are_not_there_are_told_from_those_that_are(

@@ -83,7 +83,7 @@ def test_nothing_found_is_exit_code_3_and_names_what_comes_nearest() -> None:
     ("words", "why", "cure"),
     [
         (("mmx",), "no model 'mmx'", "mmc"),
-        (("missing.py",), "no model file", "write it"),
+        (("missing.py",), "not found", "write it"),
         (("mmc", "--set", "utilisation=0.5"), "no parameter", "utilization"),
         (("mmc", "--set", "utilization=2"), "above its highest value", "0.999 or less"),
         (("mmc", "--set", "servers=2"), "set and varied", "remove it"),

@@ -110,7 +110,7 @@ def test_what_has_no_steady_state_is_an_answer_and_no_crash() -> None:
         (["mm1", "--set", "utilisation=0.5"], "did you mean 'utilization'"),
         (["mm1", "--set", "utilization=1.5"], "above its highest value"),
         (["mm2"], "there is no model 'mm2'"),
-        (["nowhere.py"], "there is no model file"),
+        (["nowhere.py"], "not found"),
         (["mm1", "--set", "utilization"], "cannot be read"),
     ],
 )

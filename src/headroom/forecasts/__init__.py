@@ -1,4 +1,4 @@
-"""Forecasts: what formulas say of a model, in the metrics that its runs report."""
+"""Forecasts: predictions of formulas for a model, in the metrics that its runs report."""
 
 from headroom.forecasts.forecast import Forecast, Limits, forecast_of, of_stand_in
 

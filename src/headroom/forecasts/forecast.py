@@ -1,4 +1,4 @@
-"""What the solvers say of a model, as a forecast.
+"""The results of the solvers for a model, as a forecast.
 
 Invariant: a model that no solver knows gets an empty forecast, never an error; an open load that
 a station cannot carry is found without any solver.

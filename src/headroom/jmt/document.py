@@ -159,7 +159,7 @@ def whole_attribute(element: Element, name: str, default: int | None = None) -> 
         return int(text.removesuffix(".0"))
     except ValueError:
         raise element.place.error(
-            f"{name} is {text!r}, which is not a whole number", cure="write a whole number"
+            f"{name} must be a whole number, not {text!r}", cure="write a whole number"
         ) from None
 
 
@@ -169,7 +169,7 @@ def _longest(sim: Element) -> float | None:
         found = float(text) if text else -1.0
     except ValueError:
         raise sim.place.error(
-            f"maxSimulated is {text!r}, which is not a number", cure="write a number of seconds"
+            f"maxSimulated must be a number, not {text!r}", cure="write a number of seconds"
         ) from None
     return found if 0 < found < float("inf") else None
 

@@ -1,4 +1,4 @@
-"""What the programs of a model do, as a graph: sites where jobs are, and where they go next.
+"""The programs of a model as a graph: sites where jobs are, and where they go next.
 
 JMT knows no programs. A program becomes the sites of its stations, delays, choices and forks, with
 the probabilities between them; sites that nothing tells apart become one. Loops of a fixed number
@@ -237,7 +237,7 @@ class _Compiler:
     def _forked(self, node: ForkBlock, then: Site | None, depth: int) -> Site:
         if node.cancels:
             raise SimulationError(
-                f"{node.location}: JMT lets the rest of a fork go on",
+                f"{node.location}: JMT does not cancel the rest of a fork",
                 cure="leave cancel out",
             )
         site = self._site("fork", node, then)
@@ -252,7 +252,7 @@ _WORDS = {
     "Assign": "attributes of jobs",
     "Prioritize": "priorities that change",
     "Reply": "replies before the end",
-    "StartJob": "programs that are started beside",
+    "StartJob": "programs that are started in parallel",
     "AttemptBlock": "attempts, times out or retries",
 }
 
@@ -261,8 +261,8 @@ def _refuse_patience(node: Use | Acquire) -> None:
     """Refuse a step whose jobs may leave the queue."""
     if node.patience is not None:
         raise SimulationError(
-            f"{node.location}: jobs lose patience and leave the queue, which this writer has no "
-            "words for",
+            f"{node.location}: jobs lose patience and leave the queue, which the JMT format cannot "
+            "express",
             cure="leave patience out",
         )
 

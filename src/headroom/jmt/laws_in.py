@@ -46,7 +46,7 @@ def number(element: Element) -> float:
         found = math.nan
     if not math.isfinite(found):
         raise element.place.error(
-            f"{element.name or element.tag} is {text!r}, which is not a finite number",
+            f"{element.name or element.tag} must be a finite number, not {text!r}",
             cure="write a number",
         )
     return found
@@ -57,7 +57,7 @@ def whole(element: Element) -> int:
     found = number(element)
     if not found.is_integer():
         raise element.place.error(
-            f"{element.name} is {element.value!r}, which is not a whole number",
+            f"{element.name} must be a whole number, not {element.value!r}",
             cure="write a whole number",
         )
     return int(found)
@@ -232,7 +232,7 @@ def _replayed(law: Element, known: Mapping[str, Element]) -> Distribution:
             raise law.place.error(
                 f"the replayed file {name!r} is not there, or larger than "
                 f"{LARGEST_TRACE_BYTES:,} bytes",
-                cure="put it next to the model, or correct its name",
+                cure="put it into the model's folder, or correct its name",
             )
         words = path.read_text(encoding="utf-8", errors="replace").split()
     except OSError as error:
@@ -243,8 +243,8 @@ def _replayed(law: Element, known: Mapping[str, Element]) -> Distribution:
         return replay([float(word) for word in words])
     except ValueError as error:
         raise law.place.error(
-            f"the replayed file {name!r} holds words that are not numbers",
-            cure="write numbers alone, with space between",
+            f"the replayed file {name!r} contains words that are not numbers",
+            cure="write only numbers, separated by spaces",
         ) from error
 
 

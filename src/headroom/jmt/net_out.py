@@ -345,7 +345,7 @@ class _ClassBuilder:
         if any(stations[one].rejects for one in inside):
             raise SimulationError(
                 f"{site.location}: a full station loses jobs inside a fork; in JMT their join "
-                "waits for ever",
+                "never completes",
                 cure='use when_full="block"',
             )
         if site.held:
@@ -400,7 +400,7 @@ def _refuse_model(model: Model) -> None:
         _refuse_station(model, station)
     for one in changes_of(parse_model(model)):
         raise SimulationError(
-            f"{one.text}, which this writer has no words for", cure="leave them as they are"
+            f"{one.text}, which the JMT format cannot express", cure="keep them unchanged"
         )
     for breakdown in model.breakdowns_of.values():
         raise SimulationError(f"{breakdown.location}: JMT has no breakdowns", cure="leave them out")
@@ -408,8 +408,8 @@ def _refuse_model(model: Model) -> None:
         raise SimulationError(f"model {model.name!r} has no classes", cure="add some")
     for mix in model.mixes.values():
         raise SimulationError(
-            f"{mix.location}: the jobs of mix {mix.name!r} change their class, which this writer "
-            "has no words for",
+            f"{mix.location}: the jobs of mix {mix.name!r} change their class, which the JMT "
+            "format cannot express",
             cure="make one class of them, whose program branches by the same shares",
         )
     for job in model.classes.values():
@@ -437,7 +437,7 @@ def _refuse_station(model: Model, station: Station) -> None:
         raise SimulationError(f"{where} serves batches, JMT single jobs", cure="leave batch out")
     if station.speeds is not None and len(set(station.speeds)) > 1:
         raise SimulationError(
-            f"{where} has servers of different speed, which this writer has no words for",
+            f"{where} has servers of different speed, which the JMT format cannot express",
             cure="make a station of each speed",
         )
     if station.limit is not None and station.buffer is not None:
@@ -448,7 +448,6 @@ def _refuse_station(model: Model, station: Station) -> None:
     closed = [one.name for one in model.classes.values() if one.population is not None]
     if station.rejects and closed:
         raise SimulationError(
-            f"{where} turns jobs away; in JMT those of the closed class {closed[0]!r} never come "
-            "back",
+            f"{where} rejects jobs; in JMT those of the closed class {closed[0]!r} never come back",
             cure='use when_full="block", or open classes alone',
         )

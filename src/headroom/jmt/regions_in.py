@@ -92,7 +92,7 @@ def _region(document: Document, element: Element) -> Region:
         if node not in document.nodes or document.nodes[node].kind not in _KINDS:
             raise element.place.error(
                 f"region {name!r} holds {node!r}, not a queue, delay or router of the model",
-                cure="keep queues, delays and routers alone in the region",
+                cure="keep only queues, delays and routers in the region",
             )
     _refuse_weights(element, name)
     totals = [_limit(child, "maxJobs") for child in element.all("globalConstraint")]
@@ -122,7 +122,7 @@ def _limit(element: Element, attribute: str) -> int | None:
         return None
     if not found.is_integer() or found < 1:
         raise element.place.error(
-            f"{attribute} is {text!r}, which is not a number of jobs",
+            f"{attribute} must be a number of jobs, not {text!r}",
             cure="write a whole number of 1 or more, or -1 for no limit",
         )
     return int(found)
@@ -194,7 +194,7 @@ def _refuse_unlike_a_pool(document: Document, region: Region) -> None:
         blocks(node, document.classes) for node in document.nodes.values()
     ):
         raise region.place.error(
-            f"region {region.name!r} stands beside stations that block their senders (BAS); who "
-            "holds what while it is blocked has no counterpart",
+            f"region {region.name!r} and stations that block their senders (BAS) are in one model; "
+            "Headroom has no counterpart for tokens that blocked jobs hold",
             cure="use regions or BAS blocking, not both",
         )

@@ -87,7 +87,7 @@ def _reachable(document: Document, node: JmtNode, user_class: UserClass) -> list
 
 
 def _given(element: Element | None) -> Element:
-    assert element is not None, "a strategy that is not a default stands in the file"  # noqa: S101 - a bug of ours
+    assert element is not None, "a strategy other than the default is in the file"  # noqa: S101 - a bug of ours
     return element
 
 
@@ -107,7 +107,7 @@ def _probabilities(
         if share < 0 or (share > 0 and name not in node.targets):
             raise entry.place.error(
                 f"node {node.name!r} routes class {user_class.name!r} to {name!r} with "
-                f"probability {share:g}, but is not connected to it, or that is not a probability",
+                f"probability {share:g}, but is not connected to it, or this is not a probability",
                 cure="connect the two, or correct the probability",
             )
         if share > 0:

@@ -161,7 +161,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "a missing parameter": (
         closed(jmt.queue("cpu", {"jobs": jmt.law("Exponential", rate=1)})), "no parameter lambda"),
     "half a server": (GOOD.replace('name="maxJobs"><value>1', 'name="maxJobs"><value>1.5'),
-                      "not a whole number"),
+                      "must be a whole number"),
     "no servers": (GOOD.replace('name="maxJobs"><value>1', 'name="maxJobs"><value>0'), "servers"),
     "an unknown class": (GOOD.replace("<refClass>jobs", "<refClass>job"), "the class 'job'"),
     "an unknown kind of class": (GOOD.replace('type="closed"', 'type="ajar"'), "'ajar'"),
@@ -219,7 +219,7 @@ def test_large_files_are_refused_before_they_are_read(
 
 @pytest.mark.parametrize("name", ["missing.jsimg", "."])
 def test_what_is_no_file_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SimulationError, match="there is no file"):
+    with pytest.raises(SimulationError, match="not found"):
         read_jsimg(tmp_path / name)
 
 

@@ -224,7 +224,7 @@ class Walk:
         refuse_room(node)
         if joins is not None:
             raise node.place.error(
-                f"class switch {node.name!r} stands between a fork and its join, which has no "
+                f"class switch {node.name!r} is between a fork and its join, which has no "
                 "counterpart",
                 cure="switch classes before the fork or after the join",
             )
@@ -346,7 +346,7 @@ def _certain(node: JmtNode, path: Element) -> tuple[str, int]:
     is_certain = share is not None and share.value in {"1", "1.0"} and len(counts) == 1
     if chosen is None or chosen.value not in node.targets or not is_certain:
         raise path.place.error(
-            f"fork {node.name!r} takes arms by chance, or one that is not connected",
+            f"fork {node.name!r} takes arms at random, or one that is not connected",
             cure="give each arm the probability 1 and one number of jobs",
         )
     count = whole(counts[0][0])

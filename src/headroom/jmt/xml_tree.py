@@ -72,7 +72,7 @@ def parse_file(path: Path) -> Element:
     try:
         size = path.stat().st_size if path.is_file() else -1
         if size < 0:
-            raise SimulationError(f"there is no file {path}", cure="correct the name")
+            raise SimulationError(f"file {path} not found", cure="correct the name")
         if size > LARGEST_BYTES:
             raise SimulationError(
                 f"{path} has {size:,} bytes, more than {LARGEST_BYTES:,}",

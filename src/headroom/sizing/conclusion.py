@@ -173,7 +173,7 @@ def _second_choices(result: SizingResult) -> list[str]:
             f"{words_of(one.levels)} ({', '.join(map(format_check, one.checks))})"
             for one in result.undecided[:_NAMED]
         )
-        sentences.append(f"Not told apart from a target, so perhaps enough as well: {names}.")
+        sentences.append(f"Undecided, so perhaps also enough: {names}.")
     return sentences
 
 
@@ -183,7 +183,9 @@ def _nothing_found(result: SizingResult, causes: Sequence[str]) -> list[str]:
     nearest = result.nearest
     if nearest is None:
         reasons = dict.fromkeys(one.note for one in result.trail if one.note)
-        return sentences + [f"None has figures: {reason}." for reason in list(reasons)[:1]]
+        return sentences + [
+            f"No configuration has results: {reason}." for reason in list(reasons)[:1]
+        ]
     figures = "; ".join(
         f"{one.target.text} missed with {format_check(one)}"
         for one in nearest.checks
@@ -209,7 +211,7 @@ def _caveats(result: SizingResult) -> list[str]:
         )
     if result.not_tried:
         sentences.append(
-            f"{result.not_tried:,} configurations that are not dearer were not tried: allow more "
+            f"{result.not_tried:,} configurations that cost no more were not tried: allow more "
             "with --most."
         )
     return sentences

@@ -1,4 +1,4 @@
-"""What a search for the smallest configuration found: plain data for terminal, page and JSON.
+"""The result of a search for the smallest configuration: plain data for terminal, page and JSON.
 
 Invariant: every number is in the base unit of its metric; nothing here computes.
 """

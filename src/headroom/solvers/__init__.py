@@ -1,4 +1,4 @@
-"""Solvers: what a formula says of a model, beside what the simulator says.
+"""Solvers: results of formulas for a model, to compare with simulation.
 
 `solve` answers a `headroom.simulation.Model` exactly where theory can (product-form networks and
 a few queues of their own) and approximately elsewhere, and says which, with the reasons. See

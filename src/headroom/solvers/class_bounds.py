@@ -27,7 +27,7 @@ from headroom.solvers.network import Centre, JobClass, Network
 from headroom.solvers.product_form import reasons_against, structure_reasons
 
 STARVED = (
-    "no theorem says that arrivals from outside get through beside this class: the bounds leave "
+    "no theorem says that arrivals from outside get through alongside this class: the bounds leave "
     "them out"
 )
 

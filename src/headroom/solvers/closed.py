@@ -1,4 +1,4 @@
-"""What the solvers of closed networks are given and what they return: arrays, in seconds.
+"""Input and output of the solvers of closed networks: arrays, in seconds.
 
 Invariant: rows are stations, columns are closed classes, in the order of the network.
 """

@@ -69,7 +69,7 @@ def _chain(model: Model, name: str, classes: Sequence[simulated.JobClass]) -> Ch
     if isinstance(mix.draw, ComputedDraw):
         reasons.append(f"{where}: jobs compute their class; here each is drawn by its weight")
     if mix.draw == "deck" and len(classes) > 1:
-        reasons.append(f"{where}: classes come from a deck; here each is drawn by chance")
+        reasons.append(f"{where}: classes come from a deck; here each is drawn at random")
     if len({one.priority for one in classes}) > 1:
         reasons.append(f"{where}: its classes have different priorities; here they have one")
     return Chain(

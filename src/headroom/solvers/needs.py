@@ -27,10 +27,10 @@ FAIR = frozenset({"fcfs", "ps", "random", "infinite"})
 
 LEFT_OUT = (
     "what conditions, lengths of queues, time-outs and rejections decide counts as the least that "
-    "it can be, and work that nobody waits for not at all"
+    "it can be, and work that no job waits for not at all"
 )
 MAY_BE_LOST = (
-    "a full station may turn jobs away for good, and those that get through may be the quick "
+    "a full station may reject jobs for good, and those that get through may be the quick "
     "ones: their response time has no bound"
 )
 

@@ -1,4 +1,4 @@
-"""What has no formula here: jobs that lose patience, and capacities that change during a run.
+"""Models without a formula: jobs that lose patience, and capacities that change during a run.
 
 An answer that left them out would be another system's, so none is given. Bounds hold all the same:
 they count as sure only what is.
@@ -16,7 +16,7 @@ def refuse_unsteady(model: Model) -> None:
     parsed = parse_model(model)
     for one in changes_of(parsed):
         raise SolverError(
-            f"{one.text}, and the solvers know only capacities that stay as they are",
+            f"{one.text}, and the solvers know only constant capacities",
             cure="simulate it",
         )
     for tree in parsed.trees.values():

@@ -195,7 +195,7 @@ class Walk:
     def _sequence(self, body: Body, flow: Flow) -> Task[Flow]:
         for place, node in enumerate(body):
             if isinstance(node, Reply):
-                self._note(node, "a call goes on working after its reply (second phase)")
+                self._note(node, "a call continues after its reply (second phase)")
                 yield self._beside(node, [body[place + 1 :]], flow, quorum=0)
                 return flow
             if parts(node) or isinstance(node, (Call, StartJob)):

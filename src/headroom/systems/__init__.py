@@ -1,1 +1,1 @@
-"""What can be studied: one folder each layer, found by registration; none imports another."""
+"""Systems to study: one folder per layer, found by registration; none imports another."""

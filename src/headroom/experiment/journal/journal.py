@@ -1,4 +1,4 @@
-"""The journal: one durable row per finished replication, in one SQLite file beside the study.
+"""The journal: one durable row per finished replication, in one SQLite file in the study's folder.
 
 Invariants: a row that `append` returned for survives the loss of power (WAL, synchronous FULL);
 rows are only ever added, so failures, other machines and earlier versions of a study stay

@@ -1,4 +1,4 @@
-"""What SQLite reports, as errors with cause and cure.
+"""Errors of SQLite, with their causes and hints.
 
 Invariant: whatever happens to the journal, the message says that finished replications are kept
 or names the file that still holds them; nothing is deleted here.
@@ -44,7 +44,7 @@ def explain(path: Path, error: sqlite3.Error) -> EnvironmentUnfitError:
     return EnvironmentUnfitError(
         f"the journal {path} could not be read or written: {error}",
         cure="check the disk (space, quota, file size limit, health), then run the same command "
-        "again: it resumes with the stored replications",
+        "again: it resumes with the replications that are stored",
     )
 
 
@@ -62,8 +62,8 @@ def damaged(path: Path, detail: str) -> EnvironmentUnfitError:
     variant = " --quick" if path.parent.name == "quick" else ""
     return EnvironmentUnfitError(
         f"the journal {path} is damaged: {detail}",
-        cure=f"bring back what is readable with `headroom run STUDY{variant} --salvage`, which "
-        f"keeps the damaged file, or move the file (with {path.name}-wal) away to start anew; "
+        cure=f"recover the readable rows with `headroom run STUDY{variant} --salvage`, which "
+        f"keeps the damaged file, or move the file (with {path.name}-wal) away to start again; "
         "nothing was changed",
     )
 
@@ -72,7 +72,7 @@ def nothing_to_salvage(path: Path) -> EnvironmentUnfitError:
     """Return the error for a file in which no row can be read."""
     return EnvironmentUnfitError(
         f"no replication can be read in {path}; nothing was changed",
-        cure=f"move the file (with {path.name}-wal) away to start anew, or put a copy of the "
+        cure=f"move the file (with {path.name}-wal) away to start again, or put a copy of the "
         "journal in its place",
     )
 
@@ -123,5 +123,5 @@ def other_format(path: Path, found: int, known: int) -> EnvironmentUnfitError:
     return EnvironmentUnfitError(
         f"the journal {path} has format {found}, written by a {age} Headroom; "
         f"this one reads format {known}",
-        cure="use the Headroom version that wrote it, or move the file away to start anew",
+        cure="use the Headroom version that wrote it, or move the file away to start again",
     )

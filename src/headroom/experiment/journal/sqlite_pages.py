@@ -152,7 +152,7 @@ def _payload(pages: _Pages, page: bytes, offset: int, size: int, kind: _Kind) ->
     while len(content) < size:
         number = int.from_bytes(following, "big")
         if not 2 <= number <= pages.count:  # noqa: PLR2004 - page 1 holds the schema
-            raise UnreadableCellError("goes on outside the file")
+            raise UnreadableCellError("continues outside the file")
         more = pages.page(number)
         following = more[:4]
         content += more[4 : 4 + size - len(content)]

@@ -1,1 +1,1 @@
-"""What a result depends on besides the study: machine, load on it, repository, programs."""
+"""Everything outside the study that affects a result: machine, its load, repository, programs."""

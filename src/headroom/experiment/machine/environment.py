@@ -1,4 +1,4 @@
-"""What a run happened on: machine, kernel, container, disks, versions; stored with the rows.
+"""The environment of a run: machine, kernel, container, disks, versions; stored with the rows.
 
 Facts are read from where the kernel publishes them. A fact that cannot be read is absent; none
 is guessed. Units are in the names.

@@ -1,4 +1,4 @@
-"""Which machine a measurement comes from: what must agree, and what differs in words.
+"""The identity of a measuring machine: facts that must agree, and differences as text.
 
 A machine is its installation (a hash of its machine-id), processor model, usable processors,
 quota of processor time, and memory. Its host name does not count: it changes with a network or a

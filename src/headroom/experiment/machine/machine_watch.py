@@ -1,4 +1,4 @@
-"""What else happened on the machine while a replication was measured: raw counters, per run.
+"""Other activity on the machine during a measured replication: raw counters, per run.
 
 Read before and after every measured replication, for every system alike, and stored among the
 counters of its run. What is a disturbance is decided by the analysis

@@ -1,4 +1,4 @@
-"""What an answer depends on besides its data: this program, and the files that it finds.
+"""Everything except data that affects an answer: this program, and the files that it finds.
 
 A stored answer may be used again only while all of this is the same. Files of the installed
 package are compared by size and times, which change whenever a file is replaced.

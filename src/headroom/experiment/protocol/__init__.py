@@ -1,1 +1,1 @@
-"""What a plug-in implements and what it exchanges: systems, runs, methods of fitting."""
+"""The interfaces and data of plug-ins: systems, runs, methods of fitting."""

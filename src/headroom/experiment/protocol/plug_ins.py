@@ -1,4 +1,4 @@
-"""What packages offer by name: entry points, found and loaded with errors that tell the cure.
+"""Plug-ins of packages: entry points, found and loaded with errors that give a hint.
 
 Systems, fit methods and models are found this way. A package that registers one need not be
 known to this one.

@@ -1,4 +1,4 @@
-"""What the reference shows of a system besides its keys, brought by its layer.
+"""Additions of a layer to the reference page of its system.
 
 A layer registers it under the entry point group ``headroom.reference``, with the system's name.
 """

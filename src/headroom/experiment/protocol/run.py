@@ -1,4 +1,4 @@
-"""What a system returns from one replication: a `Run`, raw and complete.
+"""The result of one replication: a `Run`, raw and complete.
 
 Both columns, measured and modelled, return this one type. Warm-up removal, medians and
 intervals come later, once, in `headroom.analysis`; so time-dependent quantities are stored as

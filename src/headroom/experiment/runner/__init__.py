@@ -1,1 +1,1 @@
-"""What runs next and where: blocks, workers, resuming, progress."""
+"""The runner: blocks, workers, resuming, progress."""

@@ -1,4 +1,4 @@
-"""What earlier sessions left in the journal, and what of it counts now.
+"""Rows of earlier sessions in the journal, and which of them count now.
 
 Rows that do not count stay where they are; a survey says how many and why.
 """

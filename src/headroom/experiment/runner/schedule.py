@@ -1,4 +1,4 @@
-"""What runs next: randomised blocks, and replications that a stopping rule asks for.
+"""The order of runs: randomised blocks, and replications that a stopping rule requests.
 
 Each block holds one replication of every point, in an order drawn from the study seed, so that a
 drift of the machine hits all points alike. The place of a point within its block depends on

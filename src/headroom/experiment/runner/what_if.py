@@ -1,4 +1,4 @@
-"""Points of a study with changed resources, run beside the points that they are compared with.
+"""Points of a study with changed resources, run with the points that they are compared to.
 
 A changed point is the base point with a few changes, run with the seeds of the base point, so
 that replication i of both meets the same chance (common random numbers).

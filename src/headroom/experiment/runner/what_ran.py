@@ -89,6 +89,6 @@ def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: 
     what = f"{known} changed" if known else "the model or a file that it reads changed"
     raise ChangedMeanwhileError(
         f"{what} while experiment {point.experiment!r} ran; the replication in work is not stored",
-        cure="run the same command again to go on with what is there now; a program writes to "
-        "{work}, or what it writes is named in `ignore`",
+        cure="run the same command again to use the new files; let the program write to "
+        "{work}, or name the files that it writes in `ignore`",
     )

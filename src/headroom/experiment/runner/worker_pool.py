@@ -206,7 +206,7 @@ class _Worker:
         if not self._is_ready:
             raise EnvironmentUnfitError(
                 f"worker processes do not start: the first one {how}",
-                cure="read what it wrote above; check memory and process limits (ulimit -a)",
+                cure="read its output above; check memory and process limits (ulimit -a)",
             )
         return self._failure(
             f"the worker process that ran this replication {how}",

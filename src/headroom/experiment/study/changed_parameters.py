@@ -63,7 +63,7 @@ def _new_value(change: Change, old: Value | None, parameter: Parameter) -> Value
         return _value(change.word, parameter)
     if isinstance(old, bool) or not isinstance(old, (int, float)):
         raise StudyError(
-            f"{change.text}: parameter {change.name!r} is {old!r}, which is no number to multiply",
+            f"{change.text}: parameter {change.name!r} is {old!r}, not a number to multiply",
             cure=f"give the new value: {change.name}=VALUE",
         )
     product = old * change.value

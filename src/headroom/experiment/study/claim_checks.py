@@ -54,7 +54,7 @@ def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperimen
         if experiment is None:
             raise loaded.error(
                 (*place, "experiment"),
-                f"there is no experiment {claim.experiment!r}",
+                f"unknown experiment {claim.experiment!r}",
                 cure=suggestion(claim.experiment, experiments),
             )
         check_metric(loaded, (*place, "metric"), claim.metric, experiment.system, experiment.points)

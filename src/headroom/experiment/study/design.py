@@ -114,7 +114,7 @@ def _quick_drafts(
 
 def _check_names(loaded: LoadedStudy) -> None:
     if not loaded.study.experiments:
-        raise loaded.error((), "there is no experiment", cure="add a table [[experiment]]")
+        raise loaded.error((), "the study has no experiments", cure="add a table [[experiment]]")
     tables = (("experiment", loaded.study.experiments), ("claim", loaded.study.claims))
     for table, items in tables:
         seen: set[str] = set()
@@ -123,7 +123,7 @@ def _check_names(loaded: LoadedStudy) -> None:
                 raise loaded.error(
                     (table, index, "name"),
                     f"the name {item.name!r} is used twice",
-                    cure=f"give each {table} its own name",
+                    cure=f"give each {table} a unique name",
                 )
             seen.add(item.name)
 

@@ -87,7 +87,7 @@ def _load_names(loaded: LoadedStudy, variant: Variant, spec: Fit) -> tuple[str, 
     if other is None:
         raise loaded.error(
             place,
-            f"there is no experiment {spec.load_of!r} whose load is fitted",
+            f"no experiment {spec.load_of!r} whose load is fitted",
             cure=suggestion(spec.load_of, chosen),
         )
     method = find_method(other.method)
@@ -123,7 +123,7 @@ def _check_parameters(
         if name not in declared:
             raise loaded.error(
                 variant.key_path("fit"),
-                f"method {fit.method.name!r} fits {name!r}, which is not a parameter of the system",
+                f"method {fit.method.name!r} fits {name!r}, which the system does not declare",
                 cure=suggestion(name, declared),
             )
         for table, names in (("fixed", set(spec.fixed)), ("factors", varied)):
@@ -192,9 +192,7 @@ def _check_sources(
         if name == fit.load_of:
             place = variant.key_path("fit", "load_of")
         if name not in known:
-            raise loaded.error(
-                place, f"there is no experiment {name!r}", cure=suggestion(name, known)
-            )
+            raise loaded.error(place, f"unknown experiment {name!r}", cure=suggestion(name, known))
         if known.index(name) < variant.index:
             raise loaded.error(
                 place,
@@ -203,8 +201,8 @@ def _check_sources(
             )
         raise loaded.error(
             place,
-            f"experiment {name!r} is not defined above this one",
-            cure="write an experiment below those that it is fitted from",
+            f"experiment {name!r} must be above this one",
+            cure="move this experiment below the ones that it is fitted from",
         )
 
 

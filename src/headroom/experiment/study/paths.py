@@ -1,4 +1,4 @@
-"""Where the results of a study lie: beside the study, the quick variant one folder deeper."""
+"""Folders of results: in the study's folder, the quick variant one folder deeper."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a study becomes before it runs: experiments with their systems, factors and points.
+"""The plan of a study: experiments with their systems, factors and points.
 
 Types only; `design.make_plan` makes them and checks everything on the way.
 """

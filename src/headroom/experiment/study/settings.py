@@ -53,8 +53,8 @@ def _set(content: _Table, text: str) -> None:
     name, *keys = path.strip().split(".")
     if not sign or not keys or not all(keys):
         raise StudyError(
-            f"--set {text!r} is not a setting",
-            cure="write KEY=VALUE, for example experiment.fixed.seconds=5",
+            f"--set {text!r} does not have the form KEY=VALUE",
+            cure="name a key and a value, for example experiment.fixed.seconds=5",
         )
     tables = [one for one in content.get("experiment", []) if isinstance(one, dict)]
     places = _places_of_one(tables, name, keys) if name != ALL else _places_of_all(tables, keys)

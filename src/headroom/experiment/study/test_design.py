@@ -304,7 +304,7 @@ GOOD_CLAIMS = {
     "metric = 'queue_len_mean'",
 }
 WRONG_CLAIMS = {
-    "experiment": ("experiment = 'lod'", "no experiment 'lod'", "'load'"),
+    "experiment": ("experiment = 'lod'", "unknown experiment 'lod'", "'load'"),
     "metric": ("metric = 'thruput'", "no metric 'thruput'", "'throughput'"),
     "where factor": ("where.usres = 1", "no factor 'usres'", "'users'"),
     "where level": ("where = { users = 2, mode = 'plain' }", "no level 2", "1, 200"),

@@ -130,16 +130,16 @@ def test_the_runner_is_given_what_is_ready_and_runs_that(plan_of: MakePlan) -> N
     ("change", "message", "cure"),
     [
         (('"mean"', '"meen"'), "fit.method: there is no fit method 'meen'", "did you mean 'mean'"),
-        (('from = "sweep"', 'from = "sweeep"'), "no experiment 'sweeep'", "did you mean 'sweep'"),
-        (('from = "sweep"', 'from = "predict"'), "is not defined above", "below those"),
+        (
+            ('from = "sweep"', 'from = "sweeep"'),
+            "unknown experiment 'sweeep'",
+            "did you mean 'sweep'",
+        ),
+        (('from = "sweep"', 'from = "predict"'), "must be above", "move this experiment below"),
         (('from = "sweep"', "from = []"), "names no experiment", 'from = "NAME"'),
         (("[experiment.fit]", "fixed.rate = 2\n[experiment.fit]"), "in the table fixed", "one of"),
         (("factors.users", "factors.rate = [2]\nfactors.users"), "table factors", "one of the two"),
-        (
-            ('"mean"', '"mean"\noptions.parameter = "rat"'),
-            "not a parameter of the system",
-            "'rate'",
-        ),
+        (('"mean"', '"mean"\noptions.parameter = "rat"'), "the system does not declare", "'rate'"),
         (('"mean"', '"mean"\noptions.parametr = "rate"'), "unknown key 'parametr'", "'parameter'"),
         (('"mean"', '"mean"\noptions.factor = "x"'), "options.factor", ""),
         (('"mean"', '"mean"\nstart.users = 2'), "not fitted", ""),

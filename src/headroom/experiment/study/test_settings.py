@@ -93,8 +93,8 @@ def _refusal(text: str) -> StudyError | None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("nonsense", "is not a setting"),
-        ("experiment.=1", "is not a setting"),
+        ("nonsense", "does not have the form KEY=VALUE"),
+        ("experiment.=1", "does not have the form KEY=VALUE"),
         ("red.fixed.seconds=1", "names neither"),
         ("experiment.sytem.targets.disk.path=/b", "no experiment has the table"),
         ("read.name.deep.key=1", "no experiment has the table"),

@@ -1,4 +1,4 @@
-"""What is wrong with parsed TOML for a declared type: the key, the cause, a likely correction.
+"""Type errors of parsed TOML: the key, the cause, a likely correction.
 
 `msgspec` checks types and names one place; this module walks the same declarations to name
 the exact key, also inside tables with free keys, and to suggest the key or value that was meant.
@@ -213,7 +213,7 @@ def _text_problems(value: Any, kind: inspect.StrType, path: Path) -> Iterator[Ty
     if kind.pattern is not None and re.search(kind.pattern, value) is None:
         yield _problem(
             path,
-            f"is {value!r}, which is not a name",
+            f"{value!r} is not a valid name",
             "start with a letter; letters, digits, - and _ may follow",
         )
     if kind.max_length is not None and len(value) > kind.max_length:

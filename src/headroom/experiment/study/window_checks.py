@@ -46,8 +46,8 @@ def checked_windows(loaded: LoadedStudy, variant: Variant, system: System) -> Sy
     if spec.windows and not isinstance(system, HasWindows):
         raise loaded.error(
             variant.key_path("window"),
-            f"runs of the system {system.name!r} keep no statistics of intervals of their time, so "
-            "nothing is known of a window",
+            f"runs of the system {system.name!r} record no statistics per interval, so windows "
+            "are not possible",
             cure="remove the windows (only models have them); of a measured system make the "
             "stretch a run of its own",
         )

@@ -1,1 +1,1 @@
-"""What can be known of a model before it runs: errors, bounds, visits, what holds what."""
+"""Checks of a model before it runs: errors, bounds, visits, resources held."""

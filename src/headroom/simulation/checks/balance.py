@@ -1,4 +1,4 @@
-"""What is held on every path: each path gives back what it took, and nobody answers twice."""
+"""Resources on every path: each path releases all that it acquired, and replies at most once."""
 
 from collections.abc import Mapping
 from typing import NoReturn
@@ -58,7 +58,7 @@ def _replies(name: str, body: Body, *, has_replied: bool) -> Task[bool]:
             if has_replied:
                 raise SimulationError(
                     f"{node.location}: program {name!r} replies a second time on some path",
-                    cure="reply once; what follows the reply runs beside the caller",
+                    cure="reply once; the steps after the reply run in parallel with the caller",
                 )
             has_replied = True
         elif isinstance(node, BranchBlock):

@@ -1,4 +1,4 @@
-"""Full stations that could hold each other up for ever.
+"""Full stations that could block each other indefinitely.
 
 Source: Kundu and Akyildiz (1989), *Deadlock free buffer allocation in closed queueing networks*:
 there is no deadlock while the jobs are fewer than the places of each circle of routes.
@@ -74,7 +74,7 @@ def _refuse(circle: list[str], routes: dict[tuple[str, str], str], room: float) 
     ways = "; ".join(f"{routes[pair]}: station {pair[0]!r} to {pair[1]!r}" for pair in pairs)
     raise SimulationError(
         f"{ways}: these stations have {room:g} place(s) in all; when they are full, each waits "
-        "for the next for ever",
+        "indefinitely for the next",
         cure="give one of them more places (buffer=), reject instead of blocking, or keep fewer "
         f"jobs than places; {ALLOWED}",
     )

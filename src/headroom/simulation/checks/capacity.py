@@ -1,4 +1,4 @@
-"""What open classes offer to stations and pools, against what these can do."""
+"""The load that open classes offer to stations and pools, compared with their capacity."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -77,13 +77,15 @@ def refuse_overload(model: Model) -> None:
     if full.kind == "station":
         raise OverloadError(
             f"{_line(model, full.shares)}: model {model.name!r}: open classes offer a load of "
-            f"{full.load:.3g} to each server of station {full.name!r}, so its queue grows for ever",
+            f"{full.load:.3g} to each server of station {full.name!r}, so its queue "
+            "grows without bound",
             cure="lower the arrivals (an interarrival time is 1 / rate), add servers, or stop the "
             "run by time to watch it grow",
         )
     raise OverloadError(
         f"{_line(model, full.shares)}: model {model.name!r}: open classes hold {full.load:.3g} "
-        f"times the tokens of pool {full.name!r} without any waiting, so its queue grows for ever",
+        f"times the tokens of pool {full.name!r} without any waiting, so its queue "
+        "grows without bound",
         cure="lower the arrivals, add tokens, hold them for a shorter time, or stop the run by "
         "time to watch it grow",
     )

@@ -1,4 +1,4 @@
-"""What is checked in a model before it runs.
+"""The checks of a model before it runs.
 
 The builder refuses single wrong steps as they are written; here whole programs are looked at, each
 topic in its own module: what is held (`balance`), what is reached (`reachability`), which place is

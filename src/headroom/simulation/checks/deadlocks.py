@@ -1,4 +1,4 @@
-"""Jobs that could wait for each other for ever: found in the programs, before any run.
+"""Jobs that could wait for each other indefinitely: found in the programs, before any run.
 
 Sources: Coffman, Elphick and Shoshani (1971), *System deadlocks*: a circle of waiting is needed,
 and tokens that are acquired in one order everywhere never close one. Kundu and Akyildiz (1989),
@@ -196,6 +196,6 @@ def _refuse_opposite_orders(edges: dict[tuple[str, str], Edge], scarce: set[str]
             for (held, wanted), edge in zip(pairs, found, strict=True)
         )
         raise SimulationError(
-            f"{ways}: jobs could wait for each other for ever",
+            f"{ways}: jobs could wait for each other indefinitely",
             cure=f"acquire the pools in the same order everywhere; {ALLOWED}",
         ) from error

@@ -1,4 +1,4 @@
-"""What is legal in a model and yet likely a mistake: parts without use, priorities without effect.
+"""Likely mistakes in a valid model: parts without use, priorities without effect.
 
 A study may leave a part idle at some points on purpose, because a parameter says so. Such things
 are therefore said, never refused.

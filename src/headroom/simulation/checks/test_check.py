@@ -266,8 +266,8 @@ RAW_STEPS = {
         ],
         "sum to 0.5",
     ),
-    "has a case without a branch": ([{"op": "case", "probability": 1}], "outside a branch"),
-    "has an arm without a fork": ([{"op": "arm"}], "outside a fork"),
+    "has a case without a branch": ([{"op": "case", "probability": 1}], "inside a branch"),
+    "has an arm without a fork": ([{"op": "arm"}], "inside a fork"),
     "has a fork without arms": ([{"op": "fork"}, {"op": "end"}], "a fork has no arm"),
     "knows an unknown step": ([{"op": "teleport"}], "cannot be read"),
 }

@@ -45,7 +45,7 @@ pub struct RunOptions {
 /// Fails where the data are no valid model and where the run cannot be finished.
 #[allow(
     clippy::needless_pass_by_value,
-    reason = "the wishes of one run, made where it is asked for"
+    reason = "the options of one run, made by its caller"
 )]
 pub fn simulate(
     json: &[u8],

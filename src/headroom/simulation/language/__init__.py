@@ -1,1 +1,1 @@
-"""What a user writes: a model of stations, pools, programs and job classes."""
+"""The modelling language: stations, pools, programs and job classes."""

@@ -1,4 +1,4 @@
-"""What the builder accepts for names, counts and plain numbers; refusals name the user's line."""
+"""Checks of names, counts and plain numbers in the builder; errors name the user's line."""
 
 import math
 from collections.abc import Mapping

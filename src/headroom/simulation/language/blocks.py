@@ -1,4 +1,4 @@
-"""What the with-blocks of a program hand out: the parts of a branch, a fork, an attempt."""
+"""Results of the with-blocks of a program: the parts of a branch, a fork, an attempt."""
 
 import math
 from collections.abc import Iterator

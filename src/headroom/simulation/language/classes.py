@@ -349,8 +349,8 @@ def _places(
     for station, jobs in placed.items():
         if not isinstance(station, Station) or station.model_id != model_id:
             raise refused(
-                f"class {name!r} places jobs at {station!r}, which is not a station of this model",
-                cure="write placed={station: jobs} with what model.station() gave",
+                f"class {name!r} places jobs at {station!r}, not a station of this model",
+                cure="write placed={station: jobs} with the result of model.station()",
             )
         word = f"jobs placed at station {station.name!r}"
         places[station.name] = check_count(f"class {name!r}", word, jobs)

@@ -100,8 +100,8 @@ def computed_arrivals(
     for attribute in given:
         if not isinstance(attribute, Attribute):
             raise refused(
-                f"arrivals set {attribute!r}, which is not an attribute",
-                cure="pass what model.attribute() gave",
+                f"arrivals set {attribute!r}, not an attribute",
+                cure="pass the result of model.attribute()",
             )
     if mean_rate is not None and (not is_number(mean_rate) or mean_rate <= 0):
         raise refused(f"the mean rate of arrivals is {mean_rate!r}", cure="give a number above 0")

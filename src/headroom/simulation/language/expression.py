@@ -219,7 +219,7 @@ class Expression:
 
     def __bool__(self) -> NoReturn:
         raise refused(
-            f"{self} is asked for its truth in Python, but only a running job knows it",
+            f"{self} has no truth value in Python: only a running job knows it",
             cure="write `with branch.when(condition):` instead of if and while; join conditions "
             "with & | ~ instead of and, or, not and chains such as 1 < x < 3; use minimum() and "
             "maximum() instead of min() and max()",

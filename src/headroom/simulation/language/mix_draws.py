@@ -75,8 +75,8 @@ def computed_draw(
     for attribute in given:
         if not isinstance(attribute, Attribute):
             raise refused(
-                f"a mix sets {attribute!r}, which is not an attribute",
-                cure="pass what model.attribute() gave",
+                f"a mix sets {attribute!r}, not an attribute",
+                cure="pass the result of model.attribute()",
             )
     return ComputedDraw(
         index=as_expression(index),

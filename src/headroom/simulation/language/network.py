@@ -107,8 +107,7 @@ class Network:
             for target in targets:
                 if target is not LEAVE and target not in self._targets:
                     raise SimulationError(
-                        f"{location}: node {name!r} leads to {target!r}, which is not a node of "
-                        "its network",
+                        f"{location}: node {name!r} leads to {target!r}, not a node of its network",
                         cure=f"choose among {', '.join(map(repr, self._targets))} and net.leave",
                     )
 

@@ -121,13 +121,13 @@ class Program:
     def _check_queue(self, station: Station) -> None:
         """Refuse patience where nobody waits."""
         why = {
-            "infinite": "there is a server for everybody",
+            "infinite": "every job has a server",
             "ps": "all share its servers at once",
-            "lcfs_preempt": "who comes is served at once",
+            "lcfs_preempt": "each arrival is served at once",
         }.get(station.discipline)
         if why and station.limit is None and not station.blocks:
             raise self._error(
-                f"has patience at station {station.name!r}, where nobody waits for a first "
+                f"has patience at station {station.name!r}, where no job waits for a first "
                 f"service: {why}",
                 cure="leave patience out, give a ps station a limit=, or write "
                 "attempt(timeout=...), which ends the service too",
@@ -516,8 +516,8 @@ class Program:
     def _check_own(self, part: object, kind: type, word: str) -> None:
         if not isinstance(part, kind):
             raise self._error(
-                f"names {part!r} where {_a(word)} is asked for",
-                cure=f"pass what model.{word}() gave",
+                f"names {part!r}, but needs {_a(word)}",
+                cure=f"pass the result of model.{word}()",
             )
         if getattr(part, "model_id", None) != self.model_id:
             name = getattr(part, "name", "")

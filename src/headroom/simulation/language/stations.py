@@ -327,12 +327,12 @@ def _check_position(name: str, station: Station) -> None:
     is_by_position = station.discipline in BY_POSITION
     if is_by_position and station.position is None:
         raise refused(
-            f"{name} serves by position ({station.discipline}), but is not told where jobs are",
+            f"{name} serves by position ({station.discipline}), but has no positions of jobs",
             cure="give position=, an attribute or expression of the job",
         )
     if station.position is not None and not is_by_position:
         raise refused(
-            f"{name} is told where jobs are, but its discipline is {station.discipline}",
+            f"{name} has positions of jobs, but its discipline is {station.discipline}",
             cure=f"leave position out, or choose one of {', '.join(sorted(BY_POSITION))}",
         )
 
@@ -356,7 +356,7 @@ def _checked_limit(name: str, station: Station) -> int | None:
             )
     if station.discipline == "infinite" and (station.servers != 1 or station.buffer is not None):
         raise refused(
-            f"{name} has infinitely many servers, so nobody waits",
+            f"{name} has infinitely many servers, so no job waits",
             cure="leave servers and buffer out, or choose another discipline",
         )
     return limit

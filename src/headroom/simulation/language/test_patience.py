@@ -213,7 +213,7 @@ def test_a_time_out_is_no_patience_since_it_ends_services_too() -> None:
 def test_where_nobody_waits_patience_is_refused(discipline: str) -> None:
     model = Model("no queue", time_unit="s")
     cpu = model.station("cpu", discipline=discipline)  # type: ignore[arg-type]  # each in turn
-    with pytest.raises(SimulationError, match="nobody waits for a first service"):
+    with pytest.raises(SimulationError, match="no job waits for a first service"):
         model.program("p").use(cpu, 1, patience=1)
 
 

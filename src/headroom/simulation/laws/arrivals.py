@@ -355,7 +355,7 @@ def _numbers(kind: str, name: str, values: Values, *, low: float = 0.0) -> Numbe
     try:
         numbers = tuple(float(value) for value in values)
     except (TypeError, ValueError) as error:
-        raise SimulationError(f"{kind}: {name} are not numbers", cure="give a list") from error
+        raise SimulationError(f"{kind}: {name} must be numbers", cure="give a list") from error
     if not numbers:
         _refuse(kind, f"no {name}", f"give {name} at least one number")
     bad = next((one for one in numbers if not (math.isfinite(one) and one >= low)), None)

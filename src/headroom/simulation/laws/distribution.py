@@ -399,7 +399,7 @@ _RANGES: Mapping[str, str] = {
     "zipf": "a whole count from 1 to 2^53 and an exponent above 0",
     "nurand": "whole numbers: a = 2^k - 1, 0 <= c <= a, 0 <= low <= high, all up to 2^24",
     "replay": "one or more values of 0 or more, and at_end 'repeat' or 'stop'",
-    "coxian": "1 to 1000 means above 0, and for each but the last the probability to go on",
+    "coxian": "1 to 1000 means above 0, and for all but the last the probability of the next",
     "hypoexponential": "one or more means above 0",
     "mixture": "as many weights as laws, all 0 or more and one above 0",
     "from_moments": "a mean above 0 and a c2 of 0 or from 1e-9 on",
@@ -413,7 +413,7 @@ def _refuse_operator(law: Distribution, sign: str, other: object) -> None:
     if not isinstance(other, (Distribution, Real)):
         return
     raise SimulationError(
-        f"{users_location()}({law} {sign} {other}) is no distribution",
+        f"{users_location()}({law} {sign} {other}) is not a distribution",
         cure=f"write draw(...) {sign} {other}, which each job computes, or a law that needs no "
         f"{sign}",
     )

@@ -164,7 +164,7 @@ def _checked(values: Values) -> Floats:
         sample = np.sort(np.asarray(values, dtype=float).reshape(-1))
     except (TypeError, ValueError) as error:
         raise SimulationError(
-            f"{users_location()}from_samples: the values are not numbers",
+            f"{users_location()}from_samples: the values must be numbers",
             cure="give a list or an array of numbers",
         ) from error
     if len(sample) < _FEWEST:

@@ -27,7 +27,8 @@ def law_from_data(data: Mapping[str, Any]) -> Distribution:
     build = _BUILDERS.get(str(data.get("kind")))
     if build is None:
         raise SimulationError(
-            f"'{data.get('kind')}' is not a law", cure=f"choose one of {', '.join(_BUILDERS)}"
+            f"unknown distribution '{data.get('kind')}'",
+            cure=f"choose one of {', '.join(_BUILDERS)}",
         )
     for name in {"law", "laws"} & parameters.keys():
         inner = parameters[name]
@@ -37,7 +38,8 @@ def law_from_data(data: Mapping[str, Any]) -> Distribution:
         return build(**parameters)
     except TypeError as error:
         raise SimulationError(
-            f"{dict(data)} is not a law: {error}", cure="see docs/reference/model-builder.md"
+            f"{dict(data)} is not a valid distribution: {error}",
+            cure="see docs/reference/model-builder.md",
         ) from error
 
 

@@ -176,7 +176,7 @@ def test_a_process_is_frozen_data_and_repeats(process: ArrivalProcess) -> None:
         (lambda: trace([2, 1]), "comes after"),
         (lambda: trace([-1, 1]), "-1.0 in times"),
         (lambda: trace([1, 2], attributes={"size": [1]}), "1 values of 'size'"),
-        (lambda: trace("ab"), "not numbers"),  # type: ignore[arg-type]  # on purpose
+        (lambda: trace("ab"), "must be numbers"),  # type: ignore[arg-type]  # on purpose
     ],
 )
 def test_what_makes_no_process_is_refused_with_a_cure(

@@ -157,10 +157,10 @@ def test_a_deadlock_names_its_cycle() -> None:
     with pytest.raises(SimulationError) as caught:
         simulate(crossed(Model("crossed", time_unit="s", may_deadlock=True)), seed=1)
     assert caught.value.message == (
-        "model 'crossed': deadlock at 1 s: 2 job(s) wait for ever; job 0 of class 'up' in program "
-        "'up' holds 1 of 1 token(s) of pool 'left' and waits for 1 of 1 token(s) of pool 'right', "
-        "held up by job 1 of class 'down' in program 'down' holds 1 of 1 token(s) of pool 'right' "
-        "and waits for 1 of 1 token(s) of pool 'left', which closes the cycle at job 0"
+        "model 'crossed': deadlock at 1 s: 2 job(s) wait indefinitely; job 0 of class 'up' in "
+        "program 'up' holds 1 of 1 token(s) of pool 'left' and waits for 1 of 1 token(s) of pool "
+        "'right', held up by job 1 of class 'down' in program 'down' holds 1 of 1 token(s) of pool "
+        "'right' and waits for 1 of 1 token(s) of pool 'left', which closes the cycle at job 0"
     )
     assert "same order" in caught.value.cure
 
@@ -170,7 +170,7 @@ def test_a_deadlock_of_a_part_is_found_while_the_rest_goes_on() -> None:
     busy = model.program("busy")
     busy.use(model.station("cpu"), exponential(1))
     model.closed_class("busy", busy, population=1)
-    with pytest.raises(SimulationError, match="deadlock at 1 s: 2 job\\(s\\) wait for ever"):
+    with pytest.raises(SimulationError, match="deadlock at 1 s: 2 job\\(s\\) wait indefinitely"):
         simulate(model, seed=1, completions=1000)
 
 

@@ -1,4 +1,4 @@
-"""What a command is made of: files of its study, programs and inputs of this machine.
+"""The content of a command: files of its study, programs and inputs of this machine.
 
 What lies in the study's folder counts by content, wherever the folder lies. What this machine
 supplies (programs, interpreters of scripts, files that are named, `inputs` elsewhere, variables of

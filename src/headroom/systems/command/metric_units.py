@@ -47,7 +47,7 @@ def _hint(metric: MetricTable, wrong: str | None) -> str:
         name = _better_name(metric, wrong, _NAMED[meant.base])
         return f'set unit = "{wrong}" and write name = "{name}"; it is converted'
     name = _better_name(metric, wrong, _NAMED.get(metric.base_unit, metric.base_unit))
-    return f'write name = "{name}"; the report scales it for the eye'
+    return f'write name = "{name}"; the report scales it for display'
 
 
 def _says_unit(metric: MetricTable) -> bool:

@@ -53,7 +53,7 @@ def pick(metric: MetricTable, *, path: Path) -> float:
     """Return the figure of `metric` in its base unit, found in the file `path`."""
     if not path.is_file():
         raise CommandFailedError(
-            f"metric {metric.name!r}: there is no file {path.name!r} after the run",
+            f"metric {metric.name!r}: the run wrote no file {path.name!r}",
             cure="check the path, and that the program writes it when it succeeds",
         )
     if metric.size_of:

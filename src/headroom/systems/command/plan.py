@@ -148,7 +148,7 @@ class CommandPlan:
         unknown = [name for name in used if declared and name not in declared]
         if unknown:
             raise StudyError(
-                f"{{{unknown[0]}}} stands in the command, but parameters.{unknown[0]} is missing",
+                f"{{{unknown[0]}}} is in the command, but parameters.{unknown[0]} is missing",
                 cure=suggestion(unknown[0], (*declared, *GIVEN_NAMES)),
             )
 

@@ -154,7 +154,7 @@ def program_path(name: str, *, environment: Mapping[str, str]) -> str:
     found = shutil.which(name, path=search)
     if found is None:
         raise EnvironmentUnfitError(
-            f"there is no program {name!r} on this machine (PATH is {search})",
+            f"program {name!r} not found (PATH is {search})",
             cure=f"install {name}, correct its name in `argv`, or give its whole path",
         )
     return str(Path(found).absolute())

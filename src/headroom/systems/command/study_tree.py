@@ -101,7 +101,7 @@ def files_under(folder: Path, ignored: Sequence[str] = ()) -> Iterator[str]:
         if count == MOST_FILES:
             raise StudyError(
                 f"{folder} holds more than {MOST_FILES:,} files, which would all be hashed",
-                cure="give the study a folder of its own, or name what does not matter in `ignore`",
+                cure="give the study its own folder, or list irrelevant files in `ignore`",
             )
         yield relative
 

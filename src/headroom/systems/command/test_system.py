@@ -290,7 +290,7 @@ def test_a_program_that_is_a_level_fails_at_its_own_points_only(tmp_path: Path) 
     system = command(tmp_path, argv=["{program}"])
     system.prepare()
     assert values_of(system, program="true")["exit_code"] == 0
-    with pytest.raises(EnvironmentUnfitError, match="no program 'headroom-no-such-program'"):
+    with pytest.raises(EnvironmentUnfitError, match="program 'headroom-no-such-program' not found"):
         values_of(system, program="headroom-no-such-program")
 
 

@@ -79,7 +79,7 @@ def _check_more_servers(model: Model, station: Station, change: Change) -> None:
         return
     raise StudyError(
         f"{change.text}: the times of station {station.name!r} come from mechanism "
-        f"{next(iter(names))!r}, which is one server with a state of its own",
+        f"{next(iter(names))!r}, which is one server with its own state",
         cure=f"make it faster, as in station.{change.name}.speed=x2, or change a parameter of the "
         "model that says how many there are",
     )

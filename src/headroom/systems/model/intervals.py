@@ -102,7 +102,7 @@ def unreached_remark(windows: TimeWindows, end_s: float) -> str:
     >>> from headroom.experiment.study.windows import Window
     >>> peak = Window(name="peak", from_s=60, to_s=120)
     >>> unreached_remark(TimeWindows(windows=(peak,)), 100.0)
-    "window 'peak' ends at 120 s, but the run ended by its completions before: it has no figures"
+    "window 'peak' ends at 120 s, but the run ended by its completions before: it has no results"
     >>> unreached_remark(TimeWindows(windows=(peak,)), 120.0)
     ''
     """
@@ -110,7 +110,7 @@ def unreached_remark(windows: TimeWindows, end_s: float) -> str:
         if window.to_s > end_s * (1.0 + _ROUNDING):
             return (
                 f"window {window.name!r} ends at {window.to_s:g} s, but the run ended by its "
-                "completions before: it has no figures"
+                "completions before: it has no results"
             )
     return ""
 

@@ -70,7 +70,7 @@ def jmt_file(path: Path) -> JmtFile:
     if not path.is_file():
         near = sorted(one.name for one in path.parent.glob("*") if is_jmt_file(one.name))
         cure = suggestion(path.name, near) if near else "write it, or correct the name"
-        raise StudyError(f"there is no model file {path}", cure=cure)
+        raise StudyError(f"model file {path} not found", cure=cure)
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
     return JmtFile(shown, read_jsimg(shown))

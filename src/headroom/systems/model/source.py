@@ -32,7 +32,7 @@ _PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
 def code_of_file(path: Path) -> UserCode:
     """Return the code of a model file; raise `StudyError` where the file is missing."""
     if not path.is_file():
-        raise StudyError(f"there is no model file {path}", cure=_cure_of_missing(path))
+        raise StudyError(f"model file {path} not found", cure=_cure_of_missing(path))
     return UserCode(path)
 
 

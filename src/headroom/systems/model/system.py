@@ -297,7 +297,7 @@ def _check(setup: ModelSetup) -> None:
         )
     if setup.function and is_jmt_file(setup.file):
         raise StudyError(
-            f"function = {setup.function!r} is asked of {setup.file!r}, which is no Python file",
+            f"function = {setup.function!r} needs a Python file, but file = {setup.file!r}",
             cure="remove function",
         )
     if setup.completions is not None and setup.time_s is not None:

@@ -1,4 +1,4 @@
-"""What a point needs and its target lacks, found before anything is measured.
+"""Requirements of a point that its target does not meet, found before any measurement.
 
 A run checks the same again: what was true before the first replication need not be so later.
 

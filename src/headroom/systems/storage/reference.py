@@ -1,4 +1,4 @@
-"""What the reference shows of this system."""
+"""Additions to the reference page of this system."""
 
 from headroom.experiment.protocol.reference import Reference
 

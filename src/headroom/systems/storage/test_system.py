@@ -150,8 +150,8 @@ def test_a_target_that_is_too_small_or_missing_is_refused(tmp_path: Path) -> Non
     small.write_bytes(bytes(1000))
     cases: dict[str, dict[str, Any]] = {
         "the range of offsets has only 1000 B": {"kind": "file", "path": str(small)},
-        "are asked for": {"kind": "file", "path": str(small), "bytes": 4096},
-        "there is no folder or file": {"kind": "file", "path": str(tmp_path / "no")},
+        "but the study asks for": {"kind": "file", "path": str(small), "bytes": 4096},
+        "not found": {"kind": "file", "path": str(tmp_path / "no")},
         "there is no block device": {"kind": "block_device", "path": "/dev/headroom-none"},
     }
     for words, table in cases.items():

@@ -1,4 +1,4 @@
-"""What a transaction asks of each element, on average: counted, not simulated.
+"""The mean demand of a transaction at each element: counted, not simulated.
 
 The bounds that follow hold whatever the laws of the times are and however long a run is: an
 element of c servers that each transaction needs for D seconds passes at most c / D transactions a

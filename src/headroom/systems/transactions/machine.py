@@ -304,7 +304,7 @@ class Machine:
     def _wrong_network(self) -> Flaws:
         """Yield what does not fit the switches."""
         nodes, ports = self.nodes_of_a_cluster, self.ports_of_a_cluster
-        beside = f" beside {self.uplinks} that lead to other clusters" if self.clusters > 1 else ""
+        beside = f" next to {self.uplinks} that lead to other clusters" if self.clusters > 1 else ""
         if self.groups > GROUPS_AT_MOST:
             most = GROUPS_AT_MOST * self.clusters_of_a_group
             yield (

@@ -21,7 +21,7 @@ KNOWN_ERRORS = {
     "server": "it has not been compared with this machine",
 }
 """What is known of the error of the network, by machine."""
-UNKNOWN_ERROR = "its error for this machine is unknown: simulate it"
+UNKNOWN_ERROR = "its error for this machine has not been measured: simulate it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from headroom.systems.transactions.machine_file import MACHINES
 
 FILE = "machine.toml"
 _LIKE = """\
-# Your machine: like {name!r}, but for what stands here. `headroom model show model.py` lists every
-# number, with its unit and where it is from; write down those that differ, and how you know.
+# Your machine: like {name!r}, except for the values below. `headroom model show model.py` lists
+# every number, with its unit and source; write down those that differ, each with its source.
 like = "{name}"
 
 [processor]

@@ -23,7 +23,7 @@ SPAX = machine_model("spax")
         ),
         (
             {"processing_nodes": 6, "io_nodes": 2, "clusters": 2},
-            "its switch has 8 ports for them beside 2 that lead to other clusters",
+            "its switch has 8 ports for them next to 2 that lead to other clusters",
         ),
         ({"packets_per_buffer": 0}, "a buffer of 0 B holds no packet of 64 B"),
         ({"clusters": 3, "switch_ports": 3, "uplinks": 2}, "join at most 2 clusters, not 3"),

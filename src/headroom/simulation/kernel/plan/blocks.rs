@@ -161,7 +161,7 @@ impl Compiler {
     fn open_case(&mut self, case: Case) -> Result<(), SimulationError> {
         let target = self.next_position();
         let Some(Block::Branch(branch)) = self.blocks.last_mut() else {
-            return self.refuse_here("a case stands outside a branch");
+            return self.refuse_here("a case must be inside a branch");
         };
         branch.targets.push(target);
         branch.cases.push(case);
@@ -179,7 +179,7 @@ impl Compiler {
     ) -> Result<(), SimulationError> {
         let entry = self.next_position();
         let Some(Block::Network(network)) = self.blocks.last_mut() else {
-            return self.refuse_here("a node stands outside a network");
+            return self.refuse_here("a node must be inside a network");
         };
         if network.names.iter().any(|taken| taken == name) {
             return self.refuse_here(&format!("two nodes of a network are named '{name}'"));
@@ -216,7 +216,7 @@ impl Compiler {
     fn open_arm(&mut self) -> Result<(), SimulationError> {
         let entry = self.next_position();
         let Some(Block::Fork(fork)) = self.blocks.last_mut() else {
-            return self.refuse_here("an arm stands outside a fork");
+            return self.refuse_here("an arm must be inside a fork");
         };
         fork.arms.push(entry);
         self.here = Site {
@@ -268,7 +268,7 @@ impl Compiler {
 
     fn open_work(&mut self) -> Result<(), SimulationError> {
         let Some(Block::Attempt(open)) = self.blocks.last() else {
-            return self.refuse_here("work stands outside an attempt");
+            return self.refuse_here("work must be inside an attempt");
         };
         if !open.jumps.is_empty() {
             return self.refuse_here("an attempt has two parts of work");
@@ -284,7 +284,7 @@ impl Compiler {
     fn open_failed(&mut self) -> Result<(), SimulationError> {
         let target = self.next_position();
         let Some(Block::Attempt(open)) = self.blocks.last() else {
-            return self.refuse_here("a failed part stands outside an attempt");
+            return self.refuse_here("a failure handler must be inside an attempt");
         };
         let attempt = open.attempt as usize;
         if open.jumps.is_empty() || self.plan.attempts[attempt].failed != UNKNOWN {
@@ -334,7 +334,7 @@ impl Compiler {
         let jump = self.emit(Instruction::Jump { to: UNKNOWN });
         let held = self.here.held.clone();
         let Some(Block::Branch(branch)) = self.blocks.last_mut() else {
-            return self.refuse_here("a case stands outside a branch");
+            return self.refuse_here("a case must be inside a branch");
         };
         branch.jumps.push(jump);
         if *branch.held_after.get_or_insert_with(|| held.clone()) != held {
@@ -423,7 +423,7 @@ impl Compiler {
         let at = self.emit(Instruction::Choose { choice: UNKNOWN });
         let here = self.here.clone();
         let Some(Block::Network(network)) = self.blocks.last_mut() else {
-            return self.refuse_here("a node stands outside a network");
+            return self.refuse_here("a node must be inside a network");
         };
         if network.before.held != here.held {
             return self.refuse_here("a node of a network changes what is held");
@@ -488,7 +488,7 @@ impl Compiler {
         self.here.slots -= 1;
         self.close_part()?;
         let Some(Block::Attempt(open)) = self.blocks.last() else {
-            return self.refuse_here("work stands outside an attempt");
+            return self.refuse_here("work must be inside an attempt");
         };
         let (attempt, pause) = (open.attempt, open.pause);
         let after = std::mem::replace(&mut self.here, open.before.clone());
@@ -507,7 +507,7 @@ impl Compiler {
         let jump = self.emit(Instruction::Jump { to: UNKNOWN });
         let held = self.here.held.clone();
         let Some(Block::Attempt(open)) = self.blocks.last_mut() else {
-            return self.refuse_here("a part of an attempt stands outside it");
+            return self.refuse_here("a part of an attempt must be inside it");
         };
         open.jumps.push(jump);
         if *open.held_after.get_or_insert_with(|| held.clone()) != held {

@@ -520,8 +520,8 @@ impl Compiler {
                     .any(|two| two[0].to_bits() != two[1].to_bits());
                 if plan.servers == u32::MAX || plan.can_break || differ {
                     return self.refuse_here(&format!(
-                        "the number of servers of station '{name}' cannot change: there is one for \
-                         everybody, or they break, or they differ in speed"
+                        "the number of servers of station '{name}' cannot change: it is unlimited, \
+                         or servers break, or they differ in speed"
                     ));
                 }
                 Instruction::SetServers { station, amount }
@@ -692,14 +692,14 @@ fn pools(model: &Model) -> Result<Vec<PoolPlan>, SimulationError> {
     plans.collect()
 }
 
-/// Index names, refusing one that stands twice.
+/// Index names, refusing duplicates.
 fn unique<'a>(
     names: impl Iterator<Item = &'a str>,
 ) -> Result<BTreeMap<String, u32>, SimulationError> {
     let mut index = BTreeMap::new();
     for (place, name) in names.enumerate() {
         if index.insert(name.to_owned(), position(place)).is_some() {
-            return refuse(format!("the name '{name}' stands twice"));
+            return refuse(format!("the name '{name}' is defined twice"));
         }
     }
     Ok(index)

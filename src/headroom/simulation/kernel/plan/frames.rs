@@ -419,7 +419,7 @@ fn places(
         let Some(at) = at else {
             return refuse(format!(
                 "program '{program}' does not use station '{}' outside of loops, arms, attempts \
-                 and holds, so no job can stand there at the start",
+                 and holds, so no job can start there",
                 one.station
             ));
         };
@@ -438,8 +438,8 @@ fn add_breakdown(
     let plan = &compiler.plan.stations[station as usize];
     if plan.servers == u32::MAX || plan.batch.is_some() {
         return refuse(format!(
-            "the servers of station '{}' cannot break: there is one for everybody, or they work \
-             in batches",
+            "the servers of station '{}' cannot break: their number is unlimited, or they \
+             serve in batches",
             plan.name
         ));
     }

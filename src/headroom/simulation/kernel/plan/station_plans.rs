@@ -104,7 +104,7 @@ fn flaw(station: &Station) -> Option<&'static str> {
     } else if (is_shared || is_infinite) && !are_equal {
         Some("shares servers of different speed")
     } else if is_infinite && station.buffer.is_some() {
-        Some("has a server for everybody and yet a limited buffer")
+        Some("has unlimited servers and a limited buffer")
     } else if station
         .batch
         .is_some_and(|batch| batch.least == 0 || batch.most < batch.least)
@@ -113,7 +113,7 @@ fn flaw(station: &Station) -> Option<&'static str> {
     } else if station.batch.is_some() && !takes_batches(station.discipline) {
         Some("takes batches in an order that interrupts or shares")
     } else if station.position.is_some() != is_by_position(station.discipline) {
-        Some("serves by position and is not told where jobs are, or the other way round")
+        Some("serves by position without positions of jobs, or has positions that it ignores")
     } else {
         None
     }

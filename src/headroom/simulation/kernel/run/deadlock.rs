@@ -323,7 +323,7 @@ impl Scene<'_> {
         Deadlock {
             since: self.last_wait(cycle),
             cycle: format!(
-                "{stuck_count} job(s) wait for ever; {}, which closes the cycle at job {}",
+                "{stuck_count} job(s) wait indefinitely; {}, which closes the cycle at job {}",
                 links.join(", held up by "),
                 cycle[0]
             ),

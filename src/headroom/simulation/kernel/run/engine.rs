@@ -528,7 +528,7 @@ impl<'plan> Engine<'plan> {
             Instruction::Acquire { .. } => self.fail_visit(slot),
             Instruction::Attempt { .. } => self.time_out(slot),
             Instruction::Clock { station } => self.end_shared_services(station),
-            other => unreachable!("slot {slot} has an event but stands at {other:?}"),
+            other => unreachable!("slot {slot} has an event but is at {other:?}"),
         }
     }
 
@@ -561,7 +561,7 @@ impl<'plan> Engine<'plan> {
             .note(&self.state, Kind::BeginService, job, station);
         match self.instructions[at as usize] {
             Instruction::Use { amount, .. } => self.schedule(job, amount),
-            other => unreachable!("job {job} waits at a station but stands at {other:?}"),
+            other => unreachable!("job {job} waits at a station but is at {other:?}"),
         }
     }
 

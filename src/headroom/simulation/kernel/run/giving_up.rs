@@ -89,7 +89,7 @@ impl Engine<'_> {
         let class = self.state.jobs[job].class;
         self.state.classes[class as usize].count_failed_try();
         let Instruction::Attempt { attempt } = self.instructions[at as usize] else {
-            unreachable!("a guard stands at an attempt");
+            unreachable!("a guard is always at an attempt");
         };
         let plan = &self.plan.attempts[attempt as usize];
         self.state.jobs[job].at = if self.state.jobs.count_down(job) > 0 {

@@ -233,7 +233,7 @@ impl Engine<'_> {
             Instruction::Use { amount, .. } | Instruction::UseReserving { amount, .. } => {
                 self.ticks(job, amount)
             }
-            other => unreachable!("job {job} is served but stands at {other:?}"),
+            other => unreachable!("job {job} is served but is at {other:?}"),
         }
     }
 

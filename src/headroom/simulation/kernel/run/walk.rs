@@ -246,7 +246,7 @@ impl Engine<'_> {
             } = &mut self.state;
             let tokens = match self.instructions[jobs[job].at as usize] {
                 Instruction::Acquire { tokens, .. } => tokens,
-                other => unreachable!("job {job} waits for a pool but stands at {other:?}"),
+                other => unreachable!("job {job} waits for a pool but is at {other:?}"),
             };
             if !pools[pool as usize].grant_first(*now, pool, tokens, jobs, requests) {
                 break;

@@ -19,7 +19,7 @@ create_exception!(
     headroom.systems.storage.native,
     StorageError,
     PyException,
-    "A job of the storage engine that cannot be run: message and cure."
+    "An invalid job of the storage engine: message and hint."
 );
 
 /// Carry the requests of a job out on its target; see `headroom.systems.storage`.

@@ -15,7 +15,7 @@ create_exception!(
     headroom.systems.storage.native,
     WorkloadError,
     PyException,
-    "A storage workload that cannot be carried out: message and cure."
+    "An invalid storage workload: message and hint."
 );
 
 fn raise(error: &Wrong) -> PyErr {

@@ -1,4 +1,4 @@
-"""What one replication of a storage experiment is asked for and given, whatever its workload.
+"""Input and output of one replication of a storage experiment, for any workload.
 
 Invariant: everything that a run may depend on stands here or in the point itself.
 """

@@ -1,4 +1,4 @@
-"""What the tool itself costs, and its share in a result.
+"""The cost of the tool itself, and its share in a result.
 
 The engine is run on nothing: each request is answered at once, so that all processor time is its
 own. A result is bent by the tool in two ways, and the larger one is reported as ``tool_share``:

@@ -1,4 +1,4 @@
-"""`headroom check-disk`: the study `disk_check` of the disks that somebody names, in one line.
+"""`headroom check-disk`: the study `disk_check` of the disks that a user names, in one line.
 
 Invariant: a block device, and a file that is there, is only read unless its words were typed at
 this call; which words those are, and whether they allow anything, `run` decides.
@@ -28,9 +28,8 @@ from headroom.systems.storage.check_disk.study import Disk, left_out, place_name
 
 _MARK = "# Written by `headroom check-disk`"
 _HEADER = """\
-{mark}; the next call of it on the same paths writes it anew. Copy
-# the folder to ask something else. What each experiment asks, and how to read it, is in the README
-# of the study disk_check.
+{mark}; the next call with the same paths overwrites it. Copy
+# the folder to change the study. The README of the study disk_check explains each experiment.
 """
 
 
@@ -73,7 +72,7 @@ def check_disk(
         bool, typer.Option("--fresh/--reuse", help="Measure again what was measured before.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be made and written, and stop.")
+        bool, typer.Option("--dry-run", help="Print the planned files and writes, and stop.")
     ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,

@@ -1,4 +1,4 @@
-"""From the study `disk_check` to that of the disks that somebody names.
+"""From the study `disk_check` to that of the disks that a user names.
 
 Invariant: pure. What an experiment asks stays as the study has it; its targets are replaced, and
 what cannot be asked of these disks is left out whole.

@@ -18,7 +18,7 @@ pub fn whole(value: f64, word: &str) -> Result<u64, String> {
         Ok(value as u64)
     } else {
         Err(format!(
-            "the {word} is {value}, which is not a whole number of 0 or more"
+            "the {word} is {value}, but must be a whole number of 0 or more"
         ))
     }
 }
@@ -52,7 +52,7 @@ pub fn index(value: f64, count: usize, word: &str) -> Result<usize, String> {
         Ok(found)
     } else {
         Err(format!(
-            "{word} {found} is asked for, but there are {count}, counted from 0"
+            "{word} {found} does not exist: there are {count}, counted from 0"
         ))
     }
 }

@@ -257,7 +257,7 @@ def _load(asked: Asked) -> None:
     law = {"linear": "constant"}.get(law, law)
     fixed |= {"load": "open", "rate": float(rate), "law": law}
     asked.notes.append(
-        f"{name}: requests are due at their own times here, however many are outstanding, and "
+        f"{name}: requests are due at their own times here, whatever the number outstanding, and "
         "response times count from there; fio counts from when it sends them"
     )
 
@@ -331,7 +331,9 @@ def _durable(asked: Asked) -> None:
     if not asked.is_writing or not asked_for:
         return
     if len(asked_for) > 1:
-        raise asked.options.refused("fsync", "is set beside fdatasync", cure="keep one of them")
+        raise asked.options.refused(
+            "fsync", "cannot be combined with fdatasync", cure="keep one of them"
+        )
     asked.fixed |= {"sync": asked_for[0], "sync_every": counts[asked_for[0]]}
 
 
@@ -355,7 +357,7 @@ def _content(asked: Asked) -> None:
     if cell < _SMALLEST_CELL:
         raise options.refused("bs", "is too odd for verified data", cure="take a multiple of 512")
     asked.system["verify"] = {"cell_bytes": cell}
-    asked.notes.append(f"verify={method}: written cells tell what they are, and are read back")
+    asked.notes.append(f"verify={method}: each written cell holds its identity, and is read back")
 
 
 def names_of(jobs: Sequence[Job]) -> list[str]:

@@ -49,7 +49,7 @@ class Options:
         found = size_of(option.value, self.kb_base)
         if found is None:
             raise self.refused(
-                name, "is not a whole number of bytes", cure="write it as 4096, 4k or 16m"
+                name, "must be a whole number of bytes", cure="write it as 4096, 4k or 16m"
             )
         return found
 
@@ -77,7 +77,7 @@ class Options:
         found = [size_of(part, self.kb_base) if part else None for part in parts]
         is_wrong = any(one is None and part for one, part in zip(found, parts, strict=True))
         if is_wrong or len(parts) > _DIRECTIONS:
-            raise self.refused(name, "is not a list of numbers", cure="write one, or reads,writes")
+            raise self.refused(name, "must be a list of numbers", cure="write one, or reads,writes")
         # Writes without a value are as reads, trims as writes.
         values = [*found, *[found[-1]] * (_DIRECTIONS - len(found))]
         return (values[0], values[1], values[2])
@@ -120,6 +120,6 @@ class Options:
     def _unknown(self, option: Option) -> StudyError:
         known = sorted({*self.taken, *NO_CHANGE, *ONLY_IF})
         cure = INSTEAD.get(option.name) or (
-            f"remove it, if its results are wanted without it; {suggestion(option.name, known)}"
+            f"remove it, if the results are valid without it; {suggestion(option.name, known)}"
         )
         return self.refused(option.name, "is not understood", cure=cure)

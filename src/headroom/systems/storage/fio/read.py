@@ -62,7 +62,7 @@ def read_fio(file: Path, *, name: str, here: Path) -> str:
     study = {
         "schema": 1,
         "name": name,
-        "title": f"What {file.name} asks, with intervals",
+        "title": f"The jobs of {file.name}, with intervals",
         "seed": 1,
         "experiment": experiments,
     }
@@ -82,6 +82,5 @@ def _check_alone(jobs: Sequence[Job]) -> None:
             raise job.refused(
                 None,
                 f"runs at the same time as [{before.name}], and an experiment is one load",
-                cure="add stonewall to run them one after the other, or put them into files of "
-                "their own",
+                cure="add stonewall to run them one after the other, or put each into its own file",
             )

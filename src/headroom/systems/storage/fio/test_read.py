@@ -126,7 +126,7 @@ def test_what_changes_nothing_is_listed_with_its_reason(tmp_path: Path) -> None:
         ("rw=randread:8", "has no counterpart"),
         ("rw=trimwrite", "has no counterpart"),
         ("bs=4k,8k\nrw=randrw", "several sizes"),
-        ("bs=1.5k", "not a list of numbers"),
+        ("bs=1.5k", "must be a list of numbers"),
         ("bssplit=4k/50:8k/50", "is not understood"),
         ("ioengine=rbd", "has no counterpart"),
         ("random_distribution=pareto:0.9\nrw=randread", "has no counterpart"),
@@ -134,7 +134,7 @@ def test_what_changes_nothing_is_listed_with_its_reason(tmp_path: Path) -> None:
         ("sync=1", "changes results"),
         ("rate_iops=100\nrw=randrw\nrwmixread=70", "rate of reads and that of writes"),
         ("filename=a:b", "several places"),
-        ("size=50%", "not a whole number"),
+        ("size=50%", "must be a whole number"),
         ("verify=crc32c", "only checksums of what the same job writes"),
         ("runtime=soon", "is not a time"),
         ("direct=yes", "neither 0 nor 1"),
@@ -142,7 +142,7 @@ def test_what_changes_nothing_is_listed_with_its_reason(tmp_path: Path) -> None:
         ("bs=${NOT_SET_ANYWHERE}", "is not set"),
         ("iodepth=$ncpus", "filled in by fio"),
         ("include other.fio", "no option of a section"),
-        ("fsync=1\nfdatasync=1\nrw=write", "beside fdatasync"),
+        ("fsync=1\nfdatasync=1\nrw=write", "combined with fdatasync"),
     ],
 )
 def test_everything_else_is_refused_with_its_line(tmp_path: Path, line: str, why: str) -> None:

@@ -43,7 +43,7 @@ _WAKE_UNIT_US = 1e3
 """Idle time (us) after which waking up takes `*_wake_s`."""
 _WAKE_POINTS = 65
 """Points of the curve of waking up, in equal ratios from a microsecond on."""
-_WHY = "waking up takes longer after a longer idle time, which formulas do not know"
+_WHY = "the time to wake up depends on the idle time before it, which formulas do not know"
 
 
 @dataclass(frozen=True, slots=True)

@@ -329,14 +329,14 @@ def _notes(seen: _Seen, limits: Limits) -> Iterator[str]:
         )
     if seen.stalls.share > _BUSY:
         yield (
-            f"all stood still for {seen.stalls.share:.0%} of the time: the machine did other "
-            "things, and predictions hold while it does them"
+            f"all threads stalled for {seen.stalls.share:.0%} of the time: the machine did other "
+            "work, and predictions hold only while it does"
         )
     if seen.stalls.busy_per_s > 0.0:
         lost = seen.stalls.share_at(1.0) - seen.stalls.share
         yield (
-            f"who computes all the time stands still for {lost:.0%} of it besides: other programs "
-            "want the processors"
+            f"threads that compute all the time lose another {lost:.0%} of it: other programs "
+            "use the processors"
         )
     for kind in seen.alone:
         deep = {one.size for one in seen.closed if one.kind == kind and one.population > 1}

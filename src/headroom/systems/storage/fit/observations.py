@@ -1,4 +1,4 @@
-"""What a micro sweep says of a device: closed loops, lone requests, processor time, flushes.
+"""Observations of a micro sweep on a device: closed loops, lone requests, processor time, flushes.
 
 A closed loop hides when all stands still: no further request is sent then, so a long stall is one
 slow request of many. Requests with due times of their own meet stalls in proportion to their

@@ -38,7 +38,7 @@ def _of_kind(kind: str) -> tuple[Parameter, ...]:
         _per_byte(f"{kind}_s_per_byte", 2e-10, f"Time of each further byte of a {kind} at a unit"),
         _seconds(f"{kind}_shared_s", 5e-6, f"Part of a {kind}'s time that all units share"),
         _seconds(f"{kind}_batch_s", 0.0, f"Part of a {kind}'s time there once for all that wait"),
-        _per_byte(f"{kind}_shared_s_per_byte", 1e-10, f"Time of each byte of a {kind} there"),
+        _per_byte(f"{kind}_shared_s_per_byte", 1e-10, f"Time per byte of each {kind} there"),
         _seconds(f"{kind}_wake_s", 0.0, f"Mean further time of a {kind} after an idle millisecond"),
         _number(f"{kind}_wake_exponent", 0.5, 3.0, "How that grows: power of the idle time"),
         _number(f"{kind}_wake_cv", 0.3, 10.0, "Coefficient of variation of it"),
@@ -55,13 +55,13 @@ DEVICE = (
     *_of_kind("write"),
     Parameter(name="idle_weight", type="float", unit="1", default=1.0, low=1e-3, high=1.0,
               source=_DEFAULT, description="Weight of the last idle time in the running mean that "
-              "waking up depends on; 1: nothing before it counts"),
+              "determines waking up; 1: only the last one counts"),
     _seconds("idle_most_s", 10e-3, "Idle time beyond which waking up takes no longer", low=1e-9),
     Parameter(name="stalls_per_s", type="float", unit="1/s", default=0.0, low=0.0, high=1e6,
               source=_DEFAULT, description="How often the device stalls"),
     _seconds("stall_s", 1e-3, "Mean length of a stall", low=1e-9),
     Parameter(name="busy_stalls_per_s", type="float", unit="1/s", default=0.0, low=0.0, high=1e6,
-              source=_DEFAULT, description="How often it does so besides where the load computes "
+              source=_DEFAULT, description="How often it stalls in addition if the load computes "
               "all the time"),
     Parameter(name="busy_use", type="float", unit="1", default=1.0, low=1e-3, high=1.0,
               source=_DEFAULT, description="Share of one processor from which the load does that"),

@@ -183,7 +183,7 @@ def _opened_log(log: str) -> Iterator[int]:
     if log == "-":
         if sys.stdout.isatty():
             raise StudyError(
-                "the log is binary",
+                "the log is binary, and stdout is a terminal",
                 cure="send it to a file or to another machine: ... | ssh other 'cat > flush.log'",
             )
         yield sys.stdout.fileno()

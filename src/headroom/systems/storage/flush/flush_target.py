@@ -90,7 +90,7 @@ def _opened(
     used = found.size_bytes if size_bytes is None else size_bytes
     if used > found.size_bytes or used <= 0:
         raise EnvironmentUnfitError(
-            f"{found.path} has {found.size_bytes} bytes, and {used} are asked for",
+            f"{found.path} has {found.size_bytes} bytes, but --bytes asks for {used}",
             cure="ask for less with --bytes, or leave it out to use all",
         )
     # What is checked is read cell by cell through plain calls; the page cache is emptied first.

@@ -72,7 +72,7 @@ fn taken(table: &mut serde_json::Value, name: &str) -> Result<Option<u64>, Strin
         .map(|value| {
             value
                 .as_u64()
-                .ok_or_else(|| format!("{name} is {value}, no whole number >= 0"))
+                .ok_or_else(|| format!("{name} is {value}, but must be a whole number of 0 or more"))
         })
         .transpose()
 }

@@ -96,7 +96,7 @@ pub enum ParameterError {
     )]
     NothingToDo,
     /// More threads than files.
-    #[error("{threads} threads share {files} files; each thread needs a file of its own at least")]
+    #[error("{threads} threads share {files} files; each thread needs at least one file")]
     TooManyThreads {
         /// Threads.
         threads: u64,

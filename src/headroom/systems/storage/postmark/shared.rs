@@ -243,7 +243,7 @@ impl<'a> Held<'a> {
     }
 }
 
-const IS_HELD: &str = "a part is held but for the time of calls";
+const IS_HELD: &str = "a part is held except during calls";
 
 impl Deref for Held<'_> {
     type Target = Part;

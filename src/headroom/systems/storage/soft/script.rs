@@ -129,7 +129,7 @@ impl Script {
         }
         if let Some(one) = self.errors.iter().find(|one| one.errno <= 0) {
             return Err(format!(
-                "errno {} is not an error number: give a positive one",
+                "errno {} is not an error number: give a positive number",
                 one.errno
             ));
         }

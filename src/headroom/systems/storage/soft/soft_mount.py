@@ -96,7 +96,7 @@ def mounted(script: SoftScript, *, size_bytes: int, at: Path) -> Iterator[SoftMo
             if answers.readline().strip() != READY:
                 raise EnvironmentUnfitError(
                     f"the soft device did not start in {at}",
-                    cure="read its server's message above",
+                    cure="read the output of its server above",
                 )
             yield SoftMount(at, server.pid)
         finally:

@@ -1,4 +1,4 @@
-"""What a soft device does: its script as a study or a file states it, typed and checked.
+"""The script of a soft device, as a study or a file states it, typed and checked.
 
 The same keys as the core reads (`soft/script.rs`). Times are in seconds, sizes in bytes; requests
 of a kind are counted from 1 on.

@@ -1,4 +1,4 @@
-"""What the kernel says about the file system and the device below a target.
+"""The kernel's facts about the file system and the device below a target.
 
 Facts that cannot be read are absent; none is guessed.
 """

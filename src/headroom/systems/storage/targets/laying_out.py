@@ -133,13 +133,13 @@ def _not_laid_out(path: Path, size: int, error: OSError) -> EnvironmentUnfitErro
         f"{path} could not be laid out ({format_quantity(size, 'B')}): {error.strerror}",
         cure="free some space, or make the target smaller (`bytes`)"
         if is_full
-        else "check the device: `dmesg` tells what it said",
+        else "check the device: read the kernel's messages with `dmesg`",
     )
 
 
 def _check_wanted(progress: Progress) -> None:
     if not progress.is_wanted:
-        raise EnvironmentUnfitError("the run that needed this file has ended")
+        raise EnvironmentUnfitError("laying out the file was cancelled: the run has ended")
 
 
 def _write_wanted(descriptor: int, content: bytes, progress: Progress) -> None:

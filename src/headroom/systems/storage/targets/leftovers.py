@@ -152,7 +152,7 @@ def _announce(listed: Path, content: bytes) -> int:
             f"the list of what Headroom makes cannot be written ({listed.parent}): "
             f"{error.strerror}",
             cure="set XDG_STATE_HOME to a folder of yours; without the list, files of a killed "
-            "run would stay for ever",
+            "run would never be removed",
         ) from error
 
 

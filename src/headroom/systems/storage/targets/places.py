@@ -91,7 +91,8 @@ def disk_folder(study: Path) -> Path:
         if _is_usable(folder) and mount is not None and _is_disk(mount):
             return folder.resolve()
     raise EnvironmentUnfitError(
-        "no folder of temporary files, of caches or of the study lies on a disk, as {disk} needs",
+        "{disk} needs a disk, but the folders of temporary files, of caches and of the study are "
+        "not on one",
         cure="set TMPDIR to a folder on a disk, or name a path instead",
     )
 

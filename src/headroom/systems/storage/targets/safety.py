@@ -1,4 +1,4 @@
-"""What must not happen to data that is not Headroom's own: checks before a target is opened.
+"""Safety of data that is not Headroom's own: checks before a target is opened.
 
 Rules. What is in use is never written to (`uses`): mounted, swapped to, held by a volume,
 partitioned, a member of a volume group, locked by a process. Writing to any other device, and to a
@@ -283,9 +283,9 @@ def check_confirmed(found: Existing, marks: str | None) -> None:
     """
     if marks is not None and marks != found.marks:
         raise EnvironmentUnfitError(
-            f"{found.path} is not what was confirmed: another device or file of the same size lies "
+            f"{found.path} is not what was confirmed: another device or file of the same size is "
             f"there now ({found.marks}; confirmed was {marks})",
-            cure="check what was exchanged, and confirm it again",
+            cure="check which device this is, and confirm it again",
         )
 
 
@@ -299,8 +299,8 @@ def check_may_create(folder: Path) -> None:
     """
     if not folder.exists():
         raise EnvironmentUnfitError(
-            f"there is no folder or file {folder}",
-            cure="correct the path, or create the folder first",
+            f"folder or file {folder} not found",
+            cure="correct the path, or create the folder; Headroom does not create it",
         )
     if not folder.is_dir():
         raise EnvironmentUnfitError(f"{folder} is not a folder", cure="name a folder")

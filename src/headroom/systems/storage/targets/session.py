@@ -1,4 +1,4 @@
-"""What targets keep from run to run of one session: files that were laid out, folders for files.
+"""State of targets between the runs of a session: laid-out files, folders for files.
 
 All systems of a process share one `Session`, so that a file that ten experiments read is laid out
 once. It is removed when the session ends, whichever way; see `leftovers` for what a kill leaves.

@@ -1,4 +1,4 @@
-"""What is on a block device: signatures of file systems, partition tables and volumes.
+"""Contents of a block device: signatures of file systems, partition tables and volumes.
 
 Invariant: reads only. A signature that is found is surely there; that none is found does not say
 that a device is empty, so writing to any device wants a confirmation.

@@ -330,8 +330,8 @@ class Target:
         wanted = found.size_bytes if self.table.bytes is None else self.made_bytes
         if found.size_bytes == 0 or wanted > found.size_bytes:
             raise EnvironmentUnfitError(
-                f"target {self.name!r} ({found.path}) has {found.size_bytes} bytes, and "
-                f"{wanted} are asked for",
+                f"target {self.name!r} ({found.path}) has {found.size_bytes} bytes, but "
+                f"the study asks for {wanted}",
                 cure="give less as `bytes`, leave it out to use all, or name another target",
             )
         return wanted

@@ -150,7 +150,7 @@ impl Reader {
 pub fn file_of(descriptor: i32) -> Result<File, EngineError> {
     if descriptor < 0 {
         return Err(EngineError::refused(
-            "a negative number is not a file descriptor",
+            "a file descriptor must be 0 or more",
             "open the file first",
         ));
     }

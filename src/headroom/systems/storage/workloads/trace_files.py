@@ -50,6 +50,6 @@ def format_of(path: Path, wish: str) -> str:
         if pattern.match(line):
             return name
     raise StudyError(
-        f"the format of {path} cannot be told by its line {line.strip()[:60]!r}",
+        f"the format of {path} is not clear from its line {line.strip()[:60]!r}",
         cure=f"set trace_format to one of {', '.join(TRACE_FORMATS)}",
     )

@@ -101,7 +101,7 @@ _SPC2_LIKE = (
     _word("spc2_part", "lfp", ("lfp", "ldq", "vod"), "SPC-2-like",
           "Processing of large files, query of a large database, video on demand"),
     _word("spc2_phase", "read_only", ("write_only", "read_write", "read_only"), "SPC-2-like",
-          "What the processing of large files does"),
+          "Phase of the processing of large files"),
     _count("spc2_block_bytes", ("B", 1024 * _KIB, 64 * _KIB, 1024 * _KIB),
            "SPC-2-like: 256 or 1024 KiB; 64 or 1024 KiB for ldq", "Length of a request"),
     _number("spc2_stream_rate", ("B/s", 8e5, 1.0, 1e12), "assumed: video of 6.4 Mbit/s",

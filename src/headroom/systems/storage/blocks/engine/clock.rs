@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn threads_are_woken_in_time_as_long_as_it_is_asked_for() {
         let before = current_timer_slack().expect("Linux has it");
-        assert!(before > 1, "nobody asked for it yet");
+        assert!(before > 1, "no thread has requested it yet");
         let punctual = Punctual::begin();
         assert_eq!(current_timer_slack(), Ok(1));
         let of_child = std::thread::spawn(current_timer_slack).join();

@@ -50,7 +50,7 @@ pub fn trim(_file: &File, _is_device: bool, _offset: u64, _length: u64) -> Resul
 }
 
 #[cfg(target_os = "linux")]
-#[allow(unsafe_code, reason = "a system call that nobody wraps")]
+#[allow(unsafe_code, reason = "a system call that no crate wraps")]
 fn discard(file: &File, offset: u64, length: u64) -> Result<()> {
     use std::os::fd::AsRawFd;
 

@@ -162,7 +162,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
             // Whom it asks may take his time: nobody waits for that.
             let is_wanted = is_wanted();
             let mut guard = self.lock();
-            let shared = guard.as_mut().expect("nobody else ends the run");
+            let shared = guard.as_mut().expect("only this thread ends the run");
             let now_ns = shared.clock.now_ns();
             shared.advance(now_ns);
             let is_given_up = shared.patience.is_over(&mut shared.load, now_ns, is_wanted);

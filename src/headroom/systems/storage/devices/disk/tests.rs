@@ -144,7 +144,7 @@ fn what_cannot_be_is_refused_in_words() {
         (0, &[1.0, 0.0, 512.0, 0.0][..], "disk 1"),
         (0, &[0.0, 2e10, 512.0, 0.0], "leave the device"),
         (0, &[0.0, 0.0, 0.0, 0.0], "at least a byte"),
-        (0, &[0.0, -1.0, 512.0, 0.0], "not a whole number"),
+        (0, &[0.0, -1.0, 512.0, 0.0], "must be a whole number"),
         (1, &[2e10], "leave the device"),
     ] {
         let said = disks.call(function, 0.0, arguments).expect_err("refused");

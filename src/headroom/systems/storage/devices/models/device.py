@@ -116,7 +116,7 @@ class DeviceModel:
         add_load(model, load, carry, request, numbers.target_bytes)
         model.counted_by_hand(
             highest_throughput=math.inf,
-            why="the time of a request depends on earlier requests, which formulas do not know",
+            why="the time of a request depends on earlier requests, which formulas cannot express",
         )
         return model
 

@@ -115,7 +115,8 @@ class PostmarkModel:
         model.stop(completions=int(values["postmark_transactions"]))
         model.counted_by_hand(
             highest_throughput=math.inf,
-            why="the time of an operation depends on the caches, which formulas do not know",
+            why="the wait of an operation depends on the contents of the caches, which formulas "
+            "do not know",
         )
         return model
 

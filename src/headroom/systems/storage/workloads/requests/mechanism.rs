@@ -130,7 +130,7 @@ impl RequestSource {
         is_known.then_some(asked as usize).ok_or_else(|| {
             let name = function.name;
             format!(
-                "{name} was asked of stream {asked}, but streams are 0 to {}",
+                "{name} was requested for stream {asked}, but streams are 0 to {}",
                 count - 1
             )
         })

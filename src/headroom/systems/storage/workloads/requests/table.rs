@@ -25,7 +25,7 @@ impl Table {
     /// Fails where it is none.
     pub fn new(key: &str, value: &Value) -> Result<Self, WorkloadError> {
         let entries = value.as_object().ok_or_else(|| {
-            let problem = format!("is {value}, which is not a table");
+            let problem = format!("is {value}, but must be a table");
             WorkloadError::new(key, problem, "give a table of keys and values")
         })?;
         Ok(Self {
@@ -102,7 +102,7 @@ pub fn check_share(table: &Table, name: &str, share: f64) -> Result<f64, Workloa
     }
     Err(table.wrong(
         name,
-        format!("is {share}, which is not a share"),
+        format!("is {share}, but a share is from 0 to 1"),
         "give a number from 0 to 1",
     ))
 }

@@ -137,7 +137,7 @@ impl Load {
     #[inline]
     #[allow(
         clippy::cast_possible_truncation,
-        reason = "nobody describes 2^32 streams"
+        reason = "no workload has 2^32 streams"
     )]
     pub(super) fn occupy(
         &mut self,

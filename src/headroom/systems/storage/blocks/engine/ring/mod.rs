@@ -86,7 +86,7 @@ impl<'a> RingBackend<'a> {
                 .flags(squeue::Flags::FIXED_FILE),
             files => self.entry_on(types::Fd(files[operation.file as usize]), place, operation),
         };
-        // What nothing is asked for it does entirely, so the length is its result.
+        // A no-op always completes in full, so the result is the requested length.
         entry.user_data(u64::from(place) | u64::from(operation.length) << 32)
     }
 
@@ -187,7 +187,7 @@ impl Backend for RingBackend<'_> {
     }
 
     #[inline]
-    #[allow(unsafe_code, reason = "the kernel is told where to read and write")]
+    #[allow(unsafe_code, reason = "passes buffers to the kernel")]
     fn push(&mut self, place: u32, operation: Operation) {
         let entry = self.entry(place, operation);
         // SAFETY: buffers and files live until the operation is complete, and the place, with its

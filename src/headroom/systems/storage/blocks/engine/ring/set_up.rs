@@ -110,7 +110,7 @@ fn refused(step: &'static str, cause: io::Error) -> EngineError {
 }
 
 /// Have a ring that carries nothing else carry `entry` out, and return its result.
-#[allow(unsafe_code, reason = "entries without memory of ours")]
+#[allow(unsafe_code, reason = "the entries point to no buffers")]
 fn answer(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<i32> {
     // SAFETY: the entry names no memory, and what it names lives until the call returns.
     let pushed = unsafe { ring.submission().push(entry) };

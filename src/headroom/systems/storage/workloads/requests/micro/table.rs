@@ -186,7 +186,7 @@ fn stream_tables(table: &Table) -> Result<Vec<Table>, WorkloadError> {
         for name in ["name", "count"] {
             if shared.contains_key(name) {
                 let cure = "give it in the tables of the streams";
-                return Err(table.wrong(name, "stands beside a list of streams", cure));
+                return Err(table.wrong(name, "cannot be combined with a list of streams", cure));
             }
         }
         if list.is_empty() {

@@ -126,11 +126,11 @@ impl Parser {
     fn fio_2<'line>(&mut self, line: &'line str) -> Said<'line> {
         let mut words = line.split_ascii_whitespace();
         let (Some(file), Some(action)) = (words.next(), words.next()) else {
-            return Err("it has no file and action");
+            return Err("the file or the action is missing");
         };
         let rest = [words.next(), words.next()];
         if action == "wait" {
-            let wait = whole(rest[0]).ok_or("the wait is not a whole number (us)")?;
+            let wait = whole(rest[0]).ok_or("the wait must be a whole number (us)")?;
             let wait_ns = wait.checked_mul(1000).ok_or("the wait is too long")?;
             let waited_ns = self.waited_ns.checked_add(wait_ns);
             self.waited_ns = waited_ns.ok_or("the waits are too long together")?;
@@ -142,13 +142,13 @@ impl Parser {
 
 fn fio_3(line: &str) -> Said<'_> {
     let mut words = line.split_ascii_whitespace();
-    let micros = whole(words.next()).ok_or("the time is not a whole number (us)")?;
+    let micros = whole(words.next()).ok_or("the time must be a whole number (us)")?;
     let time_ns = micros.checked_mul(1000).ok_or("the time is too late")?;
     let (Some(file), Some(action)) = (words.next(), words.next()) else {
-        return Err("it has no file and action");
+        return Err("the file or the action is missing");
     };
     if action == "wait" {
-        return Err("version 3 knows no wait");
+        return Err("version 3 has no action wait");
     }
     fio_action(time_ns, file, action, [words.next(), words.next()])
 }
@@ -166,7 +166,7 @@ fn fio_action<'line>(
         "trim" => Kind::Trim,
         "sync" => Kind::Sync,
         "datasync" => Kind::DataSync,
-        _ => return Err("the action is not known"),
+        _ => return Err("unknown action"),
     };
     let has_place = !matches!(kind, Kind::Sync | Kind::DataSync);
     let number = |word, problem| {
@@ -180,8 +180,8 @@ fn fio_action<'line>(
         time_ns,
         device: Device(file, ""),
         kind,
-        offset: number(offset, "the offset is not a whole number (B)")?,
-        length: number(length, "the length is not a whole number (B)")?,
+        offset: number(offset, "the offset must be a whole number (B)")?,
+        length: number(length, "the length must be a whole number (B)")?,
     }))
 }
 
@@ -198,7 +198,7 @@ fn blkparse(line: &str) -> Said<'_> {
     else {
         return Err("the event has no time");
     };
-    let time_ns = nanoseconds(time).ok_or("the time is not a number of seconds")?;
+    let time_ns = nanoseconds(time).ok_or("the time must be a number of seconds")?;
     let (Some(_process), Some(action)) = (words.next(), words.next()) else {
         return Err("the event has no action");
     };
@@ -232,8 +232,8 @@ fn blkparse(line: &str) -> Said<'_> {
         time_ns,
         device: Device(device, ""),
         kind,
-        offset: sectors(rest[0], "the sector is not a whole number")?,
-        length: sectors(rest[2], "the length is not a whole number of sectors")?,
+        offset: sectors(rest[0], "the sector must be a whole number")?,
+        length: sectors(rest[2], "the length must be a whole number of sectors")?,
     }))
 }
 
@@ -257,7 +257,7 @@ fn msr(line: &str) -> Said<'_> {
     }
     let time_ns = whole(Some(time))
         .and_then(|ticks| ticks.checked_mul(100))
-        .ok_or("the time is not a whole number (100 ns)")?;
+        .ok_or("the time must be a whole number (100 ns)")?;
     let (Some(host), Some(disk)) = (fields.next(), fields.next()) else {
         return Err("it has no host and disk");
     };
@@ -270,8 +270,8 @@ fn msr(line: &str) -> Said<'_> {
         time_ns,
         device: Device(host, disk),
         kind,
-        offset: whole(fields.next()).ok_or("the offset is not a whole number (B)")?,
-        length: whole(fields.next()).ok_or("the size is not a whole number (B)")?,
+        offset: whole(fields.next()).ok_or("the offset must be a whole number (B)")?,
+        length: whole(fields.next()).ok_or("the size must be a whole number (B)")?,
     }))
 }
 
@@ -279,7 +279,7 @@ fn spc(line: &str) -> Said<'_> {
     let mut fields = line.split(',').map(str::trim);
     let unit = fields.next().unwrap_or("");
     if !is_number(unit) {
-        return Err("the unit (ASU) is not a whole number");
+        return Err("the unit (ASU) must be a whole number");
     }
     let offset = whole(fields.next()).and_then(|block| block.checked_mul(SECTOR));
     let length = whole(fields.next());
@@ -290,11 +290,11 @@ fn spc(line: &str) -> Said<'_> {
     };
     let time_ns = fields.next().and_then(nanoseconds);
     Ok(Some(Entry {
-        time_ns: time_ns.ok_or("the time is not a number of seconds")?,
+        time_ns: time_ns.ok_or("the time must be a number of seconds")?,
         device: Device(unit, ""),
         kind,
-        offset: offset.ok_or("the block is not a whole number")?,
-        length: length.ok_or("the size is not a whole number (B)")?,
+        offset: offset.ok_or("the block must be a whole number")?,
+        length: length.ok_or("the size must be a whole number (B)")?,
     }))
 }
 

@@ -45,7 +45,7 @@ impl<Input: BufRead> TraceReader<Input> {
             let said = match std::str::from_utf8(&self.line) {
                 Ok(line) if line.trim().is_empty() => Ok(None),
                 Ok(line) => self.parser.read(line.trim_end()),
-                Err(_) => Err("it is not text"),
+                Err(_) => Err("it is not valid UTF-8 text"),
             };
             match said {
                 Ok(None) => self.skipped += 1,
