@@ -35,7 +35,7 @@ def _of_kind(kind: str) -> tuple[Parameter, ...]:
             f"{kind}_s", "s", base_s, f"Fixed time of each {kind}, without its bytes", high=100.0
         ),
         _number(f"{kind}_s_per_byte", "s/B", per_byte, f"Time per byte of each {kind}", high=1.0),
-        _number(f"{kind}_cv", "1", 0.2, f"Coefficient of variation of a {kind}", high=10.0),
+        _number(f"{kind}_cv", "1", 0.2, f"Coefficient of variation of {one}", high=10.0),
     )
 
 
