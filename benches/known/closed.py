@@ -4,7 +4,15 @@ from collections.abc import Iterator
 
 from benches.known.chains import expected, stationary
 from benches.known.formulas import convolution, mva, servers_factors
-from benches.known.subject import Answer, Subject, mean_of, response, throughput
+from benches.known.subject import (
+    Answer,
+    Subject,
+    completes,
+    mean_of,
+    responds,
+    response,
+    throughput,
+)
 from headroom.simulation import Distribution, Model, exponential
 
 BUZEN = "convolution, Buzen 1973"
@@ -51,12 +59,10 @@ def repairman(machines: int, crews: int, runs: float, rate: str, stays: str) -> 
         warm_up_s=2_000,
         measured_s=50_000,
         answers=(
-            Answer(quantity="throughput", value=throughput_of, source=BUZEN,
-                   statistic=throughput(), printed=rate),
-            Answer(quantity="response", value=machines / throughput_of - runs,
-                   source="Little's law", statistic=response(), printed=stays),
+            completes(throughput_of, BUZEN, printed=rate),
+            responds(machines / throughput_of - runs, "Little's law", printed=stays),
         ),
-    )  # fmt: skip
+    )
 
 
 BALANCED = (
@@ -83,11 +89,11 @@ def balanced(jobs: int, stations: int, measured_s: float, rate: str) -> Subject:
         build=build,
         measured_s=measured_s,
         answers=(
-            Answer(quantity="throughput", value=jobs / (jobs + stations - 1),
-                   source="N/(D(N+M-1)), Lazowska et al. 1984", statistic=throughput(),
-                   printed=rate),
+            completes(
+                jobs / (jobs + stations - 1), "N/(D(N+M-1)), Lazowska et al. 1984", printed=rate
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 INTERACTIVE = (
@@ -125,12 +131,10 @@ def interactive(users: int, rate: str, stays: str) -> Subject:
         warm_up_s=500,
         measured_s=50_000 / throughput_of + 500,
         answers=(
-            Answer(quantity="throughput", value=throughput_of, source=MVA, statistic=throughput(),
-                   printed=rate),
-            Answer(quantity="response", value=response_of, source=MVA, statistic=response(),
-                   printed=stays),
+            completes(throughput_of, MVA, printed=rate),
+            responds(response_of, MVA, printed=stays),
         ),
-    )  # fmt: skip
+    )
 
 
 Pair = tuple[int, int, int, int]
@@ -235,10 +239,7 @@ def central_server(jobs: int, rate: str) -> Subject:
     throughput_of = constants[-2] / constants[-1]
     demand = DISK_S / DISKS
     at_disk = sum(demand**k * constants[jobs - k] / constants[jobs] for k in range(1, jobs + 1))
-    many = [
-        Answer(quantity="throughput", value=throughput_of, source=BUZEN, statistic=throughput(),
-               printed=rate)
-    ]  # fmt: skip
+    many = [completes(throughput_of, BUZEN, printed=rate)]
     if jobs == MIDDLE:
         many += [
             Answer(quantity="utilization of the CPUs", value=throughput_of * CPU_S / CPUS,
@@ -305,9 +306,7 @@ def nested(threads: int, rate: str, stays: str) -> Subject:
         warm_up_s=1_000,
         measured_s=50_000,
         answers=(
-            Answer(quantity="throughput", value=throughput_of, source=BALANCE,
-                   statistic=throughput(), printed=rate),
-            Answer(quantity="response", value=10 / throughput_of - 5, source=BALANCE,
-                   statistic=response(), printed=stays),
+            completes(throughput_of, BALANCE, printed=rate),
+            responds(10 / throughput_of - 5, BALANCE, printed=stays),
         ),
-    )  # fmt: skip
+    )
