@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from benches.known.formulas import erlang_b
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol import registry
@@ -185,13 +186,6 @@ def build(*, lines: Annotated[int, parameter(unit="1", low=1, source="assumed")]
     model.open_class("calls", call, interarrival=exponential(1 / 20))
     return model
 """
-
-
-def erlang_b(lines: int, load: float) -> float:
-    blocked = 1.0
-    for count in range(1, lines + 1):
-        blocked = load * blocked / (count + load * blocked)
-    return blocked
 
 
 def test_a_metric_that_no_formula_gives_is_bisected(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Runs: what a result holds, when a run stops, and the ways in which it may fail."""
 
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
 import numpy as np
@@ -16,7 +15,7 @@ from headroom.simulation import (
     simulate,
 )
 from headroom.simulation.runs.run import Sampling
-from headroom.simulation.runs.test_reproducibility import digest, shop
+from headroom.simulation.runs.test_reproducibility import shop
 
 AGES = ("age_s", "queue_age_s")
 """The columns that are the state at a snapshot, not cumulative."""
@@ -234,13 +233,6 @@ def test_a_long_run_can_be_interrupted() -> None:
             simulate(shop(), seed=1, completions=10**15)
     finally:
         signal.signal(signal.SIGALRM, previous)
-
-
-def test_runs_in_several_threads_do_not_disturb_each_other() -> None:
-    """The kernel has no state of its own and runs without the interpreter's lock."""
-    with ThreadPoolExecutor(max_workers=4) as threads:
-        runs = list(threads.map(lambda seed: simulate(shop(), seed=seed % 2), range(8)))
-    assert [digest(run) for run in runs] == [digest(runs[0]), digest(runs[1])] * 4
 
 
 def test_antithetic_pairs_vary_less_than_independent_runs() -> None:
