@@ -160,7 +160,7 @@ def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) ->
         return Contender(lambda: fio.run(load(interface), SECONDS))
 
     ours = Contender(lambda: own(load("io_uring" if is_direct else "threads"), SECONDS))
-    if _unfit(folder):
+    if not folder().is_dir():
         return []
     names = {f"{fio.name()} {one}": one for one in interfaces}
     theirs = {} if fio.missing() else {name: peer(one) for name, one in names.items()}
@@ -250,10 +250,6 @@ def _disk() -> Path:
 
 def _memory() -> Path:
     return Path("/dev/shm")  # noqa: S108
-
-
-def _unfit(folder: Callable[[], Path]) -> str:
-    return "" if folder().is_dir() else f"there is no folder {folder()}"
 
 
 def postmark(access: str, buffering: str) -> Case:

@@ -125,7 +125,7 @@ def _words(step: Step, unit: str) -> str:
         "set": lambda: f"set {data.get('attribute')} to {law_words(data.get('value'), '')}",
         "loop": lambda: f"loop {count_words(data.get('count'))}",
         "branch": lambda: f"branch{_policy(data)}",
-        "case": lambda: _case(data),
+        "case": lambda: _chosen(data) or "case",
         "node": lambda: _node(data),
         "attempt": lambda: _attempt(data, unit),
     }
@@ -171,10 +171,6 @@ def _route(route: Mapping[str, Any]) -> str:
     target = "out" if route.get("node") is None else f"to {route['node']}"
     chosen = _chosen(route)
     return f"{target} {chosen}" if chosen else target
-
-
-def _case(data: Mapping[str, Any]) -> str:
-    return _chosen(data) or "case"
 
 
 def _chosen(data: Mapping[str, Any]) -> str:
