@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from benches.known.chains import expected, stationary
-from benches.known.formulas import convolution, mva, servers_factors
+from benches.known.formulas import convolution, mva, repairman_throughput, servers_factors
 from benches.known.subject import (
     Answer,
     Subject,
@@ -48,10 +48,7 @@ def repairman(machines: int, crews: int, runs: float, rate: str, stays: str) -> 
         model.closed_class("machines", repair, population=machines, think=exponential(runs))
         return model
 
-    constants = convolution(
-        [servers_factors(1.0, crews, machines), servers_factors(runs, float("inf"), machines)]
-    )
-    throughput_of = constants[-2] / constants[-1]
+    throughput_of = repairman_throughput(crews, machines, runs)
     return Subject(
         model="machine repairman",
         parameters=f"{machines} machines, {crews} crew(s), run {runs:g}",
@@ -123,7 +120,7 @@ def interactive_model(
 def interactive(users: int, rate: str, stays: str) -> Subject:
     """Three single servers and think time."""
     laws: dict[str, Distribution] = {name: exponential(d) for name, d in DEMANDS_S.items()}
-    throughput_of, response_of = mva(list(DEMANDS_S.values()), 1.0, users)
+    throughput_of, stays_s = mva(list(DEMANDS_S.values()), 1.0, users)
     return Subject(
         model="interactive system",
         parameters=f"{users} user(s), think 1",
@@ -132,7 +129,7 @@ def interactive(users: int, rate: str, stays: str) -> Subject:
         measured_s=50_000 / throughput_of + 500,
         answers=(
             completes(throughput_of, MVA, printed=rate),
-            responds(response_of, MVA, printed=stays),
+            responds(sum(stays_s), MVA, printed=stays),
         ),
     )
 

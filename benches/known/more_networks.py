@@ -448,6 +448,6 @@ def insensitive_network() -> Subject:
         measured_s=5_000,
         answers=(
             completes(rate, f"BCMP 1975; {MVA}"),
-            responds(stays, f"BCMP 1975; {MVA}"),
+            responds(sum(stays), f"BCMP 1975; {MVA}"),
         ),
     )
