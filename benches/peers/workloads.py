@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benches.harness import Work
-from benches.known.formulas import mmc_wait
 
 SMALLEST_TOLERANCE = 0.01
 """What the start away from equilibrium and a coarse clock may shift an answer by, relatively."""
@@ -66,6 +65,20 @@ class Run:
     answer: float
 
 
+def erlang_c(*, offered: float, servers: int) -> float:
+    """Return the probability that a customer of the M/M/c queue waits (Erlang, 1917).
+
+    Examples
+    --------
+    >>> round(erlang_c(offered=1.6, servers=2), 6)
+    0.711111
+    """
+    blocked = 1.0
+    for count in range(1, servers + 1):
+        blocked = offered * blocked / (count + offered * blocked)
+    return blocked / (1 - offered / servers * (1 - blocked))
+
+
 MM1_LOAD = 0.8
 MMC_SERVERS, MMC_OFFERED = 4, 3.2
 JOBS, CPUS, CPU_MS, DISKS, DISK_MS = 64, 4, 4.0, 16, 15.0
@@ -83,7 +96,7 @@ MM1 = Workload(
     known=1 / (1 - MM1_LOAD),
     noise=math.sqrt(1976) * (1 - MM1_LOAD),
 )
-_MMC_RESPONSE = 1 + mmc_wait(MMC_SERVERS, MMC_OFFERED)
+_MMC_RESPONSE = 1 + erlang_c(offered=MMC_OFFERED, servers=MMC_SERVERS) / (MMC_SERVERS - MMC_OFFERED)
 MMC = Workload(
     key="mm4",
     title="M/M/4 at a load of 0.8",
