@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ import numpy as np
 from scipy import stats
 
 from benches.coverage_models import Known, models
+from benches.harness import write_lines
 from headroom.analysis.follow_up.stopping import IntervalRule
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.run.rare import RARE_SUFFIX
@@ -331,7 +332,8 @@ def main(arguments: Sequence[str]) -> int:
             lines = rows_of(pool, known, settings, load())
             anew = {(one.model, one.setting) for one in lines}
             kept = load()
-            store([*(one for one in kept if (one.model, one.setting) not in anew), *lines])
+            others = [one for one in kept if (one.model, one.setting) not in anew]
+            write_lines([*others, *lines], RESULTS)
             print(table(lines), flush=True)
     return 0
 
@@ -359,15 +361,6 @@ def load(path: Path = RESULTS) -> list[Row]:
     data: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return sorted((Row(**one) for one in data),
                   key=lambda one: order.index((one.model, one.setting)))  # fmt: skip
-
-
-def store(lines: Sequence[Row], path: Path = RESULTS) -> None:
-    """Write the lines as JSON; the file is replaced whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    text = ",\n".join(json.dumps(asdict(line)) for line in lines)
-    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
-    unfinished.replace(path)
 
 
 def table(lines: Sequence[Row]) -> str:

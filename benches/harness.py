@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Work: TypeAlias = Callable[[], float | None]
 """Does the work once; returns how much was done where the metric is a rate, or its own figure."""
@@ -259,3 +259,21 @@ def write_rows(rows: list[Row], path: Path) -> None:
 def read_rows(path: Path) -> list[Row]:
     """Return the rows that `write_rows` wrote."""
     return [Row(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def write_lines(rows: Sequence[Any], path: Path) -> None:
+    """Write dataclasses as one JSON list, a line each; the file is replaced whole or not at all."""
+    unfinished = path.with_suffix(".tmp")
+    text = ",\n".join(json.dumps(asdict(row)) for row in rows)
+    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def print_stored(path: Path, shown: Callable[[list[Row]], str], arguments: Sequence[str]) -> int:
+    """Print the stored table of a part; measuring is the business of `benches.run`."""
+    if arguments != ["--table"]:
+        print(f"python -m benches.{path.stem} --table prints the stored results;")
+        print(f"make bench PART={path.stem} measures anew")
+        return 2
+    print(shown(read_rows(path)))
+    return 0

@@ -14,11 +14,11 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from benches.harness import aligned
+from benches.harness import aligned, write_lines
 from benches.known.subject import Answer, Measured, Subject, measured
 from benches.known.subjects import subjects
 from headroom.quantities import decimals_for, format_plain
@@ -105,15 +105,6 @@ def load(path: Path = RESULTS) -> list[Row]:
     return [Row(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
 
 
-def store(rows: Sequence[Row], path: Path = RESULTS) -> None:
-    """Write the rows as JSON; the file is replaced whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    text = ",\n".join(json.dumps(asdict(row)) for row in rows)
-    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
-    unfinished.replace(path)
-
-
 def verdict(row: Row) -> str:
     """Return in words whether the interval contains the answer."""
     if row.is_inside:
@@ -171,7 +162,7 @@ def main(arguments: Sequence[str]) -> int:
         print("python -m benches.known_answers measures; with --table it prints what is stored")
         return 2
     rows = measure()
-    store(rows)
+    write_lines(rows, RESULTS)
     print(table(rows))
     return 0 if all(row.is_inside for row in rows if row.is_exact) else 1
 

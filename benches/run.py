@@ -2,8 +2,8 @@
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
 prints its table and writes `benches/results/<part>.json`.
-The parts `coverage`, `comparisons`, `known_answers`, `methods`, `predictions` and `size` are
-measured on their own: they have no peer.
+The parts `coverage`, `comparisons`, `known_answers`, `methods`, `predictions` and
+`terminating` are measured on their own: they have no peer.
 `--long` adds the ``long_cases()`` of the parts that have some; ``shown(rows) -> str`` of a part
 replaces the plain table.
 """
@@ -17,9 +17,7 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
-ON_THEIR_OWN = {
-    "comparisons", "coverage", "known_answers", "methods", "predictions", "size", "terminating"
-}  # fmt: skip
+ON_THEIR_OWN = {"comparisons", "coverage", "known_answers", "methods", "predictions", "terminating"}
 
 
 def part_names() -> list[str]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benches.harness import Case, Row, Work, aligned, figure, read_rows
+from benches.harness import Case, Row, Work, aligned, figure, print_stored
 from benches.peers import (
     ciw_models,
     line_engine,
@@ -264,13 +264,8 @@ def shown(rows: list[Row]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the stored table; measuring is the business of `benches.run`."""
-    if arguments != ["--table"]:
-        print("python -m benches.simulation --table prints the stored results;")
-        print("make bench PART=simulation measures anew")
-        return 2
-    print(shown(read_rows(RESULTS)))
-    return 0
+    """Print the stored table."""
+    return print_stored(RESULTS, shown, arguments)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from typing import Any, Literal
 import msgspec
 
 from benches.folders import new_folder
-from benches.harness import Case, Row, Work, aligned, figure, read_rows
+from benches.harness import Case, Row, Work, aligned, figure, print_stored
 from benches.peers import bare_io, fio
 from headroom.systems.storage import measure, native
 from headroom.systems.storage.postmark.postmark import carry_out
@@ -160,7 +160,7 @@ def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) ->
         return Contender(lambda: fio.run(load(interface), SECONDS))
 
     ours = Contender(lambda: own(load("io_uring" if is_direct else "threads"), SECONDS))
-    if _unfit(folder):
+    if not folder().is_dir():
         return []
     names = {f"{fio.name()} {one}": one for one in interfaces}
     theirs = {} if fio.missing() else {name: peer(one) for name, one in names.items()}
@@ -250,10 +250,6 @@ def _disk() -> Path:
 
 def _memory() -> Path:
     return Path("/dev/shm")  # noqa: S108
-
-
-def _unfit(folder: Callable[[], Path]) -> str:
-    return "" if folder().is_dir() else f"there is no folder {folder()}"
 
 
 def postmark(access: str, buffering: str) -> Case:
@@ -475,13 +471,8 @@ def _verdict(row: Row, asked: float) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the stored table; measuring is the business of `benches.run`."""
-    if arguments != ["--table"]:
-        print("python -m benches.storage --table prints the stored results;")
-        print("make bench PART=storage measures anew")
-        return 2
-    print(shown(read_rows(RESULTS)))
-    return 0
+    """Print the stored table."""
+    return print_stored(RESULTS, shown, arguments)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benches.harness import Case, Row, Work, aligned, figure, read_rows
+from benches.harness import Case, Row, Work, aligned, figure, print_stored
 from benches.peers import simpy_machine
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
@@ -334,13 +334,8 @@ def _ratio(row: Row, *, digits: int = 3) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the stored table; measuring is the business of `benches.run`."""
-    if arguments != ["--table"]:
-        print("python -m benches.transactions --table prints the stored results;")
-        print("make bench PART=transactions measures anew")
-        return 2
-    print(shown(read_rows(RESULTS)))
-    return 0
+    """Print the stored table."""
+    return print_stored(RESULTS, shown, arguments)
 
 
 if __name__ == "__main__":

@@ -114,12 +114,6 @@ def test_pooled_percentiles_of_a_simulated_queue_agree_with_the_closed_form() ->
         assert (interval.low or 0.0) <= exact <= (interval.high or 0.0)
 
 
-@pytest.mark.parametrize("load", [0.2, 0.8, 0.95])
-def test_no_sound_simulation_breaks_an_operational_law(load: float) -> None:
-    summary = analysed(mm1(load=load), seeds=range(30), completions=5_000)
-    assert not any(report.faults for report in summary.laws)
-
-
 def test_beyond_the_saturation_point_the_station_of_largest_demand_limits() -> None:
     """200 users, N* = (13 + 1000) / 8 = 127: the database, and not its pool, limits."""
     verdict = bottleneck_of(shop(users=200))

@@ -3,8 +3,16 @@
 from collections.abc import Iterator
 
 from benches.known.chains import expected, stationary
-from benches.known.formulas import convolution, mva, servers_factors
-from benches.known.subject import Answer, Subject, mean_of, response, throughput
+from benches.known.formulas import convolution, mva, repairman_throughput, servers_factors
+from benches.known.subject import (
+    Answer,
+    Subject,
+    completes,
+    mean_of,
+    responds,
+    response,
+    throughput,
+)
 from headroom.simulation import Distribution, Model, exponential
 
 BUZEN = "convolution, Buzen 1973"
@@ -40,10 +48,7 @@ def repairman(machines: int, crews: int, runs: float, rate: str, stays: str) -> 
         model.closed_class("machines", repair, population=machines, think=exponential(runs))
         return model
 
-    constants = convolution(
-        [servers_factors(1.0, crews, machines), servers_factors(runs, float("inf"), machines)]
-    )
-    throughput_of = constants[-2] / constants[-1]
+    throughput_of = repairman_throughput(crews, machines, runs)
     return Subject(
         model="machine repairman",
         parameters=f"{machines} machines, {crews} crew(s), run {runs:g}",
@@ -51,12 +56,10 @@ def repairman(machines: int, crews: int, runs: float, rate: str, stays: str) -> 
         warm_up_s=2_000,
         measured_s=50_000,
         answers=(
-            Answer(quantity="throughput", value=throughput_of, source=BUZEN,
-                   statistic=throughput(), printed=rate),
-            Answer(quantity="response", value=machines / throughput_of - runs,
-                   source="Little's law", statistic=response(), printed=stays),
+            completes(throughput_of, BUZEN, printed=rate),
+            responds(machines / throughput_of - runs, "Little's law", printed=stays),
         ),
-    )  # fmt: skip
+    )
 
 
 BALANCED = (
@@ -83,11 +86,11 @@ def balanced(jobs: int, stations: int, measured_s: float, rate: str) -> Subject:
         build=build,
         measured_s=measured_s,
         answers=(
-            Answer(quantity="throughput", value=jobs / (jobs + stations - 1),
-                   source="N/(D(N+M-1)), Lazowska et al. 1984", statistic=throughput(),
-                   printed=rate),
+            completes(
+                jobs / (jobs + stations - 1), "N/(D(N+M-1)), Lazowska et al. 1984", printed=rate
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 INTERACTIVE = (
@@ -117,7 +120,7 @@ def interactive_model(
 def interactive(users: int, rate: str, stays: str) -> Subject:
     """Three single servers and think time."""
     laws: dict[str, Distribution] = {name: exponential(d) for name, d in DEMANDS_S.items()}
-    throughput_of, response_of = mva(list(DEMANDS_S.values()), 1.0, users)
+    throughput_of, stays_s = mva(list(DEMANDS_S.values()), 1.0, users)
     return Subject(
         model="interactive system",
         parameters=f"{users} user(s), think 1",
@@ -125,12 +128,10 @@ def interactive(users: int, rate: str, stays: str) -> Subject:
         warm_up_s=500,
         measured_s=50_000 / throughput_of + 500,
         answers=(
-            Answer(quantity="throughput", value=throughput_of, source=MVA, statistic=throughput(),
-                   printed=rate),
-            Answer(quantity="response", value=response_of, source=MVA, statistic=response(),
-                   printed=stays),
+            completes(throughput_of, MVA, printed=rate),
+            responds(sum(stays_s), MVA, printed=stays),
         ),
-    )  # fmt: skip
+    )
 
 
 Pair = tuple[int, int, int, int]
@@ -235,10 +236,7 @@ def central_server(jobs: int, rate: str) -> Subject:
     throughput_of = constants[-2] / constants[-1]
     demand = DISK_S / DISKS
     at_disk = sum(demand**k * constants[jobs - k] / constants[jobs] for k in range(1, jobs + 1))
-    many = [
-        Answer(quantity="throughput", value=throughput_of, source=BUZEN, statistic=throughput(),
-               printed=rate)
-    ]  # fmt: skip
+    many = [completes(throughput_of, BUZEN, printed=rate)]
     if jobs == MIDDLE:
         many += [
             Answer(quantity="utilization of the CPUs", value=throughput_of * CPU_S / CPUS,
@@ -305,9 +303,7 @@ def nested(threads: int, rate: str, stays: str) -> Subject:
         warm_up_s=1_000,
         measured_s=50_000,
         answers=(
-            Answer(quantity="throughput", value=throughput_of, source=BALANCE,
-                   statistic=throughput(), printed=rate),
-            Answer(quantity="response", value=10 / throughput_of - 5, source=BALANCE,
-                   statistic=response(), printed=stays),
+            completes(throughput_of, BALANCE, printed=rate),
+            responds(10 / throughput_of - 5, BALANCE, printed=stays),
         ),
-    )  # fmt: skip
+    )

@@ -98,22 +98,34 @@ def busy_period_percentile(rate: float, share: float) -> float:
     return float(optimize.brentq(missing, 0.1, 2000.0, xtol=1e-9))
 
 
-def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, float]:
-    """Return throughput and response of a closed network of single servers (Reiser 1980).
+def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, list[float]]:
+    """Return throughput, and stay at each of the single servers of a closed network (Reiser 1980).
 
     Examples
     --------
-    >>> [round(figure, 6) for figure in mva([0.05, 0.03, 0.04], 1, 20)]
-    [15.359464, 0.302129]
+    >>> throughput, stays = mva([0.05, 0.03, 0.04], 1, 20)
+    >>> round(throughput, 6), round(sum(stays), 6)
+    (15.359464, 0.302129)
     """
-    queues = [0.0] * len(demands)
-    throughput = response = 0.0
+    throughput, stays = 0.0, [0.0] * len(demands)
     for jobs in range(1, population + 1):
-        stays = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
-        response = sum(stays)
-        throughput = jobs / (think + response)
-        queues = [throughput * stay for stay in stays]
-    return throughput, response
+        stays = [d * (1 + throughput * stay) for d, stay in zip(demands, stays, strict=True)]
+        throughput = jobs / (think + sum(stays))
+    return throughput, stays
+
+
+def repairman_throughput(servers: int, users: int, think: float, service: float = 1.0) -> float:
+    """Return the throughput of `users` who think and wait for one of `servers` (Buzen 1973).
+
+    Examples
+    --------
+    >>> round(repairman_throughput(4, 64, 15), 6)
+    3.700119
+    """
+    factors = [servers_factors(time, count, users) for time, count in
+               ((service, servers), (think, math.inf))]  # fmt: skip
+    *_, fewer, all_of_them = convolution(factors)
+    return fewer / all_of_them
 
 
 def convolution(factors: Sequence[Sequence[float]]) -> list[float]:

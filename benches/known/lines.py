@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from benches.known.chains import expected, stationary
-from benches.known.subject import Answer, Subject, mean_of, response, throughput
+from benches.known.subject import Answer, Subject, completes, mean_of, responds, response
 from headroom.simulation import Model, exponential
 
 BALANCE = "balance equations"
@@ -92,10 +92,9 @@ def saturated(stations: int, buffer: int, rate: str) -> Subject:
         warm_up_s=1_000,
         measured_s=50_000,
         answers=(
-            Answer(quantity="throughput", value=expected(shares, lambda state: state[1][-1] > 0),
-                   source=BALANCE, statistic=throughput(), printed=rate),
+            completes(expected(shares, lambda state: state[1][-1] > 0), BALANCE, printed=rate),
         ),
-    )  # fmt: skip
+    )
 
 
 TANDEM = (
@@ -124,8 +123,7 @@ def open_tandem(room: int, stays: str, blocked: str) -> Subject:
         parameters=f"arrivals 0.5, room for {room}",
         build=build,
         answers=(
-            Answer(quantity="response", value=inside / 0.5, source=BALANCE, statistic=response(),
-                   printed=stays),
+            responds(inside / 0.5, BALANCE, printed=stays),
             Answer(quantity="station 1 blocked",
                    value=expected(shares, lambda state: state[2][0]), source=BALANCE,
                    statistic=mean_of("blocked_s", "station 1"), printed=blocked),
@@ -157,11 +155,8 @@ def fork_of_two(load: float, stays: str) -> Subject:
         model="fork and join of 2",
         parameters=f"load {load:g}",
         build=lambda: fork_model(2, load),
-        answers=(
-            Answer(quantity="response", value=(12 - load) / 8 / (1 - load),
-                   source=f"exact, {NELSON}", statistic=response(), printed=stays),
-        ),
-    )  # fmt: skip
+        answers=(responds((12 - load) / 8 / (1 - load), f"exact, {NELSON}", printed=stays),),
+    )
 
 
 FORK_4 = ((0.5, "3.7898"), (0.8, "8.9303"))
@@ -198,10 +193,7 @@ def fork_of_four(load: float, stays: str) -> Subject:
                is_exact=False),
     ]  # fmt: skip
     if load <= CHAIN_UP_TO:
-        answers.append(
-            Answer(quantity="response", value=fork_response(4, load, 20), source=BALANCE,
-                   statistic=response())
-        )  # fmt: skip
+        answers.append(responds(fork_response(4, load, 20), BALANCE))
     return Subject(
         model="fork and join of 4",
         parameters=f"load {load:g}",

@@ -10,7 +10,9 @@ from benches.known.lines import fork_model, fork_response
 from benches.known.subject import (
     Answer,
     Subject,
+    completes,
     mean_of,
+    responds,
     response,
     share_of,
     throughput,
@@ -48,10 +50,11 @@ def round_robin() -> Subject:
         parameters="load 0.8",
         build=lambda: farm(2, "round_robin", 1.6),
         answers=(
-            Answer(quantity="response", value=gm1_response(lambda s: (1.6 / (1.6 + s)) ** 2),
-                   source="E2/M/1, Kleinrock 1975 (6.27)", statistic=response()),
+            responds(
+                gm1_response(lambda s: (1.6 / (1.6 + s)) ** 2), "E2/M/1, Kleinrock 1975 (6.27)"
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 Lengths = tuple[int, ...]
@@ -81,11 +84,8 @@ def shortest_queue() -> Subject:
         model="two queues, the shorter is joined",
         parameters="load 0.8",
         build=lambda: farm(2, "shortest_queue", 1.6),
-        answers=(
-            Answer(quantity="response", value=value, source=f"{BALANCE}; Haight 1958",
-                   statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(value, f"{BALANCE}; Haight 1958"),),
+    )
 
 
 def two_choices() -> Subject:
@@ -96,11 +96,8 @@ def two_choices() -> Subject:
         model="three queues, the shorter of two is joined",
         parameters="load 0.7",
         build=lambda: farm(3, "two_choices", 2.1),
-        answers=(
-            Answer(quantity="response", value=value, source=f"{BALANCE}; Mitzenmacher 2001",
-                   statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(value, f"{BALANCE}; Mitzenmacher 2001"),),
+    )
 
 
 def redundancy() -> Subject:
@@ -120,11 +117,8 @@ def redundancy() -> Subject:
         model="both servers asked, the first answers",
         parameters="arrivals 1.6",
         build=build,
-        answers=(
-            Answer(quantity="response", value=1 / (2 - 1.6),
-                   source="M/M/1 of rate 2, Gardner et al. 2015", statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(1 / (2 - 1.6), "M/M/1 of rate 2, Gardner et al. 2015"),),
+    )
 
 
 def quorum(count: int, mean: float) -> Subject:
@@ -147,11 +141,8 @@ def quorum(count: int, mean: float) -> Subject:
         build=build,
         measured_s=20_000,
         warm_up_s=100,
-        answers=(
-            Answer(quantity="response", value=mean, source="order statistic of exponentials",
-                   statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(mean, "order statistic of exponentials"),),
+    )
 
 
 def fork_of(arms: int, load: float, room: int) -> Subject:
@@ -160,11 +151,8 @@ def fork_of(arms: int, load: float, room: int) -> Subject:
         model=f"fork and join of {arms}",
         parameters=f"load {load:g}",
         build=lambda: fork_model(arms, load),
-        answers=(
-            Answer(quantity="response", value=fork_response(arms, load, room), source=BALANCE,
-                   statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(fork_response(arms, load, room), BALANCE),),
+    )
 
 
 def feedback() -> Subject:
@@ -188,8 +176,7 @@ def feedback() -> Subject:
         parameters="arrivals 0.36, loads 0.72 and 0.36",
         build=build,
         answers=(
-            Answer(quantity="response", value=sum(jobs) / 0.36, source="Jackson 1957",
-                   statistic=response()),
+            responds(sum(jobs) / 0.36, "Jackson 1957"),
             Answer(quantity="jobs at the first", value=jobs[0], source="Jackson 1957",
                    statistic=mean_of("jobs_s", "one")),
         ),
@@ -270,12 +257,10 @@ def second_phase() -> Subject:
         warm_up_s=1_000,
         measured_s=50_000,
         answers=(
-            Answer(quantity="throughput", value=rate, source=f"{BALANCE}; Woodside et al. 1995",
-                   statistic=throughput()),
-            Answer(quantity="response", value=4 / rate - 2, source="Little's law",
-                   statistic=response()),
+            completes(rate, f"{BALANCE}; Woodside et al. 1995"),
+            responds(4 / rate - 2, "Little's law"),
         ),
-    )  # fmt: skip
+    )
 
 
 Holders = tuple[int, int, tuple[int, ...]]
@@ -443,11 +428,8 @@ def reserved(buffer: int) -> Subject:
         build=build,
         warm_up_s=1_000,
         measured_s=50_000,
-        answers=(
-            Answer(quantity="throughput", value=(buffer + 1) / (buffer + 2),
-                   source="(B+1)/(B+2), Perros 1994", statistic=throughput()),
-        ),
-    )  # fmt: skip
+        answers=(completes((buffer + 1) / (buffer + 2), "(B+1)/(B+2), Perros 1994"),),
+    )
 
 
 def insensitive_network() -> Subject:
@@ -465,9 +447,7 @@ def insensitive_network() -> Subject:
         warm_up_s=500,
         measured_s=5_000,
         answers=(
-            Answer(quantity="throughput", value=rate, source=f"BCMP 1975; {MVA}",
-                   statistic=throughput()),
-            Answer(quantity="response", value=stays, source=f"BCMP 1975; {MVA}",
-                   statistic=response()),
+            completes(rate, f"BCMP 1975; {MVA}"),
+            responds(sum(stays), f"BCMP 1975; {MVA}"),
         ),
-    )  # fmt: skip
+    )

@@ -20,6 +20,7 @@ from benches.known.subject import (
     Subject,
     mean_of,
     percentile,
+    responds,
     response,
     share_of,
     share_of_time,
@@ -64,8 +65,7 @@ def shared(service: Distribution, law: str) -> Subject:
             service, exponential(1.25), lambda m: m.station(SERVER, discipline="ps")
         ),
         answers=(
-            Answer(quantity="response", value=5.0, source="insensitive, Kleinrock 1976",
-                   statistic=response()),
+            responds(5.0, "insensitive, Kleinrock 1976"),
             Answer(quantity="share of time with 3 jobs or more", value=0.8**3,
                    source="geometric, Kleinrock 1976", statistic=share_of_time(SERVER, 3)),
         ),
@@ -105,8 +105,7 @@ def stacked() -> Subject:
             exponential(1), exponential(2), lambda m: m.station(SERVER, discipline="lcfs_preempt")
         ),
         answers=(
-            Answer(quantity="response", value=2.0, source="insensitive, Kelly 1979",
-                   statistic=response()),
+            responds(2.0, "insensitive, Kelly 1979"),
             Answer(quantity="response p95", value=busy_period_percentile(0.5, 0.95),
                    source=f"busy period, {KLEINROCK} (5.148)", statistic=percentile(0.95)),
         ),
@@ -172,11 +171,8 @@ def shared_servers() -> Subject:
         build=lambda: queue(
             WIDE, exponential(1 / 2.4), lambda m: m.station(SERVER, servers=3, discipline="ps")
         ),
-        answers=(
-            Answer(quantity="response", value=1 + mmc_wait(3, 2.4), source="Cohen 1979",
-                   statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(1 + mmc_wait(3, 2.4), "Cohen 1979"),),
+    )
 
 
 Shared = tuple[int, int, int]
@@ -212,9 +208,7 @@ def limited_sharing() -> Subject:
         build=lambda: queue(
             WIDE, exponential(1 / 0.7), lambda m: m.station(SERVER, discipline="ps", limit=3)
         ),
-        answers=(
-            Answer(quantity="response", value=inside / 0.7, source=BALANCE, statistic=response()),
-        ),
+        answers=(responds(inside / 0.7, BALANCE),),
     )
 
 
@@ -241,11 +235,8 @@ def general_arrivals(name: str, law: Distribution, transform: Callable[[float], 
         model=name,
         parameters="load 0.8",
         build=lambda: queue(exponential(1), law),
-        answers=(
-            Answer(quantity="response", value=gm1_response(transform),
-                   source=f"root of the transform, {KLEINROCK} (6.27)", statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(gm1_response(transform), f"root of the transform, {KLEINROCK} (6.27)"),),
+    )
 
 
 def bursts() -> Subject:
@@ -267,8 +258,7 @@ def bursts() -> Subject:
             exponential(1), mmpp(rates=[1.2, 0.2], switch_rates=[[0, 0.1], [0.1, 0]])
         ),
         answers=(
-            Answer(quantity="response", value=inside / 0.7, source=f"{BALANCE}; Neuts 1981",
-                   statistic=response()),
+            responds(inside / 0.7, f"{BALANCE}; Neuts 1981"),
             Answer(quantity="jobs", value=inside, source=BALANCE,
                    statistic=mean_of("jobs_s", SERVER)),
         ),
@@ -289,11 +279,8 @@ def groups() -> Subject:
         model="M/M/1, arrivals in groups",
         parameters="load 0.6, groups of 3",
         build=build,
-        answers=(
-            Answer(quantity="response", value=(1 + 3) / 2 / (1 - 0.6),
-                   source="Gross & Harris 1998, section 3.1", statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds((1 + 3) / 2 / (1 - 0.6), "Gross & Harris 1998, section 3.1"),),
+    )
 
 
 def changing_load() -> Subject:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from benches.known.chains import birth_death, expected, stationary
 from benches.known.formulas import cobham_waits, erlang_c, preemptive_responses
 from benches.known.queues import KLEINROCK, SERVER, queue, ranked
-from benches.known.subject import Answer, Subject, class_wait, mean_of, response, share_of
+from benches.known.subject import Answer, Subject, class_wait, mean_of, responds, response, share_of
 from headroom.simulation import Distribution, Model, constant, exponential, hyperexponential
 
 BALANCE = "balance equations"
@@ -34,8 +34,7 @@ def some_room() -> Subject:
         answers=(
             Answer(quantity="share lost", value=shares[-1], source=f"birth-death, {KLEINROCK}",
                    statistic=share_of("lost_count")),
-            Answer(quantity="response", value=inside / (2.7 * (1 - shares[-1])),
-                   source="Little's law", statistic=response()),
+            responds(inside / (2.7 * (1 - shares[-1])), "Little's law"),
         ),
     )  # fmt: skip
 
@@ -66,8 +65,7 @@ def unequal_servers() -> Subject:
             lambda m: m.station(SERVER, servers=2, speeds=[1.5, 0.5]),
         ),
         answers=(
-            Answer(quantity="response", value=expected(shares, sum) / 1.2,
-                   source=f"{BALANCE}; Gumbel 1960", statistic=response()),
+            responds(expected(shares, sum) / 1.2, f"{BALANCE}; Gumbel 1960"),
             Answer(quantity="busy servers",
                    value=expected(shares, lambda state: state[0] + state[1]), source=BALANCE,
                    statistic=mean_of("busy_s", SERVER)),
@@ -94,11 +92,8 @@ def batches(least: int, most: int, rate: float) -> Subject:
         build=lambda: queue(
             exponential(1), exponential(1 / rate), lambda m: m.station(SERVER, batch=(least, most))
         ),
-        answers=(
-            Answer(quantity="response", value=inside / rate, source=f"{BALANCE}; Neuts 1967",
-                   statistic=response()),
-        ),
-    )  # fmt: skip
+        answers=(responds(inside / rate, f"{BALANCE}; Neuts 1967"),),
+    )
 
 
 def breakdowns() -> Subject:

@@ -18,6 +18,7 @@ from benches.known.subject import (
     class_wait,
     mean_of,
     percentile,
+    responds,
     response,
     share_of,
     visits_for_each,
@@ -70,7 +71,7 @@ def mm1() -> Subject:
         parameters="load 0.8",
         build=lambda: queue(exponential(1), exponential(1.25)),
         answers=(
-            Answer(quantity="response", value=5.0, source=of, statistic=response(), printed="5"),
+            responds(5.0, of, printed="5"),
             Answer(quantity="wait", value=4.0, source="response less service",
                    statistic=wait(SERVER), printed="4"),
             Answer(quantity="jobs", value=4.0, source="Little's law",
@@ -179,8 +180,7 @@ def limited_room(places: int, lost: str, jobs: str, stays: str) -> Subject:
                    statistic=share_of("lost_count"), printed=lost),
             Answer(quantity="jobs", value=inside, source=f"birth-death, {KLEINROCK}",
                    statistic=mean_of("jobs_s", SERVER), printed=jobs),
-            Answer(quantity="response", value=inside / (0.8 * (1 - shares[-1])),
-                   source="Little's law", statistic=response(), printed=stays),
+            responds(inside / (0.8 * (1 - shares[-1])), "Little's law", printed=stays),
         ),
     )  # fmt: skip
 

@@ -235,3 +235,17 @@ def percentile(share: float) -> Statistic:
         return float(np.interp(share * below[-1], below, edges))
 
     return statistic
+
+
+def responds(value: float, source: str, *, printed: str = "") -> Answer:
+    """Return the mean response time (s) of all jobs as an answer."""
+    return Answer(
+        quantity="response", value=value, source=source, statistic=response(), printed=printed
+    )
+
+
+def completes(value: float, source: str, *, printed: str = "") -> Answer:
+    """Return the completions per second of all jobs as an answer."""
+    return Answer(
+        quantity="throughput", value=value, source=source, statistic=throughput(), printed=printed
+    )

@@ -3,7 +3,6 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any
 
 import headroom.simulation
@@ -24,7 +23,7 @@ def model_builder() -> str:
     module = headroom.simulation
     parts = [NOTICE, "# Model builder\n", f"{opening(module)}\n"]
     parts.append("The examples import their names from `headroom.simulation`.\n")
-    for name in _exported(module):
+    for name in sorted(module.__all__, key=lambda name: (not name[0].isupper(), name)):
         item = getattr(module, name)
         if name in BETWEEN_PARTS:
             continue
@@ -33,10 +32,6 @@ def model_builder() -> str:
         elif inspect.isfunction(item):
             parts += [f"## `{name}{_signature(item)}`\n", _doc_section(item)]
     return "\n".join(parts)
-
-
-def _exported(module: ModuleType) -> tuple[str, ...]:
-    return tuple(sorted(module.__all__, key=lambda name: (not name[0].isupper(), name)))
 
 
 def _class_section(name: str, item: type) -> Iterator[str]:

@@ -83,10 +83,6 @@ def _response_s(users: float, servers: int) -> float:
     return flat + max(0.0, users - _SATURATION * servers / 2) * 0.011
 
 
-def _utilization(users: float, servers: int) -> float:
-    return min(0.995, users / (_SATURATION * servers / 2))
-
-
 def _histogram(mean: float, count: int) -> Distribution:
     low = [0.001 * 1.12**step for step in range(90)]
     high = [bound * 1.12 for bound in low]
@@ -129,7 +125,7 @@ def _estimates_of(resource: Resource, used: float) -> list[Estimate]:
 
 def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointResult:
     """Return one simulated point with everything that a point can carry."""
-    response, used = _response_s(users, servers), _utilization(users, servers)
+    response, used = _response_s(users, servers), min(0.995, users / (_SATURATION * servers / 2))
     loads = [
         (Resource(kind="station", name="web", capacity=4), used * 0.55),
         (Resource(kind="station", name="database", capacity=servers), used),

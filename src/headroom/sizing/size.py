@@ -95,14 +95,12 @@ class Sizing:
         self.trail: list[Looked] = []
         self.contradictions: list[str] = []
         self.refuted = ""
-        self.is_cut_short = False
 
     def run(self) -> None:
         """Search until nothing cheaper is left, or as many were simulated as are allowed."""
         self._expect()
         while batch := self._next_batch():
             if self._simulated_count >= self._most:
-                self.is_cut_short = True
                 return
             self._simulate(batch)
 

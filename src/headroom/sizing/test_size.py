@@ -1,14 +1,15 @@
 """The whole search on real models: against formulas, cut off and resumed, and without an answer."""
 
 import io
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 from rich.console import Console
+from scipy.optimize import brentq
 
+from benches.known.formulas import erlang_b, mmc_response_tail, mmc_wait, repairman_throughput
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol import registry
@@ -111,34 +112,9 @@ def size(
     return conclude(question, sizing)
 
 
-def erlang_c(servers: int, load: float) -> float:
-    """Return the probability of waiting in M/M/c, by Erlang's recursion."""
-    blocked = 1.0
-    for count in range(1, servers + 1):
-        blocked = load * blocked / (count + load * blocked)
-    used = load / servers
-    return blocked / (1.0 - used * (1.0 - blocked))
-
-
-def mean_response_s(servers: int, load: float) -> float:
-    return 1.0 + erlang_c(servers, load) / (servers - load)
-
-
 def p95_s(servers: int, load: float) -> float:
     """Return the 95th percentile of the response time of M/M/c with service rate 1."""
-    waits, rate = erlang_c(servers, load), servers - load
-
-    def exceeds(t: float) -> float:
-        if math.isclose(rate, 1.0):
-            return math.exp(-t) * (1.0 + waits * t)
-        delayed = (rate * math.exp(-t) - math.exp(-rate * t)) / (rate - 1.0)
-        return math.exp(-t) * (1.0 - waits) + waits * delayed
-
-    low, high = 0.0, 1000.0
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if exceeds(middle) > 0.05 else (low, middle)
-    return high
+    return float(brentq(lambda t: mmc_response_tail(servers, load, t) - 0.05, 0.1, 1000.0))
 
 
 @pytest.fixture
@@ -152,7 +128,7 @@ def test_the_fewest_servers_for_a_mean_response_are_those_of_erlang(
     queue: Subject, tmp_path: Path, limit_s: float
 ) -> None:
     """Oracle: M/M/c with 8 Erlang of load; the smallest c with R below the limit."""
-    expected = next(c for c in range(9, 40) if mean_response_s(c, 8.0) <= limit_s)
+    expected = next(c for c in range(9, 40) if 1.0 + mmc_wait(c, 8.0) <= limit_s)
     found = size(queue, ["servers=1..40"], [f"response_s_mean<={limit_s}s"], folder=tmp_path)
     assert found.best is not None
     assert found.best.levels == {"servers": expected}
@@ -187,13 +163,6 @@ def build(*, lines: Annotated[int, parameter(unit="1", low=1, source="assumed")]
 """
 
 
-def erlang_b(lines: int, load: float) -> float:
-    blocked = 1.0
-    for count in range(1, lines + 1):
-        blocked = load * blocked / (count + load * blocked)
-    return blocked
-
-
 def test_a_metric_that_no_formula_gives_is_bisected(tmp_path: Path) -> None:
     """Cause: a target without a forecast was expected to be met everywhere, one size after another.
 
@@ -222,21 +191,12 @@ def test_sizes_without_a_steady_state_are_excluded_and_never_simulated(
     assert found.best.levels == {"servers": 9}
 
 
-def machine_repair(servers: int, users: int, think_s: float) -> float:
-    """Return the throughput of `users` at `servers`, service time 1, by balance equations."""
-    weights = [1.0]
-    for busy in range(1, users + 1):
-        weights.append(weights[-1] * (users - busy + 1) / (think_s * min(busy, servers)))
-    total = sum(weights)
-    return sum(min(n, servers) * w for n, w in enumerate(weights)) / total
-
-
 def test_the_fewest_servers_of_an_interactive_system_are_those_of_the_exact_solution(
     tmp_path: Path,
 ) -> None:
     """Oracle: machine repairman, as a change of the station of a registered model."""
     users, target = 40, 3.5
-    expected = next(c for c in range(1, 20) if machine_repair(c, users, 10.0) >= target)
+    expected = next(c for c in range(1, 20) if repairman_throughput(c, users, 10.0) >= target)
     subject = subject_of(
         {"model": "interactive", "completions": 20_000},
         tmp_path,

@@ -59,12 +59,6 @@ def mmc_wait_s(servers: int, rate_per_s: float, service_s: float) -> float:
     return erlang_c(servers, offered) * service_s / (servers - offered)
 
 
-def mmc_wait_share_above(servers: int, rate_per_s: float, service_s: float, time_s: float) -> float:
-    """Return the share of arrivals at M/M/c that wait longer than `time_s`."""
-    offered = rate_per_s * service_s
-    return erlang_c(servers, offered) * math.exp(-(servers - offered) / service_s * time_s)
-
-
 def mmc_wait_quantile_s(servers: int, rate_per_s: float, service_s: float, share: float) -> float:
     """Return the wait that `share` of the arrivals at M/M/c stay below; 0 where most do not wait.
 

@@ -31,6 +31,7 @@ from headroom.experiment.protocol.fit_method import (
     Residual,
     SourcePoint,
     Target,
+    options_as,
 )
 from headroom.experiment.protocol.system import Value
 
@@ -59,7 +60,7 @@ class LeastSquares:
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
         """Return the parameters that the options name."""
-        found = _typed(options)
+        found = options_as(Options, options)
         for name, (low, high) in found.parameters.items():
             if not low < high:
                 raise StudyError(
@@ -72,11 +73,11 @@ class LeastSquares:
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
         """Return the model's parameters as the source point had them, without the fitted ones."""
-        return _config_of(point, target, _typed(options))
+        return _config_of(point, target, options_as(Options, options))
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the parameters with the smallest sum of squared relative errors."""
-        wanted = _typed(options)
+        wanted = options_as(Options, options)
         observations = _observations(points, target, wanted)
         if len(observations) < len(wanted.parameters):
             raise FitError(
@@ -116,12 +117,6 @@ def _plain(values: Mapping[str, Value], target: Target) -> Iterator[FittedParame
     declared = target.parameters
     for name, value in values.items():
         yield FittedParameter(name=name, value=value, unit=declared[name].unit)
-
-
-def _typed(options: msgspec.Struct) -> Options:
-    if not isinstance(options, Options):
-        raise TypeError(f"Options are needed, not {type(options).__name__}")
-    return options
 
 
 def _observations(

@@ -15,8 +15,6 @@ from headroom.experiment.protocol.system import Modelled, System, Value
 from headroom.simulation import model_data
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-ALWAYS_BUSY = 0.999
-"""A forecast without a steady state counts as full; so does a station as busy as this."""
 
 
 def load_of(system: System, config: Mapping[str, Value], *, visits: int = 1) -> Load:

@@ -18,6 +18,7 @@ from headroom.experiment.protocol.fit_method import (
     Found,
     SourcePoint,
     Target,
+    options_as,
 )
 
 
@@ -49,7 +50,7 @@ class ShareOfMaximum:
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
         """Return the parameter that is set."""
-        return (_typed(options).parameter,)
+        return (options_as(ShareOptions, options).parameter,)
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the load.
@@ -59,7 +60,7 @@ class ShareOfMaximum:
         FitError
             No point reports the metric, or the share of it is less than one whole number.
         """
-        wanted = _typed(options)
+        wanted = options_as(ShareOptions, options)
         seen = [
             point.observed[wanted.metric].value
             for point in points
@@ -83,9 +84,3 @@ class ShareOfMaximum:
         parameter = FittedParameter(name=wanted.parameter, value=value, unit=declared.unit)
         note = f"{wanted.share:.0%} of the largest {wanted.metric} of {len(seen)} points"
         return Found(parameters=(parameter,), notes=(note,))
-
-
-def _typed(options: msgspec.Struct) -> ShareOptions:
-    if not isinstance(options, ShareOptions):
-        raise TypeError(f"ShareOptions are needed, not {type(options).__name__}")
-    return options

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benches.known.formulas import mmc_wait
 from headroom.analysis.analyse import analyse
 from headroom.analysis.fits import fits, kept_fits
 from headroom.analysis.fits.fits import with_fits
@@ -290,18 +291,10 @@ def test_a_queue_is_recognised_from_its_sweep_and_predicts_a_load_not_seen(tmp_p
     assert service.high - service.low < 0.1 * 0.013
     point = predict.points[0]
     response = point.estimates["response_s_mean"]
-    truth = erlang_response_s(servers=3, utilization=0.85, service_s=0.013)
+    truth = 0.013 * (1.0 + mmc_wait(3, 3 * 0.85))
     assert response.value == pytest.approx(truth, rel=0.15)
     origins = {use.name: (use.origin, use.value) for use in predict.parameters}
     assert origins["service_s"] == ("fitted", service.value)
-
-
-def erlang_response_s(*, servers: int, utilization: float, service_s: float) -> float:
-    """Return the mean response time of M/M/c by Erlang's C formula."""
-    load = servers * utilization
-    last = load**servers / math.factorial(servers) / (1.0 - utilization)
-    waits = last / (sum(load**k / math.factorial(k) for k in range(servers)) + last)
-    return service_s * (1.0 + waits / (servers * (1.0 - utilization)))
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from benches.known.formulas import repairman_throughput
 from headroom.analysis.analyse import analyse
 from headroom.analysis.export import what_if_rows
 from headroom.analysis.follow_up.what_if import planned_what_ifs
@@ -58,26 +59,16 @@ def point_at(result: StudyResult, users: int) -> PointResult:
     return next(point for point in points if point.levels["users"] == users)
 
 
-def repair_throughput(servers: int, users: int, think_s: float, service_s: float) -> float:
-    """Return the exact throughput of the machine repairman by its balance equations."""
-    weights = [1.0]
-    for busy in range(1, users + 1):
-        step = (users - busy + 1) / think_s / (min(busy, servers) / service_s)
-        weights.append(weights[-1] * step)
-    served = sum(min(n, servers) / service_s * weight for n, weight in enumerate(weights))
-    return served / sum(weights)
-
-
 def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path) -> None:
     """Oracle: 60 users, think 1 s, service 50 ms: one server against two, and one twice as fast."""
     plan = planned(tmp_path, model="interactive", rest=INTERACTIVE)
     result = with_what_ifs(plan, tmp_path)
     assert point_at(result, 2).what_ifs == [], "nothing limits 2 users"
     found = {one.change: one for one in point_at(result, 60).what_ifs}
-    base = repair_throughput(1, 60, 1.0, 0.05)
+    base = repairman_throughput(1, 60, 1.0, 0.05)
     expected = {
-        "station.server.servers=x2": repair_throughput(2, 60, 1.0, 0.05) / base,
-        "station.server.speed=x2": repair_throughput(1, 60, 1.0, 0.025) / base,
+        "station.server.servers=x2": repairman_throughput(2, 60, 1.0, 0.05) / base,
+        "station.server.speed=x2": repairman_throughput(1, 60, 1.0, 0.025) / base,
     }
     assert found.keys() == expected.keys()
     for change, ratio in expected.items():

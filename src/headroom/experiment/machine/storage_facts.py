@@ -54,7 +54,9 @@ def mount_of(folder: Path, root: Path = ROOT) -> Mount | None:
         return None
     place = _existing(folder)
     holders = [
-        mount for line in text.splitlines() if (mount := _mount(line)) and _holds(mount, place)
+        mount
+        for line in text.splitlines()
+        if (mount := _mount(line)) and place.is_relative_to(mount.point)
     ]
     # Of mounts on the same place the last one is on top.
     return max(
@@ -82,10 +84,6 @@ def _mount(line: str) -> Mount | None:
         source=right[1],
         options=",".join(options),
     )
-
-
-def _holds(mount: Mount, place: Path) -> bool:
-    return place.is_relative_to(mount.point)
 
 
 def _space(folder: Path) -> dict[str, int]:

@@ -12,7 +12,7 @@ a fixed seed. A study that is opened twice must fit twice the same.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
-from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -22,6 +22,7 @@ from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.protocol.system import Column, Parameter, System, Value
 
 GROUP = "headroom.fits"
+Options = TypeVar("Options", bound=msgspec.Struct)
 
 DemandEvidence: TypeAlias = Literal[
     "automatic", "low-load", "burst", "target-burst", "alternated-burst", "pulses"
@@ -301,6 +302,13 @@ class FitMethod(Protocol):
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the parameters; raise `FitError` where the points do not determine them."""
         ...
+
+
+def options_as(kind: type[Options], options: msgspec.Struct) -> Options:
+    """Return the options that a method is given as those that it declares."""
+    if not isinstance(options, kind):
+        raise TypeError(f"{kind.__name__} are needed, not {type(options).__name__}")
+    return options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

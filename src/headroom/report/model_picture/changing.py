@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headroom.quantities import format_level
+from headroom.report.model_picture.steps import records
 from headroom.report.model_picture.words import law_words, mean_words
 
 _WORDS = {"servers": "servers", "speed": "speed", "tokens": "tokens"}
@@ -44,7 +45,7 @@ def change_words(data: Mapping[str, Any]) -> str:
 
 
 def _scheduled(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, str, str]]:
-    for one in _records(model.get("schedules")):
+    for one in records(model.get("schedules")):
         kind, name = _of(one)
         values = one.get("values")
         if not isinstance(values, list) or not values:
@@ -86,10 +87,6 @@ def _of(data: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _steps(model: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for program in _records(model.get("programs")):
-        for step in _records(program.get("steps")):
+    for program in records(model.get("programs")):
+        for step in records(program.get("steps")):
             yield str(program.get("name", "?")), step
-
-
-def _records(items: object) -> list[Mapping[str, Any]]:
-    return [one for one in items if isinstance(one, Mapping)] if isinstance(items, list) else []

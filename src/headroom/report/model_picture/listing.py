@@ -16,7 +16,7 @@ from headroom.report.model_picture.parts import (
     station_node,
     usage_of,
 )
-from headroom.report.model_picture.steps import Step, tree_of
+from headroom.report.model_picture.steps import Step, records, tree_of
 from headroom.report.model_picture.words import code_words, count_words, law_words
 
 _HIDDEN = frozenset({"op", "stream", "pause_stream", "batch_stream", "patience_stream"})
@@ -51,15 +51,15 @@ def list_model(model: Mapping[str, Any]) -> str:
     lines = [f"{head}, times in {unit}" if unit else head]
     for title, notes in _parts(model, unit):
         lines += [title, *(f"  {note}" for note in notes)] if notes else []
-    for program in _records(model, "programs"):
+    for program in records(model.get("programs")):
         lines.append(f"program {program.get('name', '?')}")
         lines += _steps(tree_of(program.get("steps")), unit, "  ")
     return "\n".join(lines)
 
 
 def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]]]:
-    programs = {str(one.get("name")): one for one in _records(model, "programs")}
-    failing = {str(one.get("station")): one for one in _records(model, "breakdowns")}
+    programs = {str(one.get("name")): one for one in records(model.get("programs"))}
+    failing = {str(one.get("station")): one for one in records(model.get("breakdowns"))}
     usage = usage_of(programs, unit)
     changes = changes_by_part(model)
     stations = [
@@ -70,7 +70,7 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
             unit,
             changes.get(("station", name), []),
         ).note
-        for one in _records(model, "stations")
+        for one in records(model.get("stations"))
         if (name := str(one.get("name")))
     ]
     yield "stations", stations
@@ -80,31 +80,26 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
             pool_node(one, changes.get(("pool", str(one.get("name"))), [])).note.removeprefix(
                 "pool "
             )
-            for one in _records(model, "pools")
+            for one in records(model.get("pools"))
         ],
     )
     yield (
         "attributes",
         [
             f"{one.get('name', '?')}, first {format_level(one.get('initial', 0))}"
-            for one in _records(model, "attributes")
+            for one in records(model.get("attributes"))
         ],
     )
-    yield "classes", [class_node(one, unit).note for one in _records(model, "classes")]
+    yield "classes", [class_node(one, unit).note for one in records(model.get("classes"))]
     yield (
         "controllers",
         [
             f"{one.get('name', '?')}; every {law_words(one.get('every'), unit)}; "
             f"walks {one.get('program')}"
-            for one in _records(model, "controllers")
+            for one in records(model.get("controllers"))
         ],
     )
-    yield "mixes", [mix_node(one, unit).note for one in _records(model, "mixes")]
-
-
-def _records(model: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = model.get(name)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    yield "mixes", [mix_node(one, unit).note for one in records(model.get("mixes"))]
 
 
 def _steps(steps: list[Step], unit: str, indent: str) -> Iterator[str]:
@@ -125,7 +120,7 @@ def _words(step: Step, unit: str) -> str:
         "set": lambda: f"set {data.get('attribute')} to {law_words(data.get('value'), '')}",
         "loop": lambda: f"loop {count_words(data.get('count'))}",
         "branch": lambda: f"branch{_policy(data)}",
-        "case": lambda: _case(data),
+        "case": lambda: _chosen(data) or "case",
         "node": lambda: _node(data),
         "attempt": lambda: _attempt(data, unit),
     }
@@ -171,10 +166,6 @@ def _route(route: Mapping[str, Any]) -> str:
     target = "out" if route.get("node") is None else f"to {route['node']}"
     chosen = _chosen(route)
     return f"{target} {chosen}" if chosen else target
-
-
-def _case(data: Mapping[str, Any]) -> str:
-    return _chosen(data) or "case"
 
 
 def _chosen(data: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from headroom.report.model_picture.parts import (
     station_node,
     usage_of,
 )
-from headroom.report.model_picture.steps import Step, tree_of
+from headroom.report.model_picture.steps import Step, records, tree_of
 from headroom.report.model_picture.words import chance_words, code_words, count_words, shortened
 
 SINK = "sink"
@@ -75,22 +75,17 @@ _NOTHING = Fragment(past=Way())
 def graph_of(model: Mapping[str, Any]) -> Graph:
     """Return the routing graph of a model's data."""
     writer = _Writer(model)
-    for one in _records(model, "classes"):
+    for one in records(model.get("classes")):
         writer.add_class(one)
-    for mix in _records(model, "mixes"):
+    for mix in records(model.get("mixes")):
         writer.add_mix(mix)
     writer.add_unused()
-    drawn = [one for mix in _records(model, "mixes") for one, _ in shares_of(mix)]
-    classes = [str(one.get("name", "?")) for one in [*_records(model, "classes"), *drawn]]
+    drawn = [one for mix in records(model.get("mixes")) for one, _ in shares_of(mix)]
+    classes = [str(one.get("name", "?")) for one in [*records(model.get("classes")), *drawn]]
     held = {pool: frozenset(keys) for pool, keys in writer.held.items() if pool in writer.nodes}
     return Graph(
         nodes=writer.ordered_nodes(), edges=writer.edges(classes), held=held, classes=classes
     )
-
-
-def _records(model: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = model.get(name)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 @dataclass(slots=True)
@@ -106,11 +101,11 @@ class _Program:
 class _Writer:
     def __init__(self, model: Mapping[str, Any]) -> None:
         self.unit = str(model.get("time_unit", ""))
-        self.stations = {str(one.get("name")): one for one in _records(model, "stations")}
-        self.pools = {str(one.get("name")): one for one in _records(model, "pools")}
-        self.programs = {str(one.get("name")): one for one in _records(model, "programs")}
+        self.stations = {str(one.get("name")): one for one in records(model.get("stations"))}
+        self.pools = {str(one.get("name")): one for one in records(model.get("pools"))}
+        self.programs = {str(one.get("name")): one for one in records(model.get("programs"))}
         self.changes = changes_by_part(model)
-        self.breakdowns = {str(one.get("station")): one for one in _records(model, "breakdowns")}
+        self.breakdowns = {str(one.get("station")): one for one in records(model.get("breakdowns"))}
         self.usage = usage_of(self.programs, self.unit)
         self.nodes: dict[str, Node] = {}
         self.held: dict[str, set[str]] = {}
@@ -285,7 +280,7 @@ class _Writer:
         for part in parts:
             exits = inside[str(part.data.get("name"))].exits
             kind = _kind_of(part.data.get("choice"))
-            for target in _list(part.data.get("to")):
+            for target in records(part.data.get("to")):
                 way = _case_way(target, kind)
                 ends = [end.then(way, end.node) for end in exits]
                 reached = inside.get(str(target.get("node")))
@@ -495,10 +490,6 @@ def _case_way(data: Mapping[str, Any], kind: str) -> Way:
 
 def _kind_of(choice: object) -> str:
     return str(choice.get("kind", "?")) if isinstance(choice, Mapping) else "probability"
-
-
-def _list(items: object) -> list[Mapping[str, Any]]:
-    return [one for one in items if isinstance(one, Mapping)] if isinstance(items, list) else []
 
 
 def _drop(held: list[str], pool: str) -> None:

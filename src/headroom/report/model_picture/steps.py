@@ -4,7 +4,7 @@ Invariant: every list of steps gives a tree: a block that is never closed ends w
 superfluous ``end`` is passed over.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,7 @@ def tree_of(steps: object) -> list[Step]:
     """
     root: list[Step] = []
     path = [root]
-    for place, data in enumerate(_mappings(steps)):
+    for place, data in enumerate(records(steps)):
         op = str(data.get("op", "?"))
         if op == "end":
             path = path[:-1] or [root]
@@ -49,5 +49,6 @@ def tree_of(steps: object) -> list[Step]:
     return root
 
 
-def _mappings(items: object) -> Iterable[Mapping[str, Any]]:
+def records(items: object) -> list[Mapping[str, Any]]:
+    """Return the objects of a list in data that may be no model."""
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []

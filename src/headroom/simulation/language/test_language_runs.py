@@ -63,18 +63,6 @@ def alone(write: Callable[[Model, Program], None]) -> SimulationResult:
     return simulate(model, seed=1, completions=1000)
 
 
-@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "lcfs_preempt", "random", "priority", "ps"])
-def test_the_order_of_equal_exponential_jobs_does_not_change_the_mean(discipline: str) -> None:
-    """M/M/1: R = 1 / (1 - 0.8) = 5 for every order that does not know the service times."""
-    model = Model("order", time_unit="s")
-    cpu = model.station("cpu", discipline=discipline)  # type: ignore[arg-type]  # each in turn
-    program = model.program("p")
-    program.use(cpu, exponential(LOAD))
-    model.open_class("jobs", program, interarrival=exponential(1))
-    result = simulate(model, seed=3, completions=COMPLETIONS)
-    assert response_s(result) == pytest.approx(LOAD / (1 - LOAD), rel=0.04)
-
-
 @pytest.mark.parametrize("discipline", ["ps", "lcfs_preempt"])
 def test_symmetric_disciplines_do_not_feel_the_spread_of_service_times(discipline: str) -> None:
     """M/G/1 with ps or preemptive lcfs: R = S / (1 - U) for every c2."""
@@ -87,22 +75,6 @@ def test_symmetric_disciplines_do_not_feel_the_spread_of_service_times(disciplin
     assert response_s(result) == pytest.approx(0.7 / 0.3, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("discipline", "urgent", "patient"),
-    [("priority", 1 + 1.333333, 1 + 6.666667), ("priority_preempt", 1.666667, 8.333333)],
-)
-def test_priorities_agree_with_cobham(discipline: str, urgent: float, patient: float) -> None:
-    model = Model("priorities", time_unit="s")
-    cpu = model.station("cpu", discipline=discipline)  # type: ignore[arg-type]  # each in turn
-    program = model.program("p")
-    program.use(cpu, exponential(1))
-    for name, priority in (("urgent", 1), ("patient", 0)):
-        model.open_class(name, program, interarrival=exponential(2.5), priority=priority)
-    result = simulate(model, seed=5, completions=COMPLETIONS)
-    assert response_s(result, 0) == pytest.approx(urgent, rel=0.03)
-    assert response_s(result, 1) == pytest.approx(patient, rel=0.06)
-
-
 def test_a_priority_that_is_computed_rules_like_one_that_is_given() -> None:
     model = Model("prioritize", time_unit="s")
     cpu = model.station("cpu", discipline="priority")
@@ -113,15 +85,6 @@ def test_a_priority_that_is_computed_rules_like_one_that_is_given() -> None:
         model.open_class(name, program, interarrival=exponential(2.5))
     result = simulate(model, seed=5, completions=COMPLETIONS)
     assert response_s(result, 0) == pytest.approx(2.333333, rel=0.03)
-
-
-def test_infinite_servers_let_nobody_wait() -> None:
-    model = Model("cloud", time_unit="s")
-    program = model.program("p")
-    program.use(model.station("cloud", discipline="infinite"), exponential(7))
-    model.open_class("jobs", program, interarrival=exponential(1))
-    result = simulate(model, seed=1, completions=100_000)
-    assert response_s(result) == pytest.approx(7, rel=0.02)
 
 
 def test_a_limit_of_one_makes_sharing_first_come_first_served() -> None:
@@ -147,75 +110,12 @@ def test_a_faster_server_is_taken_first_and_divides_the_service_time() -> None:
     ) == pytest.approx(6.0)
 
 
-def test_a_full_station_rejects_as_often_as_the_formula_says() -> None:
-    """M/M/1/5 at 0.8: (1 - rho) rho^5 / (1 - rho^6) = 0.088819 of the arrivals are lost."""
-    model = Model("loss", time_unit="s")
-    program = model.program("p")
-    program.use(model.station("cpu", buffer=4, when_full="reject"), exponential(LOAD))
-    model.open_class("jobs", program, interarrival=exponential(1))
-    result = simulate(model, seed=1, completions=COMPLETIONS)
-    lost, completed = column(result, "lost_count"), column(result, "completion_count")
-    assert lost / (lost + completed) == pytest.approx(0.088819, rel=0.03)
-    assert station_column(result, "cpu", "reject_count") == lost
-    assert response_s(result) == pytest.approx(2.563065 * LOAD, rel=0.02)
-
-
-@pytest.mark.parametrize(("buffer", "rate"), [(0, 2 / 3), (1, 3 / 4), (4, 6 / 7)])
-def test_blocking_after_service_agrees_with_its_chain(buffer: int, rate: float) -> None:
-    """Two stations in series, always work for the first: X = (B + 2) / (B + 3)."""
-    model = Model("tandem", time_unit="s")
-    first, second = model.station("first"), model.station("second", buffer=buffer)
-    program = model.program("p")
-    program.use(first, exponential(1))
-    program.use(second, exponential(1))
-    model.closed_class("jobs", program, population=40)
-    result = simulate(model, seed=1, completions=COMPLETIONS)
-    assert throughput(result) == pytest.approx(rate, rel=0.01)
-    assert station_column(result, "first", "blocked_s") > 0
-
-
-@pytest.mark.parametrize(("buffer", "rate"), [(0, 1 / 2), (1, 2 / 3), (4, 5 / 6)])
-def test_blocking_before_service_agrees_with_its_chain(buffer: int, rate: float) -> None:
-    """The first serves only while a place is free: the second is M/M/1/(B + 1), X = (B+1)/(B+2)."""
-    model = Model("tandem", time_unit="s")
-    first, second = model.station("first"), model.station("second", buffer=buffer)
-    program = model.program("p")
-    program.use(first, exponential(1), reserve=True)
-    program.use(second, exponential(1))
-    model.closed_class("jobs", program, population=40)
-    result = simulate(model, seed=1, completions=COMPLETIONS)
-    assert throughput(result) == pytest.approx(rate, rel=0.01)
-
-
 def test_a_batch_is_served_in_one_service_time() -> None:
     model = Model("batch", time_unit="s")
     program = model.program("p")
     program.use(model.station("bus", batch=4), constant(1))
     model.closed_class("jobs", program, population=4)
     assert throughput(simulate(model, seed=1, completions=4000)) == pytest.approx(4.0)
-
-
-def test_a_broken_server_works_for_its_availability() -> None:
-    """Up 9, down 1 on average: a job that is always there completes 0.9 a second."""
-    model = Model("frail", time_unit="s")
-    cpu, program = model.station("cpu"), model.program("p")
-    model.breakdowns(cpu, time_to_failure=exponential(9), repair=exponential(1))
-    program.use(cpu, exponential(1))
-    model.closed_class("job", program, population=1)
-    result = simulate(model, seed=1, completions=200_000)
-    assert throughput(result) == pytest.approx(0.9, rel=0.02)
-    down = station_column(result, "cpu", "down_s") / float(result.snapshot_times_s[-1])
-    assert down == pytest.approx(0.1, rel=0.05)
-
-
-def test_servers_that_fail_each_by_itself_leave_some_at_work() -> None:
-    model = Model("frail", time_unit="s")
-    cpu, program = model.station("cpu", servers=4), model.program("p")
-    model.breakdowns(cpu, time_to_failure=exponential(9), repair=exponential(1), unit="each")
-    program.use(cpu, exponential(1))
-    model.closed_class("jobs", program, population=40)
-    result = simulate(model, seed=1, completions=COMPLETIONS)
-    assert throughput(result) == pytest.approx(3.6, rel=0.01)
 
 
 def test_attributes_are_set_computed_and_used() -> None:
@@ -303,53 +203,6 @@ def test_equal_hashes_go_the_same_way() -> None:
     result = simulate(model, seed=1, completions=100)
     used = [station_column(result, name, "completion_count") for name in "abcd"]
     assert sorted(used)[:3] == [0, 0, 0]
-
-
-def farm(policy: str) -> float:
-    """Return the mean response of 4 servers at load 0.8 behind a balancer."""
-    model = Model("farm", time_unit="s")
-    servers = [model.station(name) for name in "abcd"]
-    program = model.program("p")
-    program.use_one_of(servers, exponential(LOAD), policy=policy)  # type: ignore[arg-type]
-    model.open_class("jobs", program, interarrival=exponential(0.25))
-    return response_s(simulate(model, seed=1, completions=COMPLETIONS))
-
-
-def test_a_balancer_that_knows_more_is_better() -> None:
-    """By chance each is M/M/1 with R = 4; four servers with one queue would have R = 1.39."""
-    by_chance, turns, two, shortest = map(
-        farm, ("probability", "round_robin", "two_choices", "shortest_queue")
-    )
-    assert by_chance == pytest.approx(LOAD / (1 - LOAD), rel=0.05)
-    assert by_chance > turns > shortest
-    assert by_chance > two > shortest > 1.39
-
-
-def test_the_central_server_as_a_network_agrees_with_buzen() -> None:
-    model = Model("central server", time_unit="s")
-    cpu = model.station("cpu", servers=4)
-    disks = [model.station(f"disk {number}") for number in range(16)]
-    job = model.program("job")
-    with job.network() as net:
-        with net.node("compute", to={disk.name: 1 / 16 for disk in disks}):
-            job.use(cpu, exponential(4))
-        for disk in disks:
-            with net.node(disk.name, to=net.leave):
-                job.use(disk, exponential(15))
-    model.closed_class("jobs", job, population=64)
-    result = simulate(model, seed=1, completions=COMPLETIONS)
-    assert throughput(result) == pytest.approx(0.844677, rel=0.01)
-
-
-def test_a_network_with_feedback_agrees_with_jackson() -> None:
-    """Each visit leads back with probability 1/2: two visits of M/M/1 at load 0.8, R = 2 * 2."""
-    model = Model("feedback", time_unit="s")
-    program = model.program("p")
-    with program.network() as net, net.node("serve", to={"serve": 0.5, net.leave: 0.5}):
-        program.use(model.station("cpu"), exponential(0.4))
-    model.open_class("jobs", program, interarrival=exponential(1))
-    result = simulate(model, seed=2, completions=COMPLETIONS)
-    assert response_s(result) == pytest.approx(4.0, rel=0.04)
 
 
 @pytest.mark.parametrize(("quorum", "mean"), [(1, 1 / 3), (2, 5 / 6), (3, 11 / 6)])
@@ -458,17 +311,6 @@ def test_a_rejected_job_takes_the_failed_part_of_its_attempt() -> None:
     assert column(result, "lost_count") == 0
     rejected = station_column(result, "full", "reject_count") / COMPLETIONS
     assert rejected == pytest.approx(0.5, rel=0.02)  # Erlang B: a / (1 + a) with a = 1
-
-
-def test_a_pool_may_grant_by_priority() -> None:
-    model = Model("grants", time_unit="s")
-    pool, program = model.pool("k", tokens=1, order="priority"), model.program("p")
-    with program.holding(pool):
-        program.delay(exponential(1))
-    for name, priority in (("urgent", 1), ("patient", 0)):
-        model.open_class(name, program, interarrival=exponential(2.5), priority=priority)
-    result = simulate(model, seed=5, completions=COMPLETIONS)
-    assert response_s(result, 0) == pytest.approx(2.333333, rel=0.03)
 
 
 def test_jobs_may_arrive_together_and_be_there_at_the_start() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benches.known.formulas import mva
 from headroom.simulation import (
     Distribution,
     Model,
@@ -61,19 +62,6 @@ def shop(
     return model
 
 
-def mean_values(
-    demands_s: Sequence[float], *, population: int, think_s: float
-) -> tuple[float, list[float]]:
-    """Return throughput (1/s) and mean jobs at each station by exact mean value analysis."""
-    jobs = [0.0] * len(demands_s)
-    throughput = 0.0
-    for present in range(1, population + 1):
-        times = [demand * (1 + queue) for demand, queue in zip(demands_s, jobs, strict=True)]
-        throughput = present / (think_s + sum(times))
-        jobs = [throughput * time for time in times]
-    return throughput, jobs
-
-
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and half the 99.9 % interval (Student's t) of independent replications."""
     assert len(values) == REPLICATIONS
@@ -109,10 +97,10 @@ def test_a_mix_at_shared_servers_has_the_exact_throughput_and_responses(law: Any
         station: sum(WEIGHTS[one] * DEMANDS_S[one][station] for one in WEIGHTS) / total
         for station in ("cpu", "disk")
     }
-    throughput, jobs = mean_values(list(demands_s.values()), population=POPULATION, think_s=THINK_S)
+    throughput, stays_s = mva(list(demands_s.values()), THINK_S, POPULATION)
     stretch = {
-        station: queue / (throughput * demand)
-        for (station, demand), queue in zip(demands_s.items(), jobs, strict=True)
+        station: stay_s / demand_s
+        for (station, demand_s), stay_s in zip(demands_s.items(), stays_s, strict=True)
     }
     exact = {f"{name} response": sum(DEMANDS_S[name][station] * stretch[station] for station in
              stretch) for name in WEIGHTS}  # fmt: skip
@@ -143,9 +131,8 @@ def test_classes_that_wait_in_one_line_wait_equally_long() -> None:
         long.use(disk, exponential(2))
     members = {"short": (short, 2), "long": (long, 1)}
     model.closed_mix("users", members, population=5, think=exponential(10))
-    throughput, jobs = mean_values([5 / 3, 2.0], population=5, think_s=10)
-    visits = (5 / 3, 1.0)
-    times = [queue / (throughput * count) for queue, count in zip(jobs, visits, strict=True)]
+    throughput, (at_cpu_s, at_disk_s) = mva([5 / 3, 2.0], 10, 5)
+    times = [at_cpu_s / (5 / 3), at_disk_s]
     result = simulate(model, seed=1, completions=2 * COMPLETIONS)
     assert sum(rates(result).values()) == pytest.approx(throughput, rel=0.01)
     assert responses_s(result)["short"] == pytest.approx(times[0], rel=0.025)

@@ -12,7 +12,7 @@ import pytest
 from benches.known.subject import Measured, Subject, measured
 from benches.known.subjects import subjects
 from benches.known_answers import load, main, rows_of, table
-from headroom.simulation import Model, constant, discrete, exponential, simulate
+from headroom.simulation import Model, exponential, simulate
 
 SHARE = 0.25
 SUBJECTS = {subject.name: subject for subject in subjects()}
@@ -112,16 +112,6 @@ def test_two_open_classes_share_a_station_as_one_stream() -> None:
         program.use(server, exponential(1))
         model.open_class(name, program, interarrival=exponential(2.5))
     assert mean_response_s(model, 3_000_000) == pytest.approx(5.0, rel=0.025)
-
-
-def test_a_loop_with_a_drawn_count_adds_up() -> None:
-    """1 or 3 rounds, equally likely, of a constant 2 ms: a mean of 4 ms, none of it waiting."""
-    model = Model("loop", time_unit="ms")
-    program = model.program("rounds")
-    with program.loop(discrete([1, 3], weights=[1, 1])):
-        program.delay(constant(2))
-    model.closed_class("jobs", program, population=3)
-    assert mean_response_s(model, 300_000) == pytest.approx(0.004, rel=0.005)
 
 
 def mean_response_s(model: Model, completions: int) -> float:

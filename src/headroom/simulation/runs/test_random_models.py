@@ -367,23 +367,3 @@ def test_a_ring_with_a_place_to_spare_never_stands_still(
     result = outcome(model, seed)
     event(f"full: {is_over}, {'ended' if isinstance(result, SimulationResult) else 'deadlock'}")
     assert isinstance(result, SimulationResult) or is_over
-
-
-GROWTH_OF_MEMORY = """
-import resource
-from headroom.simulation import simulate
-from headroom.simulation.runs.test_reproducibility import shop
-for completions in (20_000, 400_000):
-    simulate(shop(with_audit=True), seed=1, completions=completions, sample_every=1.0)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-MOST_GROWTH_KIB = 8_192
-
-
-def test_memory_does_not_grow_with_the_length_of_a_run() -> None:
-    """Twenty times the run adds at most what its fuller tables take on their way to Python."""
-    run = subprocess.run(
-        [sys.executable, "-c", GROWTH_OF_MEMORY], capture_output=True, text=True, check=True
-    )
-    short, long = map(int, run.stdout.split())
-    assert long - short <= MOST_GROWTH_KIB

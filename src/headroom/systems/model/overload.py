@@ -54,13 +54,9 @@ def overloads_by_row(model: Model) -> dict[str, float]:
 
 
 def _overloads(model: Model) -> list[Overload]:
-    if any(_changes_over_time(one.process) for one in model.classes.values()):
+    if any(getattr(one.process, "kind", "") == "changing_rate" for one in model.classes.values()):
         return []
     try:
         return overloads(model)
     except HeadroomError:
         return []  # Nothing can be counted, so nothing is claimed.
-
-
-def _changes_over_time(process: object) -> bool:
-    return getattr(process, "kind", "") == "changing_rate"

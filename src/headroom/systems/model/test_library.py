@@ -1,10 +1,10 @@
 """The registered models against their formulas."""
 
-import math
 from pathlib import Path
 
 import pytest
 
+from benches.known.formulas import mmc_wait, mva
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import SimulationError, simulate
@@ -32,17 +32,6 @@ def steady(run: Run) -> tuple[float, float]:
     return completions / span_s, gained["response_s_sum"] / completions
 
 
-def mean_value_analysis(demands_s: list[float], *, jobs: int, think_s: float = 0.0) -> float:
-    """Return the exact throughput of single-server stations (Reiser and Lavenberg, 1980)."""
-    present = [0.0] * len(demands_s)
-    throughput = 0.0
-    for population in range(1, jobs + 1):
-        responses = [d * (1 + n) for d, n in zip(demands_s, present, strict=True)]
-        throughput = population / (think_s + sum(responses))
-        present = [throughput * response for response in responses]
-    return throughput
-
-
 @pytest.mark.parametrize("utilization", [0.3, 0.5, 0.8])
 def test_mm1_agrees_with_the_closed_form(utilization: float) -> None:
     """Oracle: R = S / (1 - U)."""
@@ -52,11 +41,7 @@ def test_mm1_agrees_with_the_closed_form(utilization: float) -> None:
 
 @pytest.mark.parametrize(("servers", "utilization"), [(2, 0.7), (8, 0.8)])
 def test_mmc_agrees_with_erlang_c(servers: int, utilization: float) -> None:
-    """Oracle: the formula of the model's docstring."""
-    load = servers * utilization
-    terms = [load**k / math.factorial(k) for k in range(servers + 1)]
-    waiting = terms[-1] / ((1 - utilization) * sum(terms[:-1]) + terms[-1])
-    expected_s = 0.01 + waiting * 0.01 / (servers * (1 - utilization))
+    expected_s = 0.01 * (1 + mmc_wait(servers, servers * utilization))
     _, response_s = steady(run_model("mmc", servers=servers, utilization=utilization))
     assert response_s == pytest.approx(expected_s, rel=TOLERANCE)
 
@@ -64,7 +49,7 @@ def test_mmc_agrees_with_erlang_c(servers: int, utilization: float) -> None:
 @pytest.mark.parametrize("jobs", [1, 4, 16])
 def test_central_server_agrees_with_mean_value_analysis(jobs: int) -> None:
     """Oracle: one CPU of 10 x 2 ms and four disks of 10 x 10 ms / 4 each."""
-    expected = mean_value_analysis([0.02, *[0.025] * 4], jobs=jobs)
+    expected, _ = mva([0.02, *[0.025] * 4], 0.0, jobs)
     throughput, _ = steady(run_model("central_server", jobs=jobs))
     assert throughput == pytest.approx(expected, rel=TOLERANCE)
 
@@ -73,7 +58,7 @@ def test_central_server_agrees_with_mean_value_analysis(jobs: int) -> None:
 def test_interactive_agrees_with_mean_value_analysis_and_its_law(users: int) -> None:
     """Oracle: exact throughput, and R = users / X - think time."""
     throughput, response_s = steady(run_model("interactive", users=users))
-    expected = mean_value_analysis([0.05], jobs=users, think_s=1.0)
+    expected, _ = mva([0.05], 1.0, users)
     assert throughput == pytest.approx(expected, rel=TOLERANCE)
     assert response_s == pytest.approx(users / throughput - 1.0, rel=2 * TOLERANCE, abs=0.01)
 

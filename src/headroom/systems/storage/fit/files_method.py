@@ -27,6 +27,7 @@ from headroom.experiment.protocol.fit_method import (
     Residual,
     SourcePoint,
     Target,
+    options_as,
 )
 from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.fit.file_parameters import FILES, KINDS, SYNC
@@ -95,7 +96,9 @@ class FilesFit:
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
         """Return the costs that the options ask for."""
-        return tuple(one.name for one in (*FILES, *(SYNC if _typed(options).sync else ())))
+        return tuple(
+            one.name for one in (*FILES, *(SYNC if options_as(FilesOptions, options).sync else ()))
+        )
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the costs that answer the sweep best.
@@ -105,7 +108,7 @@ class FilesFit:
         FitError
             Sizes are too few, a kind of operation is missing, or nothing was synced.
         """
-        wanted = _typed(options)
+        wanted = options_as(FilesOptions, options)
         times = [one for point in points for one in _times_of(point)]
         plain = [one for one in times if not one.is_synced]
         lines = {kind: _plain_line(plain, kind) for kind in KINDS}
@@ -124,12 +127,6 @@ class FilesFit:
             else tuple(_residuals(times if wanted.sync else plain, lines)),
             notes=() if target.is_replicate else tuple(_notes(values)),
         )
-
-
-def _typed(options: msgspec.Struct) -> FilesOptions:
-    if not isinstance(options, FilesOptions):
-        raise TypeError(f"FilesOptions are needed, not {type(options).__name__}")
-    return options
 
 
 def _times_of(point: SourcePoint) -> Iterator[_Times]:

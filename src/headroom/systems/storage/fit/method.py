@@ -24,6 +24,7 @@ from headroom.experiment.protocol.fit_method import (
     Residual,
     SourcePoint,
     Target,
+    options_as,
 )
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
@@ -140,7 +141,7 @@ class DeviceFit:
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
         """Return the parameters of the device that the options ask for."""
-        wanted = _typed(options)
+        wanted = options_as(DeviceOptions, options)
         return tuple(
             one.name
             for one in DEVICE
@@ -149,7 +150,7 @@ class DeviceFit:
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the device that answers the sweep best."""
-        wanted = _typed(options)
+        wanted = options_as(DeviceOptions, options)
         seen = _seen(points, wanted.kinds)
         loops = Loops(
             closed=seen.closed,
@@ -178,12 +179,6 @@ class DeviceFit:
             residuals=tuple(_residuals(seen, seen.values(limits))),
             notes=tuple(_notes(seen, limits)),
         )
-
-
-def _typed(options: msgspec.Struct) -> DeviceOptions:
-    if not isinstance(options, DeviceOptions):
-        raise TypeError(f"DeviceOptions are needed, not {type(options).__name__}")
-    return options
 
 
 def _kind_of(name: str) -> str:

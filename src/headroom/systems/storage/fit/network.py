@@ -16,34 +16,6 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def closed_throughput(demands_s: Sequence[tuple[float, int]], population: int) -> float:
-    """Return the throughput (1/s) of a closed network of stations.
-
-    Parameters
-    ----------
-    demands_s
-        Mean service time (s) and number of servers of each station, one of them above 1 at most.
-    population
-        Requests that are always outstanding, >= 1.
-
-    Examples
-    --------
-    >>> closed_throughput([(0.01, 1)], 5)  # one server that is never idle
-    100.0
-    >>> round(closed_throughput([(0.01, 4)], 2), 6)  # two requests, a server each
-    200.0
-    >>> round(closed_throughput([(0.01, 1), (0.01, 1)], 3), 6)  # N / (N + 1) of each
-    75.0
-    """
-    single = [[demand] for demand, servers in demands_s if servers == 1]
-    shared = [(demand, servers) for demand, servers in demands_s if servers > 1]
-    if len(shared) > 1:
-        raise ValueError("a fitted device has one station with several servers")
-    demand, servers = shared[0] if shared else (0.0, 1)
-    found = closed_throughputs(np.array(single), np.array([demand]), servers, [population])
-    return float(found[0])
-
-
 def closed_throughputs(
     single_s: Floats,
     several_s: Floats,

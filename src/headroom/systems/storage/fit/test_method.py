@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ from headroom.simulation.language.model import Model
 from headroom.systems.storage.fit.device import fitted_device
 from headroom.systems.storage.fit.laws import quantile_of
 from headroom.systems.storage.fit.method import DeviceFit, DeviceOptions
-from headroom.systems.storage.fit.network import closed_throughput
+from headroom.systems.storage.fit.network import closed_throughputs
 from headroom.systems.storage.fit.parameters import DEVICE
 from tests.support.simulated_sweep import (
     counted,
@@ -258,10 +259,11 @@ def test_the_network_keeps_its_bounds(
     first: float, second: float, servers: int, population: int
 ) -> None:
     """Operational laws: X is at most N / (sum of demands) and at most what each station can do."""
-    found = closed_throughput([(first, 1), (second, servers)], population)
+    at = [population, population + 1]
+    single_s, several_s = np.array([[first, first]]), np.array([second, second])
+    found, more = closed_throughputs(single_s, several_s, servers, at)
     highest = min(population / (first + second), 1.0 / first, servers / second)
     assert 0.0 < found <= highest * (1.0 + 1e-9)
-    more = closed_throughput([(first, 1), (second, servers)], population + 1)
     assert more >= found * (1.0 - 1e-9)
 
 
@@ -275,9 +277,8 @@ def test_the_network_is_what_the_kernel_simulates(servers: int, population: int)
     model.closed_class("jobs", program, population=population)
     result = simulate(model, seed=1, completions=60_000)
     seen = 60_000 / float(result.snapshot_times_s[-1])
-    assert seen == pytest.approx(
-        closed_throughput([(1e-3, 1), (3e-3, servers)], population), rel=0.03
-    )
+    (found,) = closed_throughputs(np.array([[1e-3]]), np.array([3e-3]), servers, [population])
+    assert seen == pytest.approx(found, rel=0.03)
 
 
 def test_what_a_batch_takes_once_is_told_from_what_each_request_takes() -> None:

@@ -34,7 +34,7 @@ def device_uses(number: tuple[int, int], root: Path = ROOT) -> Iterator[str]:
         Root of the file system, for tests.
     """
     folder = (root / "sys/dev/block" / _text(number)).resolve()
-    partitions = _partitions(folder)
+    partitions = [entry for entry in _entries(folder) if (entry / "partition").exists()]
     for member in (folder, *partitions):
         own = read_text(member / "dev") or _text(number)
         name = member.name
@@ -118,10 +118,6 @@ def _locks(path: Path, state: os.stat_result, root: Path) -> Iterator[str]:
 def _in_hexadecimal(number: str) -> str:
     major, _, minor = number.partition(":")
     return f"{int(major):02x}:{int(minor):02x}"
-
-
-def _partitions(folder: Path) -> list[Path]:
-    return [entry for entry in _entries(folder) if (entry / "partition").exists()]
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -173,12 +173,8 @@ class DiskArray:
                 destage.set(self._bytes, cache.call("destaged", self._start, self._bytes))
             with found.otherwise():
                 # Every dirty block is on its way: wait for a turn, as a controller polls.
-                destage.delay(self._poll_ms)
+                destage.delay(60e3 / self._numbers.rpm)
         return destage
-
-    @property
-    def _poll_ms(self) -> float:
-        return 60e3 / self._numbers.rpm
 
     def _access(self, *, is_write: bool) -> Program:
         """Return the program that moves an extent between the cache and the disks."""
