@@ -5,7 +5,7 @@ Invariant: restates `LevelsCompared`; nothing is computed here.
 
 from collections.abc import Sequence
 
-from headroom.analysis.results import ExperimentResult, LevelComparison, LevelsCompared
+from headroom.analysis.results import Crossover, ExperimentResult, LevelComparison, LevelsCompared
 from headroom.experiment.study.study import SAME_WITHIN
 from headroom.quantities import (
     choose_scale,
@@ -32,8 +32,8 @@ _ROWS_IN_TERMINAL = 60
 _SMALLEST_P = 0.001
 
 
-def label_level(row: LevelComparison) -> str:
-    """Return the level of a comparison with the other factors.
+def label_level(row: LevelComparison | Crossover) -> str:
+    """Return the level that is compared with the other factors.
 
     Examples
     --------

@@ -4,7 +4,7 @@ Invariant: each number is one of the results; rows are left out evenly, and the 
 """
 
 from headroom.analysis.pictures import evenly, first_point
-from headroom.analysis.results import ExperimentResult, IntervalLine
+from headroom.analysis.results import ExperimentResult, IntervalLine, SeriesLine
 from headroom.quantities import Scale, choose_scale, format_bounds, format_moment
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import label_metric, label_point
@@ -21,7 +21,7 @@ def course_table(experiment: ExperimentResult) -> Table | None:
         return None
     course = point.over_time
     lines = course.lines[:COLUMNS_AT_MOST]
-    scales = [_scale(line) for line in lines]
+    scales = [line_scale(line) for line in lines]
     shown = evenly(len(course.ends_s), ROWS_AT_MOST)
     heads = [Head("Until", is_number=True)]
     heads += [
@@ -45,7 +45,8 @@ def course_table(experiment: ExperimentResult) -> Table | None:
     return Table(caption, heads, rows, note, is_sortable=False)
 
 
-def _scale(line: IntervalLine) -> Scale:
+def line_scale(line: IntervalLine | SeriesLine) -> Scale:
+    """Return the scale in which all values of a line are shown."""
     known = [value for value in line.values if value is not None]
     return choose_scale(known, line.unit, metric=line.metric)
 

@@ -10,9 +10,10 @@ from headroom.analysis.results import (
     LevelsCompared,
 )
 from headroom.quantities import format_bounds, format_level
+from headroom.report.comparisons import label_level
 from headroom.report.sentences.comparisons import comparison_label
 from headroom.report.tables import Cell, Head, Table
-from headroom.report.words import join_words, label_metric, quoted, title_metric
+from headroom.report.words import join_words, label_metric, title_metric
 
 _SENTENCES_AT_MOST = 4
 
@@ -30,11 +31,6 @@ def crossover_sentences(experiment: ExperimentResult) -> list[str]:
 def _sentence(one: Crossover, found: LevelsCompared) -> str:
     who = comparison_label(one.level, found, where=one.where)
     return f"{who}: {label_metric(one.metric)} {crossover_words(one)}."
-
-
-def _labelled(one: Crossover) -> str:
-    others = (f"{name} = {quoted(format_level(level))}" for name, level in one.where.items())
-    return ", ".join([format_level(one.level), *others])
 
 
 def crossover_words(one: Crossover) -> str:
@@ -106,7 +102,7 @@ def crossovers_table(experiment: ExperimentResult, *, at_most: int) -> Table | N
     heads = [Head(found.factor), Head("Metric"), Head("Over"), Head("Crossover", is_number=True)]
     rows = [
         [
-            Cell(_labelled(one), is_head=True),
+            Cell(label_level(one), is_head=True),
             Cell(title_metric(one.metric), one.metric),
             Cell(one.factor),
             Cell(

@@ -6,6 +6,7 @@ Invariant: each number is one of the results; rows are left out evenly, and the 
 from headroom.analysis.pictures import evenly, first_point
 from headroom.analysis.results import ExperimentResult, SeriesLine, TimeSeries
 from headroom.quantities import Scale, choose_scale, format_scaled
+from headroom.report.course_table import line_scale
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import label_metric, label_point
 
@@ -19,7 +20,7 @@ def series_table(experiment: ExperimentResult) -> Table | None:
     if point is None or point.series is None:
         return None
     series = point.series
-    scales = [_scale(line) for line in series.lines]
+    scales = [line_scale(line) for line in series.lines]
     shown = evenly(series.count, ROWS_AT_MOST)
     time = choose_scale([series.step_s * series.count], "s")
     heads = [Head("Until", time.label, is_number=True)]
@@ -28,11 +29,6 @@ def series_table(experiment: ExperimentResult) -> Table | None:
     label = label_point(point, experiment.factors)
     caption = f"The first replication over time, {label}: means over the interval before"
     return Table(caption, heads, rows, _note(len(shown), series), is_sortable=False)
-
-
-def _scale(line: SeriesLine) -> Scale:
-    known = [value for value in line.values if value is not None]
-    return choose_scale(known, line.unit, metric=line.metric)
 
 
 def _head(line: SeriesLine, scale: Scale) -> Head:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.analysis.results import StudyResult
 from headroom.errors import StudyError
 from headroom.report.sentences.claims import claim_sentence
 from headroom.report.terminal import render_study
@@ -79,17 +79,13 @@ def test_an_unknown_point_is_refused_with_a_key_that_exists() -> None:
 @given(st.text(alphabet="[]/boldred#link=", min_size=1, max_size=20))
 def test_words_of_a_study_are_never_read_as_markup(words: str) -> None:
     """Rich would swallow ``[bold]`` or raise at ``[/]`` if titles were read as its markup."""
-    console = Console(file=io.StringIO(), width=200)
-    render_study(study(failing_experiment(), title=words), console)
-    assert isinstance(console.file, io.StringIO)
-    assert words in console.file.getvalue()
+    assert words in _shown(study(failing_experiment(), title=words), width=200)
 
 
-def _shown(result: StudyResult, *, width: int = 100) -> str:
-    console = Console(file=io.StringIO(), width=width)
-    render_study(result, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+def _shown(result: StudyResult, *, width: int = 100, point: str | None = None) -> str:
+    stream = io.StringIO()
+    render_study(result, Console(file=stream, width=width), point=point)
+    return stream.getvalue()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -147,10 +143,7 @@ def test_what_may_mislead_is_told_apart_from_what_is_good_to_know() -> None:
         experiment.points[0], remarks=["it failed"], notes=["it ran (15 times)"]
     )
     changed = msgspec.structs.replace(experiment, points=[point])
-    console = Console(file=io.StringIO(), width=100)
-    render_study(study(changed), console, point=point.key)
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    text = _shown(study(changed), point=point.key)
     assert "Caution    It failed." in text
     assert "Remark     It ran." in text
 
@@ -158,23 +151,14 @@ def test_what_may_mislead_is_told_apart_from_what_is_good_to_know() -> None:
 def test_a_part_without_a_known_number_of_servers_has_no_column_of_its_utilization() -> None:
     point = model_experiment().points[0]
     measured = black_box_experiment()
-    assert "Utilization" in _shown_point(model_experiment(), point.key)
-    text = _shown_point(measured, measured.points[0].key)
+    assert "Utilization" in _shown(study(model_experiment()), point=point.key)
+    text = _shown(study(measured), point=measured.points[0].key)
     assert "device (station)" in text
     assert "Utilization" not in text
 
 
-def _shown_point(experiment: ExperimentResult, key: str) -> str:
-    console = Console(file=io.StringIO(), width=100)
-    render_study(study(experiment), console, point=key)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
 def test_of_many_points_the_first_the_best_and_the_worst_are_printed() -> None:
-    stream = io.StringIO()
-    render_study(large_study(2_000), Console(file=stream, width=80))
-    text = stream.getvalue()
+    text = _shown(large_study(2_000), width=80)
     for words in ("The first 20 of 2,000 points:", "(best):", "(worst):", "results/results.json"):
         assert words in text
     assert len(text.splitlines()) < 150

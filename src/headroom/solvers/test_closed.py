@@ -89,27 +89,6 @@ def test_balanced_networks_agree_with_their_formula(jobs: int, stations: int, x:
         assert throughput(solver(network)) == pytest.approx(x, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("users", "x", "r"),
-    [
-        (1, 0.892857, 0.120000),
-        (2, 1.778625, 0.124464),
-        (5, 4.386651, 0.139822),
-        (10, 8.516911, 0.174135),
-        (20, 15.359464, 0.302129),
-        (50, 19.986431, 1.501697),
-    ],
-)
-def test_the_interactive_system_agrees_with_the_known_answers(
-    users: int, x: float, r: float
-) -> None:
-    network = closed([0.05, 0.03, 0.04], users, think_s=1.0)
-    for solver in (convolve, mean_value_analysis):
-        found = throughput(solver(network))
-        assert found == pytest.approx(x, abs=5e-7)
-        assert users / found - 1 == pytest.approx(r, abs=5e-7)
-
-
 def test_two_classes_agree_with_the_known_answers() -> None:
     network = closed([[0.4, 0.1], [0.2, 0.5]], [3, 2], think_s=[1, 2])
     for solver in (convolve, mean_value_analysis):

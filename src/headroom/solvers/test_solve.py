@@ -106,17 +106,6 @@ def test_textbook_models_are_solved_exactly(model: Model, method: str) -> None:
     assert solution.method == method
 
 
-@pytest.mark.parametrize(
-    ("service", "wait"), [(constant(1), 2), (erlang(1, 2), 3), (hyperexponential(1, c2=4), 10)]
-)
-def test_general_service_times_agree_with_the_known_answers(
-    service: Distribution, wait: float
-) -> None:
-    (station,) = solve(open_queue(service)).stations
-    assert station.wait_s == pytest.approx(wait, rel=1e-9)
-    assert station.utilization == pytest.approx(0.8)
-
-
 def test_percentiles_of_mm1_are_those_of_the_formula() -> None:
     metrics = solve(open_queue(exponential(1))).metrics()
     assert metrics["response_s_p95"] == pytest.approx(14.9787, abs=1e-4)

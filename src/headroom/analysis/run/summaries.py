@@ -37,9 +37,9 @@ def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
     values.update(_percentiles(window, bins))
     stations, pools = window.table("station"), window.table("pool")
     if stations is not None:
-        values.update(_named("station", stations.names, station_columns(stations, window)))
+        values.update(_named("station", stations.names, resource_columns(stations, window)))
     if pools is not None:
-        values.update(_named("pool", pools.names, pool_columns(pools, window)))
+        values.update(_named("pool", pools.names, resource_columns(pools, window)))
     classes = window.table("class")
     if classes is not None:
         values.update(_class_values(classes, window))
@@ -130,20 +130,11 @@ MOVED_RATIOS = {"bytes_per_s": ("bytes", TIME)}
 """The same of classes whose jobs move bytes."""
 
 
-def station_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
-    """Return each metric of all stations over `window`; not-a-number where undefined."""
+def resource_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
+    """Return each metric of all stations or pools over `window`; not-a-number where undefined."""
+    ratios = STATION_RATIOS if table.kind == "station" else POOL_RATIOS
     return quotients(
-        {**STATION_RATIOS, **more_ratios("station", table.columns)},
-        window.increments(table),
-        capacity=table.capacity,
-        length_s=window.length_s,
-    )
-
-
-def pool_columns(table: ResourceTable, window: Window) -> dict[str, FloatArray]:
-    """Return each metric of all pools over `window`; not-a-number where undefined."""
-    return quotients(
-        {**POOL_RATIOS, **more_ratios("pool", table.columns)},
+        {**ratios, **more_ratios(table.kind, table.columns)},
         window.increments(table),
         capacity=table.capacity,
         length_s=window.length_s,

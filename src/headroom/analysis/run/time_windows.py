@@ -18,7 +18,7 @@ import numpy as np
 from headroom.analysis.run.distributions import kept_bins
 from headroom.analysis.run.estimates import samples_of
 from headroom.analysis.run.rare import RARE_SUFFIX
-from headroom.analysis.run.summaries import run_values, without_classes
+from headroom.analysis.run.summaries import run_values
 from headroom.analysis.run.windows import Window
 from headroom.analysis.statistics.intervals import Sample
 from headroom.experiment.protocol.run import Histogram, Intervals, ResourceTable, Run
@@ -84,11 +84,9 @@ def _histogram_until(histogram: Histogram, last: int) -> Histogram:
     )
 
 
-def values_of_parts(
-    parts: Iterable[Window], classes_left_out: Sequence[str] = ()
-) -> list[dict[str, float]]:
+def values_of_parts(parts: Iterable[Window]) -> list[dict[str, float]]:
     """Return the metrics of a window of each run, those at the rarest percentile left out."""
-    found = [without_classes(run_values(part, kept_bins(part)), classes_left_out) for part in parts]
+    found = (run_values(part, kept_bins(part)) for part in parts)
     return [
         {name: value for name, value in one.items() if not name.endswith(RARE_SUFFIX)}
         for one in found

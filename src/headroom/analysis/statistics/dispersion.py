@@ -40,9 +40,7 @@ _SAME = "every replication gave the same value: no spread to compare"
 _ONE = "one replication determines the spread: no interval"
 
 
-def statistic_interval(
-    sample: Sample, statistic: Statistic, *, confidence: float = CONFIDENCE
-) -> Interval:
+def statistic_interval(sample: Sample, statistic: Statistic) -> Interval:
     """Return a statistic of the replications of a point with its interval.
 
     Examples
@@ -55,8 +53,8 @@ def statistic_interval(
     if sample.is_unbounded:
         return sample.interval()
     if statistic in SPREADS:
-        return _spread_interval(sample.values, SPREADS[statistic], confidence)
-    return recentred(sample, statistic).interval(confidence=confidence)
+        return _spread_interval(sample.values, SPREADS[statistic])
+    return recentred(sample, statistic).interval()
 
 
 def statistic_ratio(
@@ -145,12 +143,12 @@ def _degrees(pseudo: FloatArray) -> float:
     return max(2.0 / (2.0 / (count - 1) + max(unbiased, 0.0) / count), 2.0)
 
 
-def _spread_interval(values: FloatArray, measure: _Measure, confidence: float) -> Interval:
+def _spread_interval(values: FloatArray, measure: _Measure) -> Interval:
     found = _log_spread(values, measure)
     value = float(measure(values)) if values.size > 1 else math.nan
     if isinstance(found, str):
         return Interval(value=value, low=None, high=None, method="none", note=found)
-    return _interval(value, found, confidence)
+    return _interval(value, found, CONFIDENCE)
 
 
 def _spread_ratio(

@@ -44,9 +44,7 @@ __all__ = ["FactorSpec", "ParameterUse", "Plan", "PlannedExperiment", "Point", "
 MOST_POINTS = 1_000_000
 
 
-def make_plan(
-    loaded: LoadedStudy, *, quick: bool, seed: int | None = None, only: Sequence[str] = ()
-) -> Plan:
+def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> Plan:
     """Return the plan of a study, checked from end to end.
 
     Claims are checked against the full study even where the quick variant is planned: a level
@@ -60,8 +58,6 @@ def make_plan(
         Plan the quick variant.
     seed
         Another study seed than the file's.
-    only
-        Names of the experiments to keep; empty keeps all.
 
     Raises
     ------
@@ -85,7 +81,7 @@ def make_plan(
         chosen = with_shared_seeds(
             loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)]
         )
-    plan = Plan(
+    return Plan(
         study=msgspec.structs.replace(study, claims=claims),
         folder=loaded.folder,
         is_quick=quick,
@@ -93,7 +89,6 @@ def make_plan(
         experiments=tuple(chosen),
         settings=loaded.settings,
     )
-    return plan.only(only) if only else plan
 
 
 def _quick_drafts(

@@ -172,7 +172,7 @@ def given(value: float, unit: str, *, metric: str = "") -> str:
     return joined(format_given(value, unit, metric=metric))
 
 
-def list_levels(levels: Sequence[object], *, most: int = LISTED) -> str:
+def list_levels(levels: Sequence[object]) -> str:
     """Return levels as a list, the first ones only if there are many.
 
     Examples
@@ -180,7 +180,7 @@ def list_levels(levels: Sequence[object], *, most: int = LISTED) -> str:
     >>> list_levels([1.0, 2.5]), list_levels([1, 2, 3, 4, 5, 6])
     ('1 and 2.5', '1, 2, 3, 4 and 2 more')
     """
-    return list_words([format_level(level) for level in levels], most=most)
+    return list_words([format_level(level) for level in levels])
 
 
 def list_words(words: Sequence[str], *, most: int = LISTED) -> str:

@@ -158,9 +158,7 @@ def _steps_without_mean(model: Model) -> Iterator[tuple[str, object]]:
                     yield step.location, amount
 
 
-def overloaded_station(
-    model: Model, visits: Visits | None = None
-) -> tuple[str, Mapping[str, float]] | None:
+def overloaded_station(model: Model) -> tuple[str, Mapping[str, float]] | None:
     """Return the first station whose queue grows for ever, with the load that each class offers.
 
     Examples
@@ -173,7 +171,7 @@ def overloaded_station(
     >>> overloaded_station(model)
     ('server', {'customers': 2.0})
     """
-    full = next((one for one in overloads(model, visits) if one.kind == "station"), None)
+    full = next((one for one in overloads(model) if one.kind == "station"), None)
     return None if full is None else (full.name, full.shares)
 
 

@@ -41,19 +41,14 @@ T = TypeVar("T")
 _NOWHERE = _Way(is_passed=False)
 
 
-def direct_routes(parsed: Parsed, *, through_pauses: bool = False) -> dict[tuple[str, str], str]:
+def direct_routes(parsed: Parsed) -> dict[tuple[str, str], str]:
     """Return each pair of stations that a job may use one after the other, and a line of it.
 
-    Parameters
-    ----------
-    parsed
-        The model.
-    through_pauses
-        Whether delays and forks may lie between the two. A job gives its server free before
-        them, so that only without them a full station holds up the server before it. Tokens that
-        are granted at once take no time, so that the server is kept through an acquisition.
+    A job gives its server free before delays and forks, so that only without them a full station
+    holds up the server before it. Tokens that are granted at once take no time, so that the server
+    is kept through an acquisition.
     """
-    routes = _Routes(through_pauses=through_pauses)
+    routes = _Routes()
     for name, tree in parsed.trees.items():
         routes.programs[name] = run_deep(routes.sequence(tree))
     return routes.found
@@ -62,10 +57,9 @@ def direct_routes(parsed: Parsed, *, through_pauses: bool = False) -> dict[tuple
 class _Routes:
     """Collects routes while it goes through the programs, those called first."""
 
-    def __init__(self, *, through_pauses: bool) -> None:
+    def __init__(self) -> None:
         self.found: dict[tuple[str, str], str] = {}
         self.programs: dict[str, _Way] = {}
-        self._pause = _Way() if through_pauses else _NOWHERE
         self._linked: set[tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = set()
 
     def sequence(self, body: Body) -> Task[_Way]:
@@ -81,7 +75,7 @@ class _Routes:
             case Use():
                 return _Way(((node.station, node.location),), (node.station,), is_passed=False)
             case Delay():
-                return self._pause
+                return _NOWHERE
             case Call():
                 return self.programs[node.program]
             case LoopBlock():
@@ -98,7 +92,7 @@ class _Routes:
             case ForkBlock():
                 for arm in node.arms:
                     yield self.sequence(arm.body)
-                return self._pause
+                return _NOWHERE
             case AttemptBlock():
                 attempt: _Way = yield self._attempt(node)
                 return attempt
@@ -107,7 +101,7 @@ class _Routes:
     def _attempt(self, node: AttemptBlock) -> Task[_Way]:
         work = yield self.sequence(node.work)
         failed = yield self.sequence(node.failed or ())
-        free = _Way(failed.first, failed.last, is_passed=self._pause.is_passed)
+        free = _Way(failed.first, failed.last, is_passed=_NOWHERE.is_passed)
         return _either([work, free])
 
     def _network(self, node: NetworkBlock) -> Task[_Way]:

@@ -1,7 +1,8 @@
 """Each word of the model language does what its formula, or plain arithmetic, says.
 
-Sources of formulas: Kleinrock, *Queueing Systems* (1975, 1976); Cobham (1954) for priorities;
-Buzen (1973) for the central server. Chains of a few states were solved by hand beside the test.
+Here are single words, most of them exact. Queues, networks and pools that have a formula or a chain
+of a few states are subjects of the known answers (`benches/known`), which `test_oracles.py` runs.
+Sources of formulas: Kleinrock, *Queueing Systems* (1975, 1976); Cobham (1954) for priorities.
 """
 
 from collections.abc import Callable

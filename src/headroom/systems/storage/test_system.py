@@ -14,7 +14,7 @@ from headroom.analysis.run.summaries import run_values
 from headroom.analysis.run.windows import open_window
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import Confirmation, Value
+from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets.leftovers import PREFIX
 from headroom.systems.storage.targets.places import disk_folder, memory_folder
@@ -176,25 +176,6 @@ def test_reading_a_file_of_the_user_changes_nothing_and_needs_no_words(tmp_path:
 def _holds_only(folder: Path, name: str) -> bool:
     """Return whether a folder holds one file and nothing else."""
     return [path.name for path in folder.iterdir()] == [name]
-
-
-def test_writing_to_a_file_of_the_user_needs_the_words_and_keeps_its_size(tmp_path: Path) -> None:
-    file = tmp_path / "precious"
-    content = os.urandom(MIB)
-    file.write_bytes(content)
-    with _session(one={"kind": "file", "path": str(file)}) as system:
-        config = _config(system, read_share=0.0)
-        (asked,) = system.confirmations(config)
-        assert asked == Confirmation(
-            words=f"{file} {MIB}", holds="a file that Headroom did not make"
-        )
-        with pytest.raises(EnvironmentUnfitError, match="destroys what is there"):
-            system.run(config, seed=1)
-        assert file.read_bytes() == content
-        system.confirm([asked.words])
-        system.run(config, seed=1)
-    assert file.stat().st_size == MIB
-    assert file.read_bytes() != content
 
 
 def test_a_loop_device_is_written_with_its_words_only(tmp_path: Path, attach: Attach) -> None:

@@ -1,11 +1,10 @@
-"""The command and what must never be written: locked, swapped to, in a volume, no disk at all."""
+"""The command and what must never be written: swapped to, in a volume, no disk at all."""
 
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,6 @@ import pytest
 from headroom.systems.storage.targets.test_devices_in_a_study import MIB, STUDY, _headroom
 
 Attach = Callable[..., Path]
-LOCKING = (
-    "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.flock(file, fcntl.LOCK_EX);"
-    "print('locked', flush=True); sys.stdin.read()"
-)
 
 
 @pytest.fixture
@@ -40,24 +35,6 @@ def refusal(folder: Path, path: Path, kind: str, words: str) -> str:
     answer = _headroom("run", study(folder, path, kind), "--overwrite", words)
     assert answer.returncode == 5, answer.stdout + answer.stderr
     return " ".join(answer.stderr.split())
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[int]:
-    argv = [sys.executable, "-c", LOCKING, str(path)]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"locked\n"
-        yield other.pid
-        other.communicate()
-
-
-def test_a_file_that_somebody_has_locked_is_not_written(image: Path, tmp_path: Path) -> None:
-    before = image.read_bytes()
-    with locked(image) as holder:
-        said = refusal(tmp_path, image, "file", f"{image} {8 * MIB}")
-    assert f"image is locked by process {holder}" in said
-    assert image.read_bytes() == before
 
 
 def test_an_image_that_is_swapped_to_is_not_written(image: Path, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """What must not happen to the user's data does not: on real devices, files and mounts."""
 
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +18,6 @@ from headroom.systems.storage.targets.safety import (
     examine_file,
     examine_own_file,
     open_existing,
-    unconfirmed,
 )
 from headroom.systems.storage.targets.signatures import SIGNATURES, signatures_of
 from headroom.systems.storage.targets.uses import device_uses, file_uses
@@ -248,43 +246,6 @@ def test_a_file_that_another_process_has_locked_is_in_use(tmp_path: Path) -> Non
         other.stdin.close()
         other.wait()
     assert examine_file(path).uses == ()
-
-
-def test_a_member_of_a_volume_group_is_never_written_whatever_is_typed(
-    image: Path, attach: Attach
-) -> None:
-    with image.open("r+b") as file:
-        file.seek(512 + 24)
-        file.write(b"LVM2 001")
-    device = examine_device(attach(image))
-    assert device.uses == ("it is an LVM physical volume",)
-    with pytest.raises(EnvironmentUnfitError, match="is in use and is never written to"):
-        check_allowed(device, [device.words])
-
-
-def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
-    """Nobody writes to it: opening it would wait for ever."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with pytest.raises(EnvironmentUnfitError, match="is not a block device"):
-        examine_device(pipe)
-    with pytest.raises(EnvironmentUnfitError, match="neither a folder nor an ordinary file"):
-        examine_file(pipe)
-
-
-@pytest.mark.parametrize("name", ["two  spaces", "a\nline", "it's $HOME"])
-def test_every_name_can_be_confirmed_as_the_refusal_prints_it(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(b"x" * 100)
-    found = examine_file(path)
-    _, option, words = unconfirmed(found).cure.partition("--overwrite ")
-    assert option
-    typed = shlex.split(words.rpartition(" to `")[0])
-    assert len(typed) == 1
-    check_allowed(found, typed)
-    other = typed[0].replace("  ", " ").replace("\n", " ").replace("$", "")
-    with pytest.raises(EnvironmentUnfitError, match="destroys what is there"):
-        check_allowed(found, [other])
 
 
 def test_a_disk_that_was_exchanged_after_it_was_confirmed_is_not_written(
