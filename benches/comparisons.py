@@ -3,7 +3,7 @@
 `python -m benches.comparisons` simulates 2,000 comparisons for each kind of values, number of runs
 and way of comparing, and asks the shipped analysis for the interval of each. *False alarms*: equal
 systems whose interval leaves out 1. *Power*: how often it leaves out 1 if one system takes 2, 5, 10
-or 20 % longer. Multiplying one side multiplies the interval, so the comparisons of one cell
+or 20% longer. Multiplying one side multiplies the interval, so the comparisons of one cell
 serve all effects.
 
 Writes `benches/results/comparisons.json`; `--print` prints the table of the stored results instead.
@@ -70,11 +70,11 @@ VALUES: Mapping[str, Draw] = {
     "one scatters": lambda random, runs: (_normal(random, runs), _normal(random, runs) / 16.0),
 }
 MEANING = {
-    "lognormal": "both scatter by 5 %",
+    "lognormal": "both scatter by 5%",
     "outliers": "as lognormal, and one run in ten takes up to four times as long",
-    "drift": "as lognormal, on a machine that slows down by up to e and wanders by 20 %",
-    "heavy tails": "Student's t with 2 degrees of freedom, times 5 %: no variance exists",
-    "skewed": "exponential, times 5 %",
+    "drift": "as lognormal, on a machine that slows down by up to e and wanders by 20%",
+    "heavy tails": "Student's t with 2 degrees of freedom, times 5%: no variance exists",
+    "skewed": "exponential, times 5%",
     "one scatters": "as lognormal, but the other one scatters by a sixteenth of it",
 }
 
@@ -160,7 +160,7 @@ _LOAD, _FASTER, _WARM_UP = 0.8, 1.05, 500
 def queues(completions: int, runs: int, *, count: int = COMPARISONS) -> QueueRow:
     """Return how often two intervals miss the ratio of the mean responses of two M/M/1 queues.
 
-    The second queue has a server that is 5 % faster; both meet the same arrivals and demands.
+    The second queue has a server that is 5% faster; both meet the same arrivals and demands.
     """
     random = np.random.default_rng(_FIRST_SEED + completions + runs)
     old, new = _mean_responses(random, completions, (count, runs))
@@ -200,7 +200,7 @@ QUEUES = tuple((completions, runs) for completions in (1_000, 5_000) for runs in
 
 def table(lines: Sequence[Row]) -> str:
     """Return the lines as a Markdown table."""
-    effects = " | ".join(f"sees {100 * effect:.0f} %" for effect in EFFECTS)
+    effects = " | ".join(f"sees {100 * effect:.0f}%" for effect in EFFECTS)
     head = f"| values | compared | runs | false alarms | {effects} | same if equal |"
     rule = "| --- | --- |" + " ---: |" * (len(EFFECTS) + 3)
     return "\n".join([head, rule, *(_cells(line) for line in lines)])
@@ -208,7 +208,7 @@ def table(lines: Sequence[Row]) -> str:
 
 def _cells(line: Row) -> str:
     seen = " | ".join(_percent(count, line.comparisons) for count in line.seen)
-    alarms = f"{100 * line.false_alarms / line.comparisons:.1f} %"
+    alarms = f"{100 * line.false_alarms / line.comparisons:.1f}%"
     same = _percent(line.same, line.comparisons)
     return f"| {line.values} | {line.way} | {line.runs} | {alarms} | {seen} | {same} |"
 
@@ -225,7 +225,7 @@ def queue_table(lines: Sequence[QueueRow]) -> str:
 
 
 def _percent(count: int, of: int) -> str:
-    return f"{100 * count / of:.0f} %"
+    return f"{100 * count / of:.0f}%"
 
 
 def load(path: Path = RESULTS) -> tuple[list[Row], list[QueueRow]]:

@@ -1,4 +1,4 @@
-"""How often the 95 % interval covers the truth: `python -m benches.coverage`.
+"""How often the 95% interval covers the truth: `python -m benches.coverage`.
 
 For each model and setting 400 experiments, or as many as `--experiments` says, go through the
 analysis as it is shipped, warm-up and all, with seeds of their own. Coverage is the share of
@@ -59,7 +59,7 @@ class Setting:
     def name(self) -> str:
         """Words of the table."""
         if self.half_width:
-            return f"until {100 * self.half_width:g} %, of {self.completions:,} each"
+            return f"until {100 * self.half_width:g}%, of {self.completions:,} each"
         return f"{self.replications} x {self.completions:,}"
 
 
@@ -302,7 +302,7 @@ def _truth(
 
 
 def binomial(covered: int, experiments: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share, by Clopper and Pearson (1934).
+    """Return the 95% interval of a share, by Clopper and Pearson (1934).
 
     Examples
     --------
@@ -366,7 +366,7 @@ def load(path: Path = RESULTS) -> list[Row]:
 def table(lines: Sequence[Row]) -> str:
     """Return the lines as a Markdown table."""
     names = (
-        "model, runs x completions, metric, coverage, of, 95 % of it, half-width, efficiency, "
+        "model, runs x completions, metric, coverage, of, 95% of it, half-width, efficiency, "
         "bias, short"
     )
     head = f"| {names.replace(', ', ' | ')} |"
@@ -377,11 +377,11 @@ def table(lines: Sequence[Row]) -> str:
 def _cells(line: Row) -> str:
     low, high = binomial(line.covered, line.experiments)
     mark = "" if line.truth_source == "exact" else " *"
-    short = f"{100 * line.short / line.experiments:.0f} %"
+    short = f"{100 * line.short / line.experiments:.0f}%"
     return (
-        f"| {line.model} | {line.setting} | `{line.metric}`{mark} | {100 * line.coverage:.1f} % | "
-        f"{line.experiments:,} | {100 * low:.0f}-{100 * high:.0f} % | "
-        f"{100 * line.half_width:.2g} % | {line.efficiency:.2f} | {100 * line.bias:+.2f} % | "
+        f"| {line.model} | {line.setting} | `{line.metric}`{mark} | {100 * line.coverage:.1f}% | "
+        f"{line.experiments:,} | {100 * low:.0f}-{100 * high:.0f}% | "
+        f"{100 * line.half_width:.2g}% | {line.efficiency:.2f} | {100 * line.bias:+.2f}% | "
         f"{short} |"
     )
 

@@ -50,7 +50,7 @@ class Case:
         Which direction is better; times are better low whatever this says.
     repeats
         Measured rounds, >= 1. Six are the fewest whose smallest and largest ratio are an interval
-        of at least 95 % (96.9 %) for the median ratio.
+        of at least 95% (96.9%) for the median ratio.
     unmeasured
         Rounds before those, which warm up the machine.
     cannot

@@ -1,8 +1,8 @@
 """Known answers: does the simulator say what theory says? `python -m benches.known_answers`.
 
-Every model of `benches/known` runs 30 times with fixed seeds; the 99.9 % interval (Student t) of
+Every model of `benches/known` runs 30 times with fixed seeds; the 99.9% interval (Student t) of
 the means of the runs has to contain the answer. To show that an interval can miss, each model
-runs again, a third as long, with all services 3 % slower than the answers say.
+runs again, a third as long, with all services 3% slower than the answers say.
 
 Writes `benches/results/known_answers.json`; the same numbers on every machine. `--table` prints
 the table of the stored results instead.
@@ -28,7 +28,7 @@ SLOWER = 0.03
 SLOWER_SHARE = 1 / 3
 PROCESSES = 2
 DIGITS = 6
-HEAD = ("", "answer", "simulated", "99.9 %", "verdict", "source of the answer")
+HEAD = ("", "answer", "simulated", "99.9%", "verdict", "source of the answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Row:
     is_of_reference
         Whether the answer is one of the project's reference.
     answer, mean, half_width
-        What theory says, and mean and half-width of the 99.9 % interval.
+        What theory says, and mean and half-width of the 99.9% interval.
     is_inside
         Whether the interval contains the answer.
     notices
@@ -109,7 +109,7 @@ def verdict(row: Row) -> str:
     """Return in words whether the interval contains the answer."""
     if row.is_inside:
         return "inside"
-    return f"differs by {100 * (row.mean / row.answer - 1):+.1f} %"
+    return f"differs by {100 * (row.mean / row.answer - 1):+.1f}%"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -144,11 +144,11 @@ def _count(rows: Sequence[Row]) -> list[str]:
     inside = sum(row.is_inside for row in exact)
     notices = sum(row.notices for row in exact)
     return [
-        f"{len(exact)} exact answers: {inside} inside the 99.9 % interval, "
+        f"{len(exact)} exact answers: {inside} inside the 99.9% interval, "
         f"{len(exact) - inside} outside",
         f"{len(approximations)} approximations: "
         f"{sum(row.is_inside for row in approximations)} inside",
-        f"with all services 3 % slower, {notices} of the {len(exact)} answers are noticed as wrong",
+        f"with all services 3% slower, {notices} of the {len(exact)} answers are noticed as wrong",
         "* not in the project's reference",
     ]
 

@@ -174,7 +174,7 @@ def _share(found: Sequence[Interval], truth: float) -> float:
 
 
 def _percent(share: float) -> str:
-    return f"{100.0 * share:.1f} %"
+    return f"{100.0 * share:.1f}%"
 
 
 TABLES: dict[str, Callable[[], Lines]] = {

@@ -7,7 +7,7 @@ server at its knee, at twice that load and without think time. An interval holds
 it. Cases that the fit refuses are counted apart.
 
 The published errors that make the intervals come from real systems, never from these. The last
-columns show what the simulated systems would say themselves: the factor that holds 95 % of the
+columns show what the simulated systems would say themselves: the factor that holds 95% of the
 errors of all *other* families, and how often it holds for the family that was left out.
 
 Writes `benches/results/predictions.json`; `--print` prints the table of the stored results.
@@ -290,7 +290,7 @@ class Row:
     error: dict[str, float]
     """Metric to the median of the error, as a factor."""
     others: float
-    """Factor that holds 95 % of the errors of the throughput of the other families."""
+    """Factor that holds 95% of the errors of the throughput of the other families."""
     others_held: int
 
     @property
@@ -347,7 +347,7 @@ def _typical(logarithms: Sequence[float]) -> float:
 
 
 def _factor_without(family: str, found: Sequence[Outcome]) -> float:
-    """Return the factor that 95 % of the errors of all other families stay within."""
+    """Return the factor that 95% of the errors of all other families stay within."""
     errors = [abs(one.errors[RATE]) for one in found if one.family != family and one.errors]
     return math.exp(float(np.quantile(errors, 0.95))) if errors else 1.0
 
@@ -392,7 +392,7 @@ def _line(one: Row) -> str:
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{100.0 * part / whole:.0f} %"
+    return f"{100.0 * part / whole:.0f}%"
 
 
 def _times(factor: float) -> str:

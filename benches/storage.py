@@ -59,7 +59,7 @@ RING_REQUESTS, THREAD_REQUESTS, DRAWN_REQUESTS = 8_000_000, 1_000_000, 1_000_000
 FILES, TRANSACTION_COUNT = 5_000, 100_000
 SOURCES: dict[str, dict[str, Any]] = {
     "random": {"kind": "micro", "block_bytes": 4096, "depth": 32},
-    "70 % reads": {"kind": "micro", "block_bytes": 4096, "depth": 32, "read_share": 0.7},
+    "70% reads": {"kind": "micro", "block_bytes": 4096, "depth": 32, "read_share": 0.7},
     "Zipf": {"kind": "micro", "block_bytes": 4096, "depth": 32, "pattern": "zipf"},
     "SPC-1-like": {"kind": "spc1_like", "bsus": 20},
 }

@@ -7,7 +7,7 @@ together), and experiments are disjoint groups of them. Compared are
 - the mean over replications with Student's t, as Headroom reports it: of the p95 this is the p95 of
   a day, averaged over days;
 - the pooled percentile of all replications, with the sectioning interval of Asmussen and Glynn
-  (2007), section III.5: of the p95 this is what 95 % of the requests of all days stay below.
+  (2007), section III.5: of the p95 this is what 95% of the requests of all days stay below.
 
 Writes `benches/results/terminating.json`; `--print` prints the table of the stored results.
 """
@@ -72,28 +72,28 @@ class Transient:
 
 TRANSIENTS = (
     Transient(
-        name="day with a peak of 108 %, whole",
+        name="day with a peak of 108%, whole",
         times_s=(0.0, 800.0, 1200.0),
         rates=(0.5, 1.08, 0.5),
         end_s=2000.0,
         window_s=(0.0, 2000.0),
     ),
     Transient(
-        name="day with a peak of 108 %, peak",
+        name="day with a peak of 108%, peak",
         times_s=(0.0, 800.0, 1200.0),
         rates=(0.5, 1.08, 0.5),
         end_s=2000.0,
         window_s=(800.0, 1200.0),
     ),
     Transient(
-        name="day with a peak of 80 %, peak",
+        name="day with a peak of 80%, peak",
         times_s=(0.0, 800.0, 1200.0),
         rates=(0.4, 0.8, 0.4),
         end_s=2000.0,
         window_s=(800.0, 1200.0),
     ),
     Transient(
-        name="M/M/1 at 90 % from empty",
+        name="M/M/1 at 90% from empty",
         times_s=(0.0,),
         rates=(0.9,),
         end_s=1000.0,
@@ -229,7 +229,7 @@ def table(rows: list[Row]) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100.0 * share:.1f} %"
+    return "" if share is None else f"{100.0 * share:.1f}%"
 
 
 def main(arguments: Sequence[str]) -> int:

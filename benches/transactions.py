@@ -45,12 +45,12 @@ PAGES = (4096, 16384, 65536)
 
 POINTS: dict[str, dict[str, Value]] = {
     "as in section 4.1 of the paper": {},
-    "all pages cached, 40 % I/O: packets limit": {
+    "all pages cached, 40% I/O: packets limit": {
         "cache_miss_rate": 0.0,
         "disks": 0,
         "io_probability": 0.4,
     },
-    "2 clusters, 20 % of the lines remote": {"clusters": 2, "remote_line_share": 0.2},
+    "2 clusters, 20% of the lines remote": {"clusters": 2, "remote_line_share": 0.2},
 }
 """Where the shortcut is tried: in daily use, where packets limit, and between clusters."""
 

@@ -70,7 +70,7 @@ class QuickForm:
         assert f"{len(study['claim'])} claims:" in quick.said
 
     def test_titles_are_true_of_the_quick_form_too(self, study: dict[str, Any]) -> None:
-        """Cause: "32 at once" stood above 16, and "from 10 to 100 %" above 50 and 100 %.
+        """Cause: "32 at once" stood above 16, and "from 10 to 100%" above 50 and 100%.
 
         A number with a unit of bytes is a size, and no level of something else.
         """

@@ -94,7 +94,7 @@ def shop(
 def test_the_95_percent_interval_of_a_simulated_queue_covers_its_mean_about_as_often() -> None:
     """Coverage of 60 experiments of M/M/1 at load 0.8: W = 1 / (1 - 0.8) = 5 s.
 
-    Nominal 95 %; three standard errors of 60 trials below that are 52.
+    Nominal 95%; three standard errors of 60 trials below that are 52.
     """
     model = mm1(load=0.8)
     hits = 0
@@ -266,7 +266,7 @@ def test_far_below_the_saturation_point_think_time_limits() -> None:
 
 
 def test_the_knee_of_a_simulated_curve_is_the_saturation_point() -> None:
-    """N* = (D + Z) / Dmax = (5 + 8 + 1000) / 8 = 126.6 users, within 10 %."""
+    """N* = (D + Z) / Dmax = (5 + 8 + 1000) / 8 = 126.6 users, within 10%."""
     levels = list(range(20, 301, 20))
     samples = [
         analysed(shop(users=users, connections=300), seeds=range(5)).samples["throughput"]

@@ -27,7 +27,7 @@ MACHINES: dict[str, dict[str, Value]] = {
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_simpy_and_headroom_give_the_same_throughput(name: str) -> None:
-    """Two programs that share nothing but the numbers of the machine; Welch's test at 0.1 %."""
+    """Two programs that share nothing but the numbers of the machine; Welch's test at 0.1%."""
     config = MACHINES[name]
     machine = SPAX.machine(**config)
     transactions = 5 * machine.terminal_count

@@ -9,7 +9,7 @@ from scipy import stats
 from benches.comparisons import COMPARISONS, load, measured
 
 ALLOWED = float(stats.binom.isf(1e-5, COMPARISONS, 0.05))
-"""False alarms that a true rate of 5 % exceeds once in 100,000 lines."""
+"""False alarms that a true rate of 5% exceeds once in 100,000 lines."""
 
 
 def test_no_stored_line_has_more_than_five_per_cent_of_false_alarms() -> None:

@@ -1,10 +1,10 @@
-"""The 95 % interval covers the truth in 92 to 98 % of 400 experiments: a fixed-seed version.
+"""The 95% interval covers the truth in 92 to 98% of 400 experiments: a fixed-seed version.
 
 The benchmark (`make bench PART=coverage`) measures all models and settings; this holds two that
 docs/reference promises, at 50,000 completions, and the hardest, a load of 0.9. An interval with a
-true coverage of 95 % covers 380 of 400 with a standard deviation of 4.4, so 368 to 392 (92 to
-98 %) is 2.7 of them to either side; one of 90 % would pass with a probability of about 10 %, one
-of 88 % of 1 %. The seeds are fixed, so the answer does not change from run to run.
+true coverage of 95% covers 380 of 400 with a standard deviation of 4.4, so 368 to 392 (92 to
+98%) is 2.7 of them to either side; one of 90% would pass with a probability of about 10%, one
+of 88% of 1%. The seeds are fixed, so the answer does not change from run to run.
 """
 
 from statistics import median
@@ -73,7 +73,7 @@ def test_the_stored_intervals_of_long_runs_are_as_right_and_as_narrow_as_promise
 
 
 def test_the_warning_is_more_often_right_than_wrong() -> None:
-    """Lines that cover less than 92 % should be called short, the others not."""
+    """Lines that cover less than 92% should be called short, the others not."""
     judged = [one for one in load() if "response_s" in one.metric and one.metric[-3:] != "9_9"]
     called = {
         is_sound: sum(one.short for one in lines) / sum(one.experiments for one in lines)

@@ -120,7 +120,7 @@ def test_response_times_at_low_load_do_not_identify_the_servers(tmp_path: Path) 
 def test_a_prediction_past_the_measured_clients_carries_the_error_of_the_method(
     tmp_path: Path,
 ) -> None:
-    """The ratio is 0.76, surely outside of 20 % by its scatter; the method was off by more."""
+    """The ratio is 0.76, surely outside of 20% by its scatter; the method was off by more."""
     plan = planned(tmp_path, study() + CLAIM)
     with opened(plan) as journal:
         run_all(plan, journal)
@@ -165,7 +165,7 @@ current = 48
 def test_a_limit_of_a_prediction_counts_the_error_of_the_method(tmp_path: Path) -> None:
     """Truth: at low load a demand may be off 2.9 times, so 4.5 ms may break at 32 clients or never.
 
-    Cause: the scatter of two replications alone said 81 clients within 4 %, and kept at 48.
+    Cause: the scatter of two replications alone said 81 clients within 4%, and kept at 48.
     """
     text = study(targets="[32, 64, 96]")
     before, after = text.split("[experiment.fit]")
@@ -259,7 +259,7 @@ def test_a_study_may_declare_its_evidence() -> None:
 
 
 def test_published_errors_give_back_their_factors() -> None:
-    """Oracle: 90 % of Student's t times the spread is the logarithm of the published factor."""
+    """Oracle: 90% of Student's t times the spread is the logarithm of the published factor."""
     for error in published().values():
         assert error.source
         if error.factor is not None:

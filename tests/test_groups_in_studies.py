@@ -103,7 +103,7 @@ def test_four_equal_servers_that_are_full_limit_as_one_and_doubling_them_helps(
 
 
 def test_one_full_member_of_a_group_that_has_time_left_on_average_is_told(tmp_path: Path) -> None:
-    """Oracle: 70 % of all go to one of four: it is full, together they are busy 0.25 / 0.7."""
+    """Oracle: 70% of all go to one of four: it is full, together they are busy 0.25 / 0.7."""
     point = analysed(tmp_path, "first=0.7, users=40")
     estimates, verdict = point.estimates, point.bottleneck
     assert estimates["station.cpu.utilization"].value == pytest.approx(0.25 / 0.7, rel=0.02)

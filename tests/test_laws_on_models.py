@@ -31,7 +31,7 @@ def laws_of(run: Run, cut_s: float = 0.0) -> LawReport:
 
 
 def with_responses_too_long(run: Run) -> Run:
-    """Return the run with the responses at its stations miscounted by 1 %."""
+    """Return the run with the responses at its stations miscounted by 1%."""
     tables = (
         replace(
             table,

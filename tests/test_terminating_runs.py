@@ -137,7 +137,7 @@ def test_each_replication_of_a_day_is_one_observation(tmp_path: Path) -> None:
 
 
 def test_a_verdict_names_the_hours_of_a_peak(tmp_path: Path) -> None:
-    """A peak at 108 % of the capacity stood beside "nothing limits"."""
+    """A peak at 108% of the capacity stood beside "nothing limits"."""
     verdict = summarised(tmp_path).bottleneck
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "db")
@@ -327,7 +327,7 @@ def test_a_day_in_results_has_no_theory_and_its_limits_know_the_worst_interval(
 
 
 def test_few_jobs_make_no_busy_stretch_by_chance(tmp_path: Path) -> None:
-    """A server that is busy 60 % of the time is busy all the time in many a short interval."""
+    """A server that is busy 60% of the time is busy all the time in many a short interval."""
     planned(tmp_path)
     (tmp_path / "model.py").write_text(MODEL.replace("[0.4, peak, 0.4]", "[0.6, peak, 0.61]"))
     experiment = make_plan(load_study(tmp_path), quick=False).experiments[0]
@@ -336,7 +336,7 @@ def test_few_jobs_make_no_busy_stretch_by_chance(tmp_path: Path) -> None:
 
 
 def test_formulas_for_steady_states_say_nothing_about_a_day(tmp_path: Path) -> None:
-    """A theory that was 204,249 % off stood beside the figures of a day."""
+    """A theory that was 204,249% off stood beside the figures of a day."""
     experiment = planned(tmp_path).experiments[0]
     found = forecast_at(experiment.system, experiment.points[0].config)
     assert found is not None

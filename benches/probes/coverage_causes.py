@@ -107,8 +107,8 @@ def table(found: dict[str, Causes]) -> str:
 
 def _line(name: str, one: Causes) -> str:
     return (
-        f"| `{name}` | {100 * one.coverage:.1f} % | {100 * one.above:.1f} % | "
-        f"{100 * one.below:.1f} % | {one.bias:+.2f} | {one.variance:.2f} | {one.skewness:.1f} | "
+        f"| `{name}` | {100 * one.coverage:.1f}% | {100 * one.above:.1f}% | "
+        f"{100 * one.below:.1f}% | {one.bias:+.2f} | {one.variance:.2f} | {one.skewness:.1f} | "
         f"{one.skewness_said:.1f} |"
     )
 

@@ -74,14 +74,14 @@ def _in_short(rows: list[Row]) -> str:
     for way in ("blocks", "apart"):
         shares = [row.false_alarms / row.comparisons for row in rows if row.way == way]
         lines.append(
-            f"| {way} | {len(shares)} | {100 * min(shares):.1f} % | {100 * max(shares):.1f} % |"
+            f"| {way} | {len(shares)} | {100 * min(shares):.1f}% | {100 * max(shares):.1f}% |"
         )
-    heads = " | ".join(f"sees {100 * effect:.0f} %" for effect in EFFECTS)
+    heads = " | ".join(f"sees {100 * effect:.0f}%" for effect in EFFECTS)
     lines += ["", f"| values | compared | runs | {heads} |", "| --- | --- |" + " ---: |" * 5]
     lines += [_powers(row) for row in rows if row.runs in {10, 25}]
     return "\n".join(lines) + "\n"
 
 
 def _powers(row: Row) -> str:
-    seen = " | ".join(f"{100 * count / row.comparisons:.0f} %" for count in row.seen)
+    seen = " | ".join(f"{100 * count / row.comparisons:.0f}%" for count in row.seen)
     return f"| {row.values} | {row.way} | {row.runs} | {seen} |"

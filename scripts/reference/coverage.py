@@ -8,16 +8,16 @@ from headroom.analysis.run.rare import RARE_SUFFIX
 from scripts.reference.tables import NOTICE
 
 REQUIRED = (0.92, 0.98)
-"""Coverage of the nominal 95 % interval that is required at 50,000 completions."""
+"""Coverage of the nominal 95% interval that is required at 50,000 completions."""
 
 FEWEST_EXPERIMENTS = 50
 """Experiments of a line below which it counts for nothing: p99.9 that few runs report."""
 
 KINDS = ("means", "p95", "p99", "p99.9")
 
-OPENING = """# Coverage: how often the 95 % interval is right
+OPENING = """# Coverage: how often the 95% interval is right
 
-An interval that is called 95 % should contain the truth in 95 of 100 cases. Whether it does can
+An interval that is called 95% should contain the truth in 95 of 100 cases. Whether it does can
 only be measured: with models whose answer is known on paper, and many independent experiments.
 Here each line stands for as many of them as its column *of* says, each put through the whole
 analysis as it is shipped, warm-up and all, with seeds on which nothing was chosen.
@@ -30,15 +30,15 @@ short run in [Can I trust this number?](../guides/can-i-trust-this-number.md).
 
 WARNED = """Runs that are not called short on an unsound line cover least: by chance they hold fewer
 long bursts than they should, so they seem long enough, and these are the runs that miss. A line
-near 92 % is on one side of the border or the other by chance.
+near 92% is on one side of the border or the other by chance.
 """
 
 ACCOUNT = """## What is chance
 
 Coverage is itself an estimate. With 400 experiments its standard error is one point, so of a
-hundred lines with a true 95 % a few show 92 % or 98 %; with 120 it is two points. All lines of
+hundred lines with a true 95% a few show 92% or 98%; with 120 it is two points. All lines of
 one setting come from the same runs, and the metrics of a model go together: where chance hits, it
-hits several at once. The column *95 % of it* is the interval of the coverage (Clopper and Pearson
+hits several at once. The column *95% of it* is the interval of the coverage (Clopper and Pearson
 1934).
 
 What is not chance shows in the estimates themselves. An interval misses because the estimate is
@@ -81,7 +81,7 @@ Coverage of terminating runs: queues that start empty and end at a given time, w
 on average. Each line stands for {terminating.REPLICATIONS:,} replications in disjoint groups of n;
 the truth is that of all of them. *Pooled*: the percentile of all responses of a group together,
 with its sectioning interval. It is not reported, because it covers too little where the load comes
-near the capacity. Means and medians near the capacity cover less than 95 % too: Student's interval
+near the capacity. Means and medians near the capacity cover less than 95% too: Student's interval
 is symmetric, and a few replications of a long queue are skewed.
 `python -m benches.terminating` measures all anew in four minutes of a core.
 """
@@ -98,7 +98,7 @@ def coverage() -> str:
 def _in_short(lines: Sequence[Row]) -> str:
     """Return coverage and efficiency by setting: lowest, median and highest of all models."""
     names = (
-        "runs x completions, metrics, lines, lowest, median, highest, in 92-98 %, "
+        "runs x completions, metrics, lines, lowest, median, highest, in 92-98%, "
         "median efficiency, worst"
     )
     rows = ["## In short", "", f"| {names.replace(', ', ' | ')} |",
@@ -137,8 +137,8 @@ def _cells(lines: Sequence[Row]) -> str:
     within = sum(low <= share <= high for share in shares)
     middle = len(lines) // 2
     return (
-        f"{len(shares)} | {100 * shares[0]:.1f} % | {100 * shares[middle]:.1f} % | "
-        f"{100 * shares[-1]:.1f} % | {within} of {len(shares)} | {efficiency}"
+        f"{len(shares)} | {100 * shares[0]:.1f}% | {100 * shares[middle]:.1f}% | "
+        f"{100 * shares[-1]:.1f}% | {within} of {len(shares)} | {efficiency}"
     )
 
 
@@ -149,7 +149,7 @@ def warnings(lines: Sequence[Row]) -> str:
     rows = [
         "## Is the warning right?",
         "",
-        f"A line is *unsound* where it covers less than {100 * low:.0f} %. There the runs should "
+        f"A line is *unsound* where it covers less than {100 * low:.0f}%. There the runs should "
         f"be called short, elsewhere not. Of the {len(judged)} lines of response times:",
         "",
         "| lines | number | experiments called short | those cover | the others cover |",
@@ -176,7 +176,7 @@ def _is_judged(line: Row) -> bool:
 def _called(lines: Sequence[Row]) -> str:
     """Return the share of the experiments of some lines whose runs were called short."""
     of = sum(line.experiments for line in lines)
-    return f"{100 * sum(line.short for line in lines) / of:.0f} %" if of else ""
+    return f"{100 * sum(line.short for line in lines) / of:.0f}%" if of else ""
 
 
 def _covered(lines: Sequence[Row]) -> str:
@@ -186,4 +186,4 @@ def _covered(lines: Sequence[Row]) -> str:
     others = sum(line.experiments for line in lines) - short
     held_else = sum(line.covered for line in lines) - held
     parts = [(held, short), (held_else, others)]
-    return " | ".join(f"{100 * one / of:.0f} % of {of:,}" if of else "" for one, of in parts)
+    return " | ".join(f"{100 * one / of:.0f}% of {of:,}" if of else "" for one, of in parts)

@@ -18,8 +18,8 @@ minutes of processor time; `--print` prints the stored table.
   threads share, coherency (Gunther's law), a cache that clients fill.
 - *Knee*: clients / think time is the saturated throughput. *Twice*: twice that. *No think*: all
   clients at once.
-- Measurements scatter by 3 %; neighbours change the demand by 15 % between measurement and test,
-  by 5 % if both alternate.
+- Measurements scatter by 3%; neighbours change the demand by 15% between measurement and test,
+  by 5% if both alternate.
 - The published errors were measured on real systems; none of them was fitted to these servers.
   The rules that infer the kind of evidence were adjusted on smaller runs of the same
   families; the table has other seeds.
@@ -27,7 +27,7 @@ minutes of processor time; `--print` prints the stored table.
 
 ACCOUNT = """## Where it falls short
 
-- **Observed laws at the knee and at twice the load, from processor time**: 90 %. Locks and flushes
+- **Observed laws at the knee and at twice the load, from processor time**: 90%. Locks and flushes
   take no processor time, so low load does not show them. A burst with the target clients does.
 - **Laws that change the demand little**: the interval of low load is far wider than the errors
   here, and holds all of them. It also covers systems with hot rows, whose predictions were off
@@ -41,7 +41,7 @@ COLUMNS = """## All lines
 
 *X held*, *R held*: intervals of throughput and response time that contain the truth. *Width*:
 median half-width as a factor either way: 2 means from half to double. *Error*: median error, too.
-*Refused*: the fit gave no parameters. *Left out*: the factor that 95 % of the errors of all other
+*Refused*: the fit gave no parameters. *Left out*: the factor that 95% of the errors of all other
 families stay within, a published error made from this page; the last column is how often it holds
 the family left out of it.
 """
@@ -72,7 +72,7 @@ def _in_short(lines: Sequence[Row]) -> str:
 
 def _share(lines: Sequence[Row], metric: str) -> str:
     held, predicted = sum(one.held[metric] for one in lines), sum(one.predicted for one in lines)
-    return f"{100.0 * held / predicted:.1f} %"
+    return f"{100.0 * held / predicted:.1f}%"
 
 
 def _width(lines: Sequence[Row]) -> str:

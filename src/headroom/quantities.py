@@ -71,7 +71,7 @@ class Scale:
     @property
     def suffix(self) -> str:
         """The label as it stands behind a number, with its space; empty for plain numbers."""
-        return f" {self.label}" if self.label else ""
+        return f" {self.label}" if self.label not in {"", "%"} else self.label
 
 
 def is_share(metric: str) -> bool:
@@ -188,7 +188,7 @@ def format_quantity(
     >>> format_quantity(0.012345, "s", half_width=0.002)
     '12 ms'
     >>> format_quantity(0.97312, "1", half_width=0.004, metric="station.cpu.utilization")
-    '97.3 %'
+    '97.3%'
     >>> format_quantity(64, "KiB")
     '64.0 KiB'
     >>> format_quantity(12, "1")
@@ -228,7 +228,7 @@ def format_given(value: float, unit: str, *, metric: str = "") -> str:
     >>> format_given(222.2, "1/s"), format_given(0.02, "s"), format_given(1.0, "1")
     ('222.2 /s', '20 ms', '1')
     >>> format_given(0.6409, "1", metric="cpu.utilization"), format_given(0.0, "B")
-    ('64.09 %', '0 B')
+    ('64.09%', '0 B')
     """
     scale = choose_scale([value], unit, metric=metric)
     scaled = value * scale.factor
@@ -245,9 +245,9 @@ def format_percent(share: float) -> str:
     Examples
     --------
     >>> format_percent(0.98712)
-    '98.7 %'
+    '98.7%'
     """
-    return f"{format_plain(100.0 * share, decimals=1)} %"
+    return f"{format_plain(100.0 * share, decimals=1)}%"
 
 
 def format_limit(share: float) -> str:
@@ -256,10 +256,10 @@ def format_limit(share: float) -> str:
     Examples
     --------
     >>> format_limit(0.00081421), format_limit(0.335), format_limit(0.0)
-    ('0.082 %', '34 %', '0 %')
+    ('0.082%', '34%', '0%')
     """
     if share <= 0.0 or not math.isfinite(share):
-        return f"{format_scaled(share, Scale(100.0, '%'))} %"
+        return f"{format_scaled(share, Scale(100.0, '%'))}%"
     step = 10.0 ** (_place(share) - 1)
     return format_given(math.ceil(share / step * (1.0 - _ROUNDING)) * step, "1", metric="share")
 
@@ -274,14 +274,17 @@ def format_ratio(value: float, low: float | None, high: float | None) -> str:
     Examples
     --------
     >>> to_ascii(format_ratio(1.2861, 1.2832, 1.2898))
-    'x 1.286 (1.283 to 1.290)'
+    '1.286x (1.283 to 1.290)'
     >>> to_ascii(format_ratio(512.3, 36.91, 702.4))
-    'x 510 (37 to 700)'
+    '510x (37 to 700)'
     """
     if low is not None and high is not None and low > 0.0 and high > _WIDE * low:
         shown = [format_given(float(f"{one:.2g}"), "1") for one in (value, low, high)]
-        return f"{_TIMES} {shown[0]} ({shown[1]} to {shown[2]})"
-    return f"{_TIMES} {format_bounds(value, low, high, '1')}"
+        number, interval = shown[0], f" ({shown[1]} to {shown[2]})"
+    else:
+        number, bracket, rest = format_bounds(value, low, high, "1").partition(" (")
+        interval = f"{bracket}{rest}"
+    return f"{number}{_TIMES}{interval}"
 
 
 def half_width_of(low: float | None, high: float | None) -> float | None:
@@ -320,7 +323,7 @@ def format_bounds(
     >>> format_bounds(1.33e6, 1.33e6, 1.33e6, "B")
     '1.33 MB (same in every run)'
     >>> format_bounds(1.0, 1.0, 1.0, "1", metric="station.cpu.utilization")
-    '100 % (same in every run)'
+    '100% (same in every run)'
     >>> format_bounds(0.000213, 0.000184, 0.0257, "s"), format_bounds(0.0, 0.0, 3e-9, "s")
     ('210 µs (180 to 26,000)', '0.0 ns (0.0 to 3.0)')
     """

@@ -39,7 +39,7 @@ def test_a_quantity_is_read_in_the_base_unit(text: str, unit: str, value: float)
     [
         ("fast", "s", "`fast` is not a quantity", '"200 ms"'),
         ("5 GiB", "s", "has the unit `GiB`, but the value is in s", '"200 ms"'),
-        ("5 ms", "1", "has the unit `ms`, but the value is a plain number", '"5 %"'),
+        ("5 ms", "1", "has the unit `ms`, but the value is a plain number", '"5%"'),
         ("5 ms ms", "s", "has the unit `ms ms`", '"200 ms"'),
     ],
 )

@@ -1,4 +1,4 @@
-"""Units as people write them: ``200 ms``, ``4 GiB``, ``5 %``, and the base unit of each.
+"""Units as people write them: ``200 ms``, ``4 GiB``, ``5%``, and the base unit of each.
 
 Figures are kept in base units (s, B, 1/s, 1); `headroom.quantities` scales them back for people.
 
@@ -84,7 +84,7 @@ def parse_quantity(text: str, unit: str) -> float:
     Parameters
     ----------
     text
-        ``200 ms``, ``4 GiB``, ``80 %`` or a number alone.
+        ``200 ms``, ``4 GiB``, ``80%`` or a number alone.
     unit
         Base unit that it must have.
 
@@ -111,5 +111,5 @@ def parse_quantity(text: str, unit: str) -> float:
 
 
 def _example(unit: str) -> str:
-    shown = {"s": "200 ms", "B": "4 GiB", "1/s": "100 /s", "B/s": "200 MB/s", "1": "5 %"}
+    shown = {"s": "200 ms", "B": "4 GiB", "1/s": "100 /s", "B/s": "200 MB/s", "1": "5%"}
     return f'a number with a unit, such as "{shown.get(unit, f"10 {unit}".strip())}"'

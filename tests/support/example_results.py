@@ -354,7 +354,7 @@ def measured_experiment() -> ExperimentResult:
         responses=["wall_s", "size_bytes", "peak_memory_bytes"],
         points=[measured_point(*row) for row in rows],
         facts={"launcher_overhead_s": 0.0012, "clock_resolution_s": 1e-9},
-        replications="5 to 40, until the interval of wall_s is within 2 %",
+        replications="5 to 40, until the interval of wall_s is within 2%",
     )
 
 

@@ -131,7 +131,7 @@ class CurveEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag=
     """Of a direction: the smallest step the right way, or the largest one back."""
     comparisons: int
     confidence: float
-    """Of each comparison, so that all hold together with 95 %."""
+    """Of each comparison, so that all hold together with 95%."""
     decisive: Step | None = None
     """The first step that differs, or else that is undecided; None if all hold."""
 
@@ -225,7 +225,7 @@ class AgreementEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", 
     count: int
     """Points that both experiments have, those without results included."""
     confidence: float
-    """Of the ratio of each point, so that all hold together with 95 %."""
+    """Of the ratio of each point, so that all hold together with 95%."""
     is_median: bool = False
     """Whether the claim is about the median of the errors."""
     median: float | None = None
@@ -261,7 +261,7 @@ class UsedResource(_Evidence, frozen=True, kw_only=True):
     kind: Literal["station", "pool"]
     name: str
     utilization: float
-    """Share of the time in which servers work, or tokens are held, with its 95 % interval."""
+    """Share of the time in which servers work, or tokens are held, with its 95% interval."""
     low: float | None
     high: float | None
     waiting: float

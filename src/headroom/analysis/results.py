@@ -41,7 +41,7 @@ class _Result(msgspec.Struct, frozen=True, kw_only=True):
 class Margin(_Result, frozen=True, kw_only=True):
     """How far a predicted metric may be off, besides the scatter of its own runs.
 
-    All are logarithms of the metric, at 95 %; `below` and `above` are distances from the estimate,
+    All are logarithms of the metric, at 95%; `below` and `above` are distances from the estimate,
     None if nothing bounds it. A side combines the runs, the fit and the method by their squares.
     """
 
@@ -59,7 +59,7 @@ class Margin(_Result, frozen=True, kw_only=True):
 
 
 class Estimate(_Result, frozen=True, kw_only=True):
-    """One metric of one point over its replications, with a 95 % interval.
+    """One metric of one point over its replications, with a 95% interval.
 
     `value` is the mean in the model column (interval from the batch means of all replications),
     the median (order-statistic interval) in the measure column, and for percentiles of merged
@@ -150,7 +150,7 @@ class Bottleneck(_Result, frozen=True, kw_only=True):
 class Effect(_Result, frozen=True, kw_only=True):
     """What a change does to one metric: paired replications of one seed, before and after.
 
-    `ratio` is the mean after over the mean before, with Fieller's 95 % interval for pairs.
+    `ratio` is the mean after over the mean before, with Fieller's 95% interval for pairs.
     """
 
     metric: str
@@ -181,17 +181,17 @@ class Saturation(_Result, frozen=True, kw_only=True):
     """Whether the offered load says so, or jobs that grow steadily in the replications."""
     load: float | None = None
     """Offered load over capacity: by formulas of the station or pool, by runs arrivals over
-    completions, with its 95 % interval."""
+    completions, with its 95% interval."""
     load_low: float | None = None
     load_high: float | None = None
     offered_per_s: float | None = None
     """Open arrivals (1/s)."""
     served_per_s: float | None = None
-    """Open jobs that leave (1/s), with the 95 % interval over replications."""
+    """Open jobs that leave (1/s), with the 95% interval over replications."""
     served_low: float | None = None
     served_high: float | None = None
     growth_per_s: float | None = None
-    """Jobs (1/s) by which the number in the system grows, with its 95 % interval."""
+    """Jobs (1/s) by which the number in the system grows, with its 95% interval."""
     growth_low: float | None = None
     growth_high: float | None = None
     classes: list[str] = []
@@ -258,7 +258,7 @@ class WindowUsed(_Result, frozen=True, kw_only=True):
 
 
 class IntervalLine(_Result, frozen=True, kw_only=True):
-    """One metric of a terminating run over time: mean over replications, with 95 % interval."""
+    """One metric of a terminating run over time: mean over replications, with 95% interval."""
 
     metric: str
     unit: str
@@ -419,7 +419,7 @@ class Prediction(_Result, frozen=True, kw_only=True):
     measured: LoadRange | None = None
     predicted: LoadRange | None = None
     factor: float | None = None
-    """Times, either way, within which 95 % of the errors of a demand of this kind lie."""
+    """Times, either way, within which 95% of the errors of a demand of this kind lie."""
     source: str = ""
     next: str = ""
     """What to measure for a narrower interval."""
@@ -526,7 +526,7 @@ class ParameterUsed(_Result, frozen=True, kw_only=True):
 
 
 class FittedValue(_Result, frozen=True, kw_only=True):
-    """A parameter that was fitted from other experiments, with its 95 % interval."""
+    """A parameter that was fitted from other experiments, with its 95% interval."""
 
     name: str
     value: Value
@@ -745,7 +745,7 @@ class LevelsCompared(_Result, frozen=True, kw_only=True):
     base: Value
     same_within: float
     confidence: float
-    """Of each interval; those of the metrics of a point hold together with 95 %."""
+    """Of each interval; those of the metrics of a point hold together with 95%."""
     order: RunOrder
     """How the runs of the levels were ordered."""
     rows: list[LevelComparison]
@@ -814,7 +814,7 @@ class PredictedPair(_Result, frozen=True, kw_only=True):
     """One point of a claim of kind ``agreement``: what was predicted there and what was found.
 
     `ratio` is predicted over measured; its interval counts the uncertainty of both, at a
-    confidence at which those of all points of the claim hold together with 95 %.
+    confidence at which those of all points of the claim hold together with 95%.
     """
 
     levels: dict[str, Value]

@@ -48,7 +48,7 @@ def test_what_two_replications_can_never_decide_is_said_before_the_first_run(
     (tmp_path / "study.toml").write_text(_STUDY + _EXPERIMENT.format(name="first"))
     answer = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run"])
     text = " ".join(answer.stdout.split())
-    assert "2 replications can never be enough for the 95 % interval of a median" in text
+    assert "2 replications can never be enough for the 95% interval of a median" in text
     assert "set replications.count = 6" in text
     as_json = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run", "--json"])
     assert "can never be enough" in as_json.stdout

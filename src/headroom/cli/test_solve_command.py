@@ -170,10 +170,10 @@ def test_a_machine_that_no_formula_knows_is_answered_by_a_simpler_one_with_its_e
     found = point["forecast"]
     assert found["values"]["throughput"] == pytest.approx(104.7, rel=1e-3)
     assert not found["is_exact"]
-    assert "within 6 % of the simulation" in found["reasons"][0]
+    assert "within 6% of the simulation" in found["reasons"][0]
     assert found["highest"]["throughput"] == pytest.approx(109.85, rel=1e-3)
 
 
 def test_the_known_error_of_a_machine_is_said_with_its_answer() -> None:
     said = " ".join(CliRunner().invoke(app, ["solve", "server"]).stdout.split())
-    assert "41 % more at 16" in said
+    assert "41% more at 16" in said

@@ -36,7 +36,7 @@ def headroom(*words: str) -> Result:
 
 
 def test_a_model_is_tried_without_a_study() -> None:
-    """Oracle: M/M/1 at 80 % load, R = 5 S; with a second server R = S / (1 - 0.16)."""
+    """Oracle: M/M/1 at 80% load, R = 5 S; with a second server R = S / (1 - 0.16)."""
     answer = headroom(
         "what-if", "mm1", "--change", "station.server.servers=x2", "-n", "10", "--quiet", "--json"
     )

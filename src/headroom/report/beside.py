@@ -70,7 +70,7 @@ class Pair:
     def difference_text(self) -> str:
         """The difference in per cent, with its sign."""
         text = format_plain(100.0 * self.difference, decimals=1)
-        return f"{'+' if self.difference > 0 and text != '0.0' else ''}{text} %"
+        return f"{'+' if self.difference > 0 and text != '0.0' else ''}{text}%"
 
 
 def pairs_of(point: PointResult, metrics: Sequence[str] | None = None) -> list[Pair]:
@@ -120,7 +120,7 @@ def pair_heads(experiment: ExperimentResult, other: str) -> list[Head]:
     return [
         *(Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors),
         Head("Metric"),
-        Head("Simulated", is_number=True, hint="with its 95 % interval"),
+        Head("Simulated", is_number=True, hint="with its 95% interval"),
         Head(other.capitalize(), is_number=True),
         Head("Difference", is_number=True, hint=f"simulated less {other}, over {other}"),
     ]

@@ -115,12 +115,12 @@ def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | 
 
 def design_note(found: LevelsCompared) -> str:
     """Return how the runs were ordered, what the same means, and how sure all is together."""
-    each = f"{100.0 * found.confidence:.4g} %"
+    each = f"{100.0 * found.confidence:.4g}%"
     together = (
-        "The intervals are at 95 %."
+        "The intervals are at 95%."
         if found.confidence < 0.9501  # noqa: PLR2004 - one metric needs no correction
         else f"Each interval is at {each}, so that those of all metrics of a comparison hold "
-        "together with 95 % (Bonferroni)."
+        "together with 95% (Bonferroni)."
     )
     zone = format_limit(found.same_within)
     return (

@@ -36,7 +36,7 @@ def course_table(experiment: ExperimentResult) -> Table | None:
         for place in shown
     ]
     label = label_point(point, experiment.factors)
-    caption = f"Over time, {label}: means over the replications, with 95 % intervals"
+    caption = f"Over time, {label}: means over the replications, with 95% intervals"
     note = (
         f"{len(shown)} of {len(course.ends_s)} intervals, evenly spread."
         if len(shown) < len(course.ends_s)

@@ -115,7 +115,7 @@ def crossovers_table(experiment: ExperimentResult, *, at_most: int) -> Table | N
         for one in found.crossovers[:at_most]
     ]
     note = (
-        "With 95 % intervals, between levels that surely lie on both sides; a verdict here asks "
+        "With 95% intervals, between levels that surely lie on both sides; a verdict here asks "
         "only which of both is better, not whether by more than the zone of the same."
     )
     return Table("From which level on it is better", [*heads, Head("In words")], rows, note)

@@ -47,7 +47,7 @@ def _heat(figures: Sequence[Mapping[str, DiskFigure]]) -> list[str]:
 
 def _wear(figures: Sequence[Mapping[str, DiskFigure]]) -> list[str]:
     found = [one["percentage_used"].last for one in figures if "percentage_used" in one]
-    return [f"{max(found):g} % of its life used"] if found else []
+    return [f"{max(found):g}% of its life used"] if found else []
 
 
 def _errors(figures: Sequence[Mapping[str, DiskFigure]]) -> str:

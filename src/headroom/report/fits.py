@@ -55,7 +55,7 @@ def format_error(relative: float | None) -> str:
     Examples
     --------
     >>> format_error(0.0312), format_error(None)
-    ('+3.1 %', '')
+    ('+3.1%', '')
     """
     if relative is None:
         return ""
@@ -222,7 +222,7 @@ def _span(ends: tuple[int, int]) -> str:
 
 def _shares(ends: tuple[float, float]) -> str:
     low, high = (f"{100.0 * end:.0f}" for end in ends)
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    return f"{low}%" if low == high else f"{low} to {high}%"
 
 
 def _levels(one: FitSet) -> str:
@@ -236,7 +236,7 @@ def fitted_table(experiment: ExperimentResult) -> Table | None:
         return None
     has_levels = any(one.where for one in fit.sets)
     heads = [Head("Points")] if has_levels else []
-    heads += [Head("Parameter"), Head("Value, 95 % interval", is_number=True)]
+    heads += [Head("Parameter"), Head("Value, 95% interval", is_number=True)]
     heads += [Head("Standard error", is_number=True), Head("Remark")]
     rows = [
         [
@@ -273,7 +273,7 @@ def residual_table(experiment: ExperimentResult, *, at_most: int) -> Table | Non
     if not placed:
         return None
     heads = [Head("Experiment"), Head("Point"), Head("Metric")]
-    heads += [Head("Observed, 95 % interval", is_number=True), Head("Fitted", is_number=True)]
+    heads += [Head("Observed, 95% interval", is_number=True), Head("Fitted", is_number=True)]
     heads += [Head("Error", is_number=True)]
     rows = [_residual_row(residual) for _, residual in placed[:at_most]]
     left = len(placed) - len(rows)

@@ -22,7 +22,7 @@ def predicted(claims: Sequence[ClaimResult]) -> list[ClaimResult]:
 
 
 def format_side(claim: ClaimResult, pair: PredictedPair, *, is_predicted: bool) -> str:
-    """Return the predicted or the measured figure of a pair with its own 95 % interval."""
+    """Return the predicted or the measured figure of a pair with its own 95% interval."""
     value, low, high = (
         (pair.predicted, pair.predicted_low, pair.predicted_high)
         if is_predicted
@@ -52,8 +52,8 @@ def predictions_table(claims: Sequence[ClaimResult]) -> Table | None:
     ]
     rows = [_row(claim, pair) for claim, pair in found[:_ROWS_AT_MOST]]
     note = (
-        "Predicted and measured each with its own 95 % interval. The interval of the ratio counts "
-        "both; those of the points of one claim hold together with 95 %. "
+        "Predicted and measured each with its own 95% interval. The interval of the ratio counts "
+        "both; those of the points of one claim hold together with 95%. "
         + rest_note(len(rows), len(found), "rows")
     )
     return Table("Predicted against measured", heads, rows, note.strip())

@@ -77,7 +77,7 @@ def little_words(little: LittleCheck) -> str:
     >>> little_words(LittleCheck(passed=True, worst_gap=0.077, place="station disk"))[:61]
     "Little's law holds, the jobs counted that the edges of the wi"
     """
-    gap = f"{little.worst_gap * 100:.2g} %"
+    gap = f"{little.worst_gap * 100:.2g}%"
     place = f" ({little.place})" if little.place else ""
     if not little.passed:
         return f"Little's law is violated: N differs from X R by {gap}{place}."

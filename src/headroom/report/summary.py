@@ -203,7 +203,7 @@ def _limit_sentence(
 
 
 def _in_percent(share: float) -> str:
-    return f"{format_plain(share * 100.0, decimals=1)} %"
+    return f"{format_plain(share * 100.0, decimals=1)}%"
 
 
 def _span(

@@ -34,7 +34,7 @@ def sureness_sentences(experiment: ExperimentResult) -> list[str]:
     rule = f" {rule[:1].upper()}{rule[1:]}." if rule else ""
     kind = "prediction intervals" if estimate.margin is not None else "intervals"
     return [
-        f"The 95 % {kind} are typically ±{_percent(median(widths))} of the value, at worst "
+        f"The 95% {kind} are typically ±{_percent(median(widths))} of the value, at worst "
         f"{_extent(estimate, size)} ({label_metric(estimate.metric)} at {where}).{rule}"
     ]
 
@@ -65,7 +65,7 @@ def _size(estimate: Estimate, point: PointResult) -> float:
     It is the value, unless that may be near zero in good health.
 
     Where nobody waits, a queue of 0.001 jobs is known well enough at 0.001 +/- 0.002, though its
-    relative width is 200 %: dividing by a value that is nothing says nothing. So a share is
+    relative width is 200%: dividing by a value that is nothing says nothing. So a share is
     judged against its whole, a number of jobs against one job, a wait against the response time
     that it is a part of. Times and rates of a system at work are never near zero.
     """
@@ -82,4 +82,4 @@ def _size(estimate: Estimate, point: PointResult) -> float:
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100.0:.2g} %" if share < _WHOLE else f"{share * 100.0:,.0f} %"
+    return f"{share * 100.0:.2g}%" if share < _WHOLE else f"{share * 100.0:,.0f}%"

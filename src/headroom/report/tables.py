@@ -107,7 +107,7 @@ def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
     note = rest_note(len(rows), len(points), "points")
     is_predicted = any(e.margin is not None for p in points for e in p.estimates.values())
     kind = "prediction intervals" if is_predicted else "intervals"
-    return Table(f"{caption}, with 95 % {kind} in brackets", heads, rows, note)
+    return Table(f"{caption}, with 95% {kind} in brackets", heads, rows, note)
 
 
 def rest_note(shown: int, total: int, noun: str) -> str:
@@ -151,7 +151,7 @@ def _limit_cell(point: PointResult) -> Cell:
         return Cell("")
     if not found.limits:
         return Cell("nothing" if point.estimates else "", "")
-    return Cell(found.name, found.name, remark=f"{found.utilization * 100.0:.1f} %")
+    return Cell(found.name, found.name, remark=f"{found.utilization * 100.0:.1f}%")
 
 
 def _state_cell(point: PointResult) -> Cell:

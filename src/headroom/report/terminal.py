@@ -270,7 +270,7 @@ def _render_claims(result: StudyResult, screen: Screen) -> None:
     if any(claim.basis for claim in claims):
         columns.append(Column("Rests on", [claim.basis for claim in claims]))
     figures = [claim_figure(claim) for claim in claims]
-    screen.table([*columns, Column("Ours (95 % interval)", figures)])
+    screen.table([*columns, Column("Ours (95% interval)", figures)])
     for claim in claims:
         if claim.verdict != "holds":
             screen.item("Why", f"{claim.text.rstrip('.')}. {claim_sentence(claim)}")
@@ -316,7 +316,7 @@ def _render_estimates(point: PointResult, screen: Screen) -> None:
         screen.table(
             [
                 Column("Metric", [estimate.metric for estimate in found]),
-                Column("Value (95 % interval)", [format_estimate(e) for e in found]),
+                Column("Value (95% interval)", [format_estimate(e) for e in found]),
                 Column("Centre", [estimate.centre for estimate in found]),
                 Column("n", [str(estimate.count) for estimate in found], is_number=True),
             ]

@@ -17,7 +17,7 @@ _FIRST = "response_s_p95"
 SCATTERED = 0.25
 """Standard deviation over mean of replications from which on their distribution is skewed so much
 that Student's interval, which is symmetric, covers too little. Measured: `benches/terminating.py`;
-throughputs, which cover 94 % and more there, scatter far less."""
+throughputs, which cover 94% and more there, scatter far less."""
 ENOUGH = 100
 """Replications from which on nothing is said: the mean of so many is nearly normal."""
 COVERED = 83

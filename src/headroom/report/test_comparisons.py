@@ -34,8 +34,8 @@ def test_the_table_has_a_row_for_each_metric_and_says_what_better_means() -> Non
     assert len(table.rows) == 6
     verdicts = [cell.mark for row in table.rows for cell in row if cell.mark]
     assert verdicts == ["better", "worse", "same", "undecided", "larger", "undecided"]
-    assert "Each interval is at 99 %" in table.note
-    assert "The same is within 5 % (`same_within` of the study, 5 % by default)" in table.note
+    assert "Each interval is at 99%" in table.note
+    assert "The same is within 5% (`same_within` of the study, 5% by default)" in table.note
     short = comparisons_table(compared(measured_experiment()), at_most=2)
     assert short is not None
     assert "The first 2 of 6 rows" in short.note

@@ -32,7 +32,7 @@ def test_heat_wear_and_that_nothing_grew() -> None:
     }
     (said,) = disk_health_sentences(with_health(("", health)))
     assert said == (
-        "The disk: 41 to 58 °C (limit 82 °C), 3 % of its life used, no count of errors grew."
+        "The disk: 41 to 58 °C (limit 82 °C), 3% of its life used, no count of errors grew."
     )
 
 

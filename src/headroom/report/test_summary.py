@@ -187,23 +187,23 @@ def _sureness(**metrics: tuple[str, float, float]) -> str:
 
 
 def test_a_queue_of_almost_nobody_is_not_called_unsure() -> None:
-    """0.001 +/- 0.00165 jobs is 165 % of nothing, and 0.17 % of one job."""
+    """0.001 +/- 0.00165 jobs is 165% of nothing, and 0.17% of one job."""
     text = _sureness(
         throughput=("1/s", 200.0, 2.0), pool__connections__queue_len_mean=("1", 0.001, 0.00165)
     )
-    assert "at worst ±1 % (throughput" in text
+    assert "at worst ±1% (throughput" in text
 
 
 def test_a_long_queue_and_a_vague_rate_are_still_called_unsure() -> None:
-    assert "at worst ±30 % (cpu mean queue length" in _sureness(
+    assert "at worst ±30% (cpu mean queue length" in _sureness(
         station__cpu__queue_len_mean=("1", 40.0, 12.0)
     )
-    assert "at worst ±165 % (throughput" in _sureness(throughput=("1/s", 0.001, 0.00165))
+    assert "at worst ±165% (throughput" in _sureness(throughput=("1/s", 0.001, 0.00165))
 
 
 def test_a_wait_is_judged_against_the_response_that_it_is_a_part_of() -> None:
     text = _sureness(response_s_mean=("s", 0.1, 0.001), station__cpu__wait_s_mean=("s", 1e-5, 2e-5))
-    assert "at worst ±1 % (mean response time" in text
+    assert "at worst ±1% (mean response time" in text
 
 
 def _measured(*values: float, relative: float = 0.02) -> ExperimentResult:
@@ -258,13 +258,13 @@ def test_what_some_runs_say_is_not_said_of_all() -> None:
 
 
 def test_a_lopsided_interval_is_told_by_its_ends() -> None:
-    """Cause: 1 s (0.9 to 3) was ±105 %, which would reach below zero."""
+    """Cause: 1 s (0.9 to 3) was ±105%, which would reach below zero."""
     lopsided = msgspec.structs.replace(estimate("wall_s", "s", 1.0), low=0.9, high=3.0)
     experiment = _measured(1.0, 2.0)
     point = msgspec.structs.replace(experiment.points[0], estimates={"wall_s": lopsided})
     changed = msgspec.structs.replace(experiment, points=[point, experiment.points[1]])
     text = next(found.text for found in find(changed) if found.topic == "How sure")
-    assert "at worst \N{MINUS SIGN}10 % to +200 % (wall time at" in text
+    assert "at worst \N{MINUS SIGN}10% to +200% (wall time at" in text
 
 
 def test_a_missed_precision_says_how_far_off_it_is_and_what_helps() -> None:
@@ -283,6 +283,6 @@ def test_a_missed_precision_says_how_far_off_it_is_and_what_helps() -> None:
     )
     (caution,) = [one.text for one in find(experiment) if "did not reach" in one.text]
     assert caution == (
-        "2 points did not reach \u00b12.0 % in throughput (worst: \u00b14.1 % at users = 400, "
+        "2 points did not reach \u00b12.0% in throughput (worst: \u00b14.1% at users = 400, "
         "servers = 4); raise `replications.maximum` or run longer."
     )

@@ -38,8 +38,8 @@ def format_effect(effect: Effect) -> str:
     --------
     >>> effect = Effect(metric="throughput", unit="1/s", better="high", before=222.0, after=284.9,
     ...     ratio=1.2835, low=1.2771, high=1.2912, pairs=5, variance_reduction=1.3)
-    >>> format_effect(effect)[2:]
-    '1.284 (1.277 to 1.291)'
+    >>> format_effect(effect).replace("\u00d7", "x")
+    '1.284x (1.277 to 1.291)'
     """
     return format_ratio(effect.ratio, effect.low, effect.high)
 
@@ -141,7 +141,7 @@ def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None
     ]
     heads += [Head("Limits then"), Head("n", is_number=True, hint="pairs of replications")]
     note = (
-        "Each change ran with the seeds of its point. The ratio after / before has its 95 % "
+        "Each change ran with the seeds of its point. The ratio after / before has its 95% "
         "interval over the pairs; in small print, how many times more replications it would take "
         "without pairs (below 1: pairing did not help). "
         + ("" if len(rows) == len(placed) else f"The first {len(rows)} of {len(placed)} rows.")

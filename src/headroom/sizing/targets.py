@@ -81,7 +81,7 @@ def parse_target(text: str, metrics: Iterable[Metric]) -> Target:
     --------
     >>> parse_target("response_s_p95<=200ms", [Metric(name="response_s_p95", unit="s")]).bound
     0.2
-    >>> parse_target("station.cpu.utilization <= 80 %",
+    >>> parse_target("station.cpu.utilization <= 80%",
     ...              [Metric(name="station.cpu.utilization", unit="1")]).bound
     0.8
     """

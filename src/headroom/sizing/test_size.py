@@ -166,7 +166,7 @@ def build(*, lines: Annotated[int, parameter(unit="1", low=1, source="assumed")]
 def test_a_metric_that_no_formula_gives_is_bisected(tmp_path: Path) -> None:
     """Cause: a target without a forecast was expected to be met everywhere, one size after another.
 
-    Oracle: Erlang's loss formula, 20 erlangs and at most 4 % lost.
+    Oracle: Erlang's loss formula, 20 erlangs and at most 4% lost.
     """
     (tmp_path / "model.py").write_text(LOSS_SYSTEM)
     subject = subject_of({"file": "model.py", "completions": 20_000}, tmp_path)

@@ -354,7 +354,7 @@ def accuracy_table() -> list[list[str]]:
         x = completions / float(run.snapshot_times_s[-1])
         r = float(columns["response_s_sum"][-1].sum()) / completions
         errors = (solution.throughput_per_s / x - 1, solution.response_s / r - 1)
-        texts = [f"{100 * error:+.1f} %" for error in errors]
+        texts = [f"{100 * error:+.1f}%" for error in errors]
         rows.append([name, f"{x:.4f}", f"{r:.3f}", *texts, solution.method])
     return rows
 

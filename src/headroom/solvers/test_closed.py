@@ -254,7 +254,7 @@ def random_network(rng: np.random.Generator, most_servers: int) -> Closed:
     ("most_servers", "typical", "rare"), [(1, 0.003, 0.015), (4, 0.005, 0.03), (8, 0.006, 0.06)]
 )
 def test_linearizer_is_close_to_exact(most_servers: int, typical: float, rare: float) -> None:
-    """Published: below 2 % on single servers; Erlang's C for several servers adds a little."""
+    """Published: below 2% on single servers; Erlang's C for several servers adds a little."""
     rng = np.random.default_rng(1)
     errors = []
     for _ in range(80):

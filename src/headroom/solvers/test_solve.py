@@ -115,7 +115,7 @@ def test_percentiles_of_mm1_are_those_of_the_formula() -> None:
 
 @pytest.mark.parametrize(("servers", "users"), [(1, 20), (3, 40), (4, 3)])
 def test_percentiles_of_the_repairman_agree_with_simulation(servers: int, users: int) -> None:
-    """Tolerance: 2 % of a run of 300,000 responses."""
+    """Tolerance: 2% of a run of 300,000 responses."""
     model = Model("repairman", time_unit="s")
     program = model.program("request")
     program.use(model.station("server", servers=servers), exponential(1))
@@ -134,7 +134,7 @@ def test_percentiles_of_the_repairman_agree_with_simulation(servers: int, users:
     [(1, 0.990643, 5.094453), (2, 1.249365, 3.004066), (4, 1.353620, 2.387597)],
 )
 def test_a_held_pool_is_close_to_the_known_answers(tokens: int, x: float, r: float) -> None:
-    """The flow-equivalent server is an approximation: 1.5 % in throughput, 4 % in response."""
+    """The flow-equivalent server is an approximation: 1.5% in throughput, 4% in response."""
     solution = solve(pool(tokens, exponential(0.5)))
     assert not solution.is_exact
     assert "tokens of pool 'threads'" in solution.reasons[0]

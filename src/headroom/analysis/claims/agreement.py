@@ -2,7 +2,7 @@
 
 At each point that both experiments have, predicted over measured must lie within the tolerance
 around one. Its interval counts the uncertainty of both sides, and over several points each gets
-the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95 %. A prediction with
+the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95%. A prediction with
 fitted parameters counts its whole prediction interval (`headroom.analysis.fits.prediction`).
 
 A claim about the median of the errors asks less: half of the points may be farther off. Its

@@ -3,7 +3,7 @@
 A quantity *holds* when its whole interval lies inside what the claim allows, *differs* when the
 whole interval lies outside, and is *undecided* when it straddles the border or when there is no
 interval. Claims about several levels are several comparisons: each gets the confidence
-1 - 0.05 / m (Bonferroni), so that all hold together with 95 %, and the reason says so.
+1 - 0.05 / m (Bonferroni), so that all hold together with 95%, and the reason says so.
 
 Invariant: between holds and differs always lies undecided, however the intervals shrink.
 

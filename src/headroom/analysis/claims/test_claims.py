@@ -168,7 +168,7 @@ def test_equal_exact_values_are_not_strictly_ordered() -> None:
 
 
 def test_medians_of_few_replications_leave_an_ordering_undecided() -> None:
-    """Five values do not hold a median with 95 %, however far apart two of them are."""
+    """Five values do not hold a median with 95%, however far apart two of them are."""
     samples = {name: spread(v, 0.01, count=5, centre="median") for name, v in
                (("a", 1.0), ("b", 9.0))}  # fmt: skip
     row = check("ordering", curve(samples, factor="tool"), factor="tool", order=["a", "b"])

@@ -219,5 +219,5 @@ def _notes(
     error = math.sqrt(squares / len(observations))
     yield (
         f"{len(observations)} observations, root mean square of the relative errors "
-        f"{100.0 * error:.3g} %; predicted by {who}"
+        f"{100.0 * error:.3g}%; predicted by {who}"
     )

@@ -1,7 +1,7 @@
 """Prediction intervals: what a figure with fitted parameters may be off, besides its own scatter.
 
 The interval of a predicted metric X is log X +- sqrt(run^2 + fit^2 + method^2), each term being
-half a 95 % interval of log X on its side:
+half a 95% interval of log X on its side:
 
 - *run*: the scatter of the simulated replications,
 - *fit*: the farthest that X moves among the parameters that the fitted points do not refute,
@@ -161,7 +161,7 @@ class Margins:
 
 
 def _half_width(reach: Reach) -> float:
-    """Return the distance that 95 % of the published errors of a log demand stay below."""
+    """Return the distance that 95% of the published errors of a log demand stay below."""
     return t_quantile(degrees=reach.error.degrees) * reach.error.spread
 
 
@@ -284,7 +284,7 @@ def widened(interval: Interval, margin: Margin, *, confidence: float = CONFIDENC
     interval
         Of the metric, or of a ratio with the metric above the line; counts its scatter.
     margin
-        The other errors, at 95 %.
+        The other errors, at 95%.
     confidence
         Of the interval; the margin is stretched to it.
     """
@@ -384,7 +384,7 @@ def _prediction(fitted: FittedSet, reach: Reach | None, load: Load) -> Predictio
         kind=reach.kind,
         text=(
             f"Demands fitted to such measurements were off by a factor of up to {factor:.2f} in "
-            "95 % of cases, and the intervals count that"
+            "95% of cases, and the intervals count that"
         ),
         title=reach.error.title,
         measured=measured,

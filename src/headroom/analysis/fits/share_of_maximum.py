@@ -1,7 +1,7 @@
 """The fit method `share-of-maximum`: a load that is a share of the most that was seen before.
 
 A number of the load, such as the rate of an open one, is set to a share of the largest value that
-a metric reached at any point of the sources: 70 % of the maximum throughput, whatever this machine
+a metric reached at any point of the sources: 70% of the maximum throughput, whatever this machine
 can do.
 
 Invariant: the same points give the same load.
@@ -28,7 +28,7 @@ class ShareOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     parameter: str
     """Parameter that is set."""
     share: Annotated[float, msgspec.Meta(gt=0)]
-    """Share of the maximum: 0.7 is 70 % of it."""
+    """Share of the maximum: 0.7 is 70% of it."""
     metric: str = "throughput"
     """Metric whose largest value counts, over all points of the sources."""
     per: Annotated[float, msgspec.Meta(gt=0)] = 1.0

@@ -298,7 +298,7 @@ def test_a_queue_is_recognised_from_its_sweep_and_predicts_a_load_not_seen(tmp_p
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says(tmp_path: Path) -> None:
-    """Of 8 studies with seeds of their own, 95 % intervals miss 3 or more once in 170 times."""
+    """Of 8 studies with seeds of their own, 95% intervals miss 3 or more once in 170 times."""
     missed = 0
     for seed in range(8):
         folder = tmp_path / str(seed)

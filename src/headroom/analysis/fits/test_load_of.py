@@ -53,7 +53,7 @@ def _methods(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_both_experiments_have_the_load_and_only_one_the_fitted_value(tmp_path: Path) -> None:
-    """Oracle: 1 % of the 50 requests per second of the sweep is a utilization of a half."""
+    """Oracle: 1% of the 50 requests per second of the sweep is a utilization of a half."""
     plan = planned(tmp_path, STUDY)
     assert list(stages(plan.experiments)) == [["sweep"], ["loaded"], ["foreseen"]]
     with opened(plan) as journal:

@@ -47,7 +47,7 @@ def test_a_profile_that_finds_a_better_fit_says_where() -> None:
 
 
 def test_the_threshold_makes_95_percent_intervals_of_means() -> None:
-    """Of 2,000 fits of one mean to five values the interval holds the truth in 95 +- 1.5 %.
+    """Of 2,000 fits of one mean to five values the interval holds the truth in 95 +- 1.5%.
 
     The rise of the profile of a mean is n (x - mean)^2, so it is refuted if that exceeds Q.
     """

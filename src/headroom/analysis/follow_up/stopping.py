@@ -1,6 +1,6 @@
 """When a point has enough replications: the runner's stopping rule.
 
-Replications go on until the 95 % interval of the metric is narrow enough: its half-width h
+Replications go on until the 95% interval of the metric is narrow enough: its half-width h
 satisfies h / |value| <= g / (1 + g) for the asked relative half-width g, which keeps the true
 relative error below g. The rule looks only at numbers of replications that grow by half from one
 look to the next, because looking after every replication lowers the coverage of the interval.
@@ -147,12 +147,12 @@ def in_words(rule: Replications) -> str:
     >>> in_words(Replications(count=1))
     '1 replication of each point'
     >>> in_words(Replications(metric="throughput", half_width=0.02))
-    'until the 95 % interval of throughput is within 2 %, 5 to 100 replications'
+    'until the 95% interval of throughput is within 2%, 5 to 100 replications'
     """
     if rule.count is not None or rule.metric is None or rule.half_width is None:
         count = rule.count or rule.minimum
         return f"{count} {'replication' if count == 1 else 'replications'} of each point"
     return (
-        f"until the 95 % interval of {rule.metric} is within {100 * rule.half_width:g} %, "
+        f"until the 95% interval of {rule.metric} is within {100 * rule.half_width:g}%, "
         f"{rule.minimum} to {rule.maximum} replications"
     )

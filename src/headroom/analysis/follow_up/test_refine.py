@@ -121,7 +121,7 @@ def test_the_break_is_closed_in_on_and_each_level_is_new(
     to: float,
     is_whole: bool,  # noqa: FBT001
 ) -> None:
-    """Without noise a break between 1 and 1,000 is found to 2 % within 12 levels."""
+    """Without noise a break between 1 and 1,000 is found to 2% within 12 levels."""
     limit, rule = Limit(metric="m", at_most=truth), Refine(points=99, to=to)
     curve: dict[float, Sample | None] = {
         float(level): Sample(values=np.array([level, level], dtype=float)) for level in (1, 1000)

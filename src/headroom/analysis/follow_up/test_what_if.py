@@ -172,7 +172,7 @@ def test_only_the_few_changes_that_can_matter_are_tried(
 
 
 def test_a_change_that_saturates_a_point_says_so_and_compares_what_flows(tmp_path: Path) -> None:
-    """Half the servers of an open queue at 80 % load are offered 1.6 times what they can do."""
+    """Half the servers of an open queue at 80% load are offered 1.6 times what they can do."""
     rest = (
         'fixed = { servers = 2 }\nfactors = { utilization = [0.8] }\nwhat_if = { parts = "none" }'
     )

@@ -21,7 +21,7 @@ NO_GAIN = 1.05
 """Factor up to which a metric is said not to improve: what nobody would pay a server for."""
 NOTABLE_REJECTION = 0.01
 """Share turned away from which a full station is no proof that it limits: below it the arrivals
-are what a station without rejections would get, and the utilization law holds to 1 %."""
+are what a station without rejections would get, and the utilization law holds to 1%."""
 
 
 def with_tried_verdict(

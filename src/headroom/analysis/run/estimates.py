@@ -109,13 +109,13 @@ def _names_of_the_same(name: str, samples: Mapping[str, Sample]) -> Iterable[str
 
 
 def estimate_of(metric: Metric, sample: Sample) -> Estimate:
-    """Return the estimate of one metric with its 95 % interval.
+    """Return the estimate of one metric with its 95% interval.
 
     Examples
     --------
     >>> sample = Sample(values=np.array([1.0, 2.0, 3.0]), centre="median")
     >>> estimate_of(Metric(name="wall_s", unit="s", better="low"), sample).note
-    '3 replications give no 95 % interval of the median: run 6 or more'
+    '3 replications give no 95% interval of the median: run 6 or more'
     """
     interval = sample.interval()
     ordered = np.sort(sample.values)

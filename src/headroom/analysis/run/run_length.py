@@ -162,7 +162,7 @@ def _message(lacking: Mapping[str, Doubt], needed: int, runs: int) -> str:
     cause = "a tail too heavy" if is_heavy else "too few bursts"
     return (
         f"short: {cause} for {', '.join(own[:_METRICS_NAMED])}{more}, whose intervals cover "
-        f"less often than 95 %; run at least {needed:,} completions"
+        f"less often than 95%; run at least {needed:,} completions"
         + (" in each replication" if runs > 1 else "")
         + (" to see whether it ends" if is_heavy else "")
     )

@@ -154,7 +154,7 @@ def test_times_by_jobs_present_are_parts_of_the_time_and_no_observations() -> No
 
 
 def test_the_time_of_a_job_leaves_out_the_work_that_it_does_not_wait_for() -> None:
-    """Cause: a log that is written in the background took 188 % of the time of a request."""
+    """Cause: a log that is written in the background took 188% of the time of a request."""
     log = table(
         "visit", ["log.class.web"], completion_count=[9.0], wait_s_sum=[900.0],
         queue_age_s=[0.0], response_s_sum=[990.0], age_s=[0.0], blocked_s_sum=[0.0],

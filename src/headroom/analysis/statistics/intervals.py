@@ -470,6 +470,6 @@ def _no_interval(value: float, note: str) -> Interval:
 def _too_few_for_a_median(count: int, confidence: float) -> str:
     needed = int(np.ceil(np.log2(2.0 / (1.0 - confidence))))
     return (
-        f"{count} replications give no {100.0 * confidence:.4g} % interval of the median: "
+        f"{count} replications give no {100.0 * confidence:.4g}% interval of the median: "
         f"run {needed} or more"
     )

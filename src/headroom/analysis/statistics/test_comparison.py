@@ -56,7 +56,7 @@ def test_exchanging_the_systems_turns_the_answer_round(values: FloatArray, seed:
 
 
 def test_intervals_of_pairs_cover_the_truth_as_often_as_they_say() -> None:
-    """2,000 experiments of 8 correlated pairs: 95 % within four standard errors (0.5 points)."""
+    """2,000 experiments of 8 correlated pairs: 95% within four standard errors (0.5 points)."""
     random = np.random.default_rng(5)
     hits = np.zeros(2)
     for _ in range(2_000):
@@ -84,7 +84,7 @@ def response_s(service_s: float, seed: int) -> float:
 
 
 def test_common_random_numbers_save_replications_and_the_figure_says_how_many() -> None:
-    """A server that is 2 % faster: the same seeds give the same bursts, and those cancel."""
+    """A server that is 2% faster: the same seeds give the same bursts, and those cancel."""
     slow = [response_s(0.80, seed) for seed in range(20)]
     fast = [response_s(0.784, seed) for seed in range(20)]
     other = [response_s(0.784, 1_000 + seed) for seed in range(20)]

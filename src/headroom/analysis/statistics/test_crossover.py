@@ -33,7 +33,7 @@ def simulated(truth: dict[float, float], seed: int, *, spread: float = 0.2) -> C
 
 @pytest.mark.parametrize("levels", [(4, 16, 64, 256), (10, 20, 30, 40, 50, 60)])
 def test_the_interval_of_a_crossover_holds_the_truth(levels: tuple[float, ...]) -> None:
-    """At 95 % fewer than 50 of 60 have a chance of 1e-4."""
+    """At 95% fewer than 50 of 60 have a chance of 1e-4."""
     truth = {float(level): 0.8 * math.log(level / 25.0) for level in levels}
     found = [simulated(truth, seed).crossings for seed in range(60)]
     held = [len(one) == 1 and one[0].low <= 25.0 <= one[0].high for one in found]

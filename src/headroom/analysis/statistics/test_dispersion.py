@@ -30,7 +30,7 @@ def sample(values: FloatArray) -> Sample:
 @pytest.mark.parametrize("count", [16, 20])
 @pytest.mark.parametrize("statistic", ["stdev", "mean_deviation"])
 def test_a_ratio_of_spreads_is_covered(law: str, count: int, statistic: Statistic) -> None:
-    """Asked: 95 %. Below 92.5 % in 1,000 experiments has a chance of 0.0005 at true 95 %."""
+    """Asked: 95%. Below 92.5% in 1,000 experiments has a chance of 0.0005 at true 95%."""
     random = np.random.default_rng(11)
     covered = 0
     for _ in range(EXPERIMENTS):

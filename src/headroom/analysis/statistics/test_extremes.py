@@ -27,7 +27,7 @@ def test_the_median_of_the_least_of_exponential_times_is_covered(of: int) -> Non
         assert found.low is not None
         assert found.high is not None
         covered += found.low <= truth <= found.high
-    # Asked: 95 % at least. Below 93.5 % in 2,000 experiments has a chance of 0.001.
+    # Asked: 95% at least. Below 93.5% in 2,000 experiments has a chance of 0.001.
     assert covered / EXPERIMENTS >= 0.935
 
 

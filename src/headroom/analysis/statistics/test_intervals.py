@@ -24,7 +24,7 @@ MEDIAN_TABLE = {
     6: (1, 6), 7: (1, 7), 8: (1, 8), 9: (2, 8), 10: (2, 9), 12: (3, 10), 15: (4, 12),
     20: (6, 15), 30: (10, 21), 50: (18, 33), 100: (40, 61),
 }  # fmt: skip
-"""Ranks of the 95 % interval of the median, from tables of the binomial distribution."""
+"""Ranks of the 95% interval of the median, from tables of the binomial distribution."""
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
 samples = st.lists(finite, min_size=2, max_size=30).map(np.array)
@@ -160,10 +160,10 @@ def test_the_relative_half_width_of_a_zero_is_unknown() -> None:
 def test_intervals_cover_the_truth_as_often_as_they_say(
     draw: Callable[[np.random.Generator], np.ndarray], truth: float, centre: str
 ) -> None:
-    """Coverage of 2000 experiments: at least 91 %.
+    """Coverage of 2000 experiments: at least 91%.
 
-    Three standard errors below 95 % are 93.5 %; the mean of 30 exponential values is known to
-    cover about 93 %, because they are skewed.
+    Three standard errors below 95% are 93.5%; the mean of 30 exponential values is known to
+    cover about 93%, because they are skewed.
     """
     random = np.random.default_rng(7)
     make = mean_interval if centre == "mean" else median_interval
@@ -173,7 +173,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(
 
 
 def test_differences_and_ratios_cover_the_truth_as_often_as_they_say() -> None:
-    """Coverage of 2000 experiments with unequal variances and counts: 93.5 to 96.5 %."""
+    """Coverage of 2000 experiments with unequal variances and counts: 93.5 to 96.5%."""
     random = np.random.default_rng(11)
     differences = ratios = 0
     for _ in range(2000):
@@ -187,7 +187,7 @@ def test_differences_and_ratios_cover_the_truth_as_often_as_they_say() -> None:
 
 
 def test_a_contrast_with_a_median_is_on_the_wide_side() -> None:
-    """Interval arithmetic over two medians covers at least 95 %."""
+    """Interval arithmetic over two medians covers at least 95%."""
     random = np.random.default_rng(13)
     hits = 0
     for _ in range(500):

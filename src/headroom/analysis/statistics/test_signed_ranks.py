@@ -19,7 +19,7 @@ lists = st.lists(st.integers(-9, 9).map(float), min_size=6, max_size=15).map(np.
 
 
 def test_the_ranks_are_those_of_the_table_of_wilcoxon() -> None:
-    """Critical values of T at two-sided 5 %, as in Conover, table A12: the rank is one more."""
+    """Critical values of T at two-sided 5%, as in Conover, table A12: the rank is one more."""
     critical = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 12: 13, 15: 25, 20: 52, 25: 89, 30: 137}
     assert {count: signed_rank(count) - 1 for count in critical} == critical
 
@@ -61,7 +61,7 @@ def test_the_p_value_is_small_just_where_the_interval_leaves_out_zero(
 
 
 def test_ties_make_the_interval_cover_more_not_less() -> None:
-    """Whole numbers around zero: the closed interval covers at least 95 % (Noether 1967)."""
+    """Whole numbers around zero: the closed interval covers at least 95% (Noether 1967)."""
     random = np.random.default_rng(5)
     draws = random.integers(-2, 3, (2000, 10)).astype(float)
     found = [signed_rank_interval(one) for one in draws]

@@ -25,7 +25,7 @@ positive = st.lists(st.floats(0.1, 10.0), min_size=1, max_size=14).map(np.array)
 
 
 def test_the_interval_of_the_shift_has_the_ranks_of_the_table_of_mann_and_whitney() -> None:
-    """Critical values of U at two-sided 5 %, as in Conover, table A7: the rank is one more."""
+    """Critical values of U at two-sided 5%, as in Conover, table A7: the rank is one more."""
     for first, second, critical in ((4, 4, 0), (5, 5, 2), (8, 8, 13), (10, 10, 23), (6, 9, 10)):
         low, high = np.arange(1.0, first + 1.0), 100.0 * np.arange(1.0, second + 1.0)
         gaps = sorted(a - b for a, b in itertools.product(low, high))
@@ -88,7 +88,7 @@ def test_delta_counts_who_is_larger(first: FloatArray, second: FloatArray) -> No
 def test_the_interval_of_the_ratio_covers_whatever_the_laws(
     above: str, below: str, count: int
 ) -> None:
-    """At least 95 %, less four standard errors of 2,000 experiments, and 1 % if it is skewed.
+    """At least 95%, less four standard errors of 2,000 experiments, and 1% if it is skewed.
 
     The truth is that of Hodges and Lehmann: the median of the means of two log ratios.
     """
@@ -109,7 +109,7 @@ def test_the_interval_of_the_ratio_covers_whatever_the_laws(
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("same_within", [0.0, 0.05])
 def test_equal_systems_are_seldom_called_better(law: str, same_within: float) -> None:
-    """At most 2.5 % on either side; more than 88 of 2,000 has a chance below one in a million."""
+    """At most 2.5% on either side; more than 88 of 2,000 has a chance below one in a million."""
     random = np.random.default_rng(8)
     highest = float(stats.binom.isf(1e-6, EXPERIMENTS, 0.025))
     verdicts = [

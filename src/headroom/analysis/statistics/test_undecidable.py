@@ -57,7 +57,7 @@ def sentence(plan: Plan) -> str:
 
 def test_five_measured_runs_have_no_interval_and_six_have() -> None:
     assert sentence(planned(count=5)) == (
-        "5 replications can never be enough for the 95 % interval of a median "
+        "5 replications can never be enough for the 95% interval of a median "
         "(needs 6); set replications.count = 6"
     )
     assert undecidable_lines(planned(count=5)) == [f"web: {sentence(planned(count=5))}"]
@@ -74,9 +74,7 @@ def test_a_comparison_of_ten_metrics_needs_nine_runs() -> None:
 
 def test_a_precision_that_the_maximum_never_reaches_is_named() -> None:
     rule = Replications(metric="wall_s", half_width=0.05, minimum=3, maximum=5)
-    assert "5 replications can never be enough for the 95 % interval" in sentence(
-        planned(rule=rule)
-    )
+    assert "5 replications can never be enough for the 95% interval" in sentence(planned(rule=rule))
     assert "set replications.maximum = 6" in sentence(planned(rule=rule))
 
 

@@ -59,7 +59,7 @@ def shift_between(
     """Return the Hodges-Lehmann shift: the median of all differences first - second.
 
     Its interval is exact where both lists have the same distribution but for the shift, and needs
-    four values of each at 95 %.
+    four values of each at 95%.
 
     Examples
     --------

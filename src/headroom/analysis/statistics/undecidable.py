@@ -1,7 +1,7 @@
 """What a plan can never decide: too few replications for its questions, known before any run.
 
 Intervals of measured runs come from ranks, so their smallest number of runs follows from the
-confidence alone: six for one median at 95 %, more where several comparisons must hold together.
+confidence alone: six for one median at 95%, more where several comparisons must hold together.
 
 Invariant: what is named here has no interval after all planned replications, whatever they are.
 """
@@ -77,7 +77,7 @@ def _sentence(
 def _questions(experiment: PlannedExperiment, plan: Plan) -> Iterator[Undecidable]:
     """Yield what an experiment is asked, with the replications that each question needs."""
     if experiment.system.column is Column.MEASURE:
-        yield Undecidable(question="the 95 % interval of a median", needs=_together(1))
+        yield Undecidable(question="the 95% interval of a median", needs=_together(1))
         compare = experiment.spec.compare
         if compare is not None:
             count = len(compare.metrics or experiment.spec.responses) or _shown(experiment)

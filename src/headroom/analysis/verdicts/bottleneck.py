@@ -3,7 +3,7 @@
 The utilization law makes the resource with the highest utilization the one that saturates first:
 throughput cannot grow by more than 1 / U before its utilization U reaches 1. A resource limits
 when it is busy at least `SATURATED` of the time, so that whatever else is improved gains less
-than 1 / 0.9 - 1 = 11 %.
+than 1 / 0.9 - 1 = 11%.
 
 A pool can be used up only because of what lies behind it: its tokens are held while their holders
 queue at a saturated station, or wait for the tokens of another pool. Such a pool is a symptom.
@@ -324,7 +324,7 @@ def _for_whom(cause: Part, load: Load) -> list[ClassShare]:
 
 
 def _is_tie(one: Part, other: Part) -> bool:
-    """Return whether two utilizations are alike to 0.1 %, or their intervals overlap."""
+    """Return whether two utilizations are alike to 0.1%, or their intervals overlap."""
     left, right = one.utilization, other.utilization
     if round(left.value, _DIGITS) == round(right.value, _DIGITS):
         return True

@@ -1,12 +1,12 @@
 """When a resource was saturated, though it may have time left over the whole run.
 
-A resource that is busy 75 % of a day may be busy all the time from 11 to 13 h; the queue of those
+A resource that is busy 75% of a day may be busy all the time from 11 to 13 h; the queue of those
 hours is the answer that a reader needs. The taken share of each resource is looked at interval by
 interval, over all replications, and neighbours that reach `SATURATED` are a stretch.
 
 Short intervals are noisy, and the largest of many noisy shares says too much. So intervals are
 joined until the standard error of a share, taken over all of them, is at most `SURE`: a resource
-that is taken 85 % of the time then passes 90 % by chance in fewer than one interval of 2,000.
+that is taken 85% of the time then passes 90% by chance in fewer than one interval of 2,000.
 
 Invariant: a stretch consists of whole intervals that all replications have.
 """

@@ -23,7 +23,7 @@ from headroom.analysis.evidence import UsedResource
 from headroom.analysis.results import Estimate
 
 SATURATED = 0.9
-"""Taken share from which a resource limits: everything else together can gain 11 % at most."""
+"""Taken share from which a resource limits: everything else together can gain 11% at most."""
 QUEUED = 0.1
 """Mean number waiting at a resource from which the holders of a pool are said to wait there; also
 the share of a pool's tokens from which they are said to be held by jobs without a place."""

@@ -28,9 +28,9 @@ from headroom.experiment.machine.machine_watch import PREFIX
 NOTABLE = 0.05
 """Share from which on something is a disturbance: the default of `same_within`."""
 BLOCK_S = 1.0
-"""Shortest time (s) that is judged: 100 ticks, so that one tick is 1 %."""
+"""Shortest time (s) that is judged: 100 ticks, so that one tick is 1%."""
 SHORTEST_S = 0.2
-"""Time (s) of all replications of a point below which nothing is judged: a tick is 5 % of it."""
+"""Time (s) of all replications of a point below which nothing is judged: a tick is 5% of it."""
 SWAP_PAGE_S = 0.001
 """Assumed time (s) for one page of swap: between 0.1 ms of a flash drive and 10 ms of a disk."""
 

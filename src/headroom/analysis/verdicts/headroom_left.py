@@ -4,7 +4,7 @@ Between two levels the curve is taken to lie between a straight line and the str
 reciprocal: the first is right where the response time grows with the number of users behind a
 saturated station (R = N D - Z), the second for an open queue (1 / R falls with the arrival rate).
 The level is that of the straight line; its interval holds every level at which the limit lies
-within the 95 % interval of the curve, by either of the two.
+within the 95% interval of the curve, by either of the two.
 
 At a saturated level the metric has no bound and no line leads to it: the limit breaks somewhere
 between the last level that keeps it and that one.

@@ -50,7 +50,7 @@ SMALLEST_ERROR = 1e-6
 MOST_BLOCKS = 10
 """Blocks of the jackknife; with fewer levels each level is a block."""
 Z_QUANTILE = 1.959964
-"""Two-sided 95 % quantile of the normal distribution, for the jackknife's standard error."""
+"""Two-sided 95% quantile of the normal distribution, for the jackknife's standard error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def knee_over(curve: Mapping[float, Sample | None]) -> KneeFit:
 
 
 def find_knee(curve: Curve) -> KneeFit:
-    """Return the knee of a curve with its 95 % interval, or the reason why there is none.
+    """Return the knee of a curve with its 95% interval, or the reason why there is none.
 
     Examples
     --------

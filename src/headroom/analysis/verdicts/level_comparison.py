@@ -4,7 +4,7 @@ A level is *better* or *worse* where the whole interval of its ratio to the base
 zone of what the study calls the same, *the same* where the whole interval lies inside that zone,
 and *undecided* otherwise. The zone reaches from 1 / (1 + s) to 1 + s, so that exchanging level and
 base turns the verdict round. The m metrics of one comparison get the confidence 1 - 0.05 / m each
-(Bonferroni), so that their intervals hold together with 95 %.
+(Bonferroni), so that their intervals hold together with 95%.
 
 Measured runs that were interleaved are paired by their blocks; where they were not, a drift of the
 machine would look like a difference, and that is said. The methods are those of

@@ -292,7 +292,7 @@ def test_the_load_tells_closed_from_open_classes() -> None:
 
 
 def test_the_evidence_says_which_part_of_the_response_time_is_the_wait_at_the_limit() -> None:
-    """By Little's law: 9 of the 12 jobs in the system wait there, so 75 % of the time is that."""
+    """By Little's law: 9 of the 12 jobs in the system wait there, so 75% of the time is that."""
     measured = {"utilization": 0.99, "queue_len_mean": 9.0}
     cpu = Part(
         kind="station",

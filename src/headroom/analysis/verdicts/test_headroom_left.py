@@ -146,7 +146,7 @@ def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:
 
 
 def test_levels_without_intervals_give_a_crossing_without_one() -> None:
-    """Five medians have no 95 % interval, so the level must not look as if it had one."""
+    """Five medians have no 95% interval, so the level must not look as if it had one."""
     curve: dict[float, Sample | None] = {
         level: Sample(values=level + np.linspace(-0.1, 0.1, 5), centre="median")
         for level in (1.0, 2.0)

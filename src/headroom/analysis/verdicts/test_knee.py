@@ -45,7 +45,7 @@ def knee_of(levels: Sequence[float], samples: Sequence[Sample]) -> KneeFit:
 def test_the_knee_of_a_throughput_curve_is_the_saturation_point(
     levels: Sequence[int], noise: float
 ) -> None:
-    """Within 10 % of N*, and N* inside of the interval."""
+    """Within 10% of N*, and N* inside of the interval."""
     throughputs, _ = exact_mva(DEMANDS_S, THINK_S, 100)
     fit = knee_of(list(levels), noisy(throughputs[np.array(levels) - 1], noise=noise))
     assert fit.level == pytest.approx(KNEE, rel=0.10)
@@ -54,7 +54,7 @@ def test_the_knee_of_a_throughput_curve_is_the_saturation_point(
 
 @pytest.mark.parametrize("noise", [0.001, 0.01])
 def test_the_knee_of_a_response_curve_lies_near_the_same_point(noise: float) -> None:
-    """Response times bend later than throughput: within 15 % of N*."""
+    """Response times bend later than throughput: within 15% of N*."""
     _, responses = exact_mva(DEMANDS_S, THINK_S, 100)
     levels = np.arange(4, 101, 4)
     fit = knee_of(levels.tolist(), noisy(responses[levels - 1], noise=noise))
@@ -62,7 +62,7 @@ def test_the_knee_of_a_response_curve_lies_near_the_same_point(noise: float) -> 
 
 
 def test_intervals_of_knees_cover_the_saturation_point() -> None:
-    """120 noisy curves of three networks: at least 90 % cover, with the bend rounded by MVA."""
+    """120 noisy curves of three networks: at least 90% cover, with the bend rounded by MVA."""
     hits = found = 0
     levels = np.arange(2, 101, 5)
     for demands_s in (DEMANDS_S, np.array([0.05, 0.02]), np.array([0.05])):

@@ -162,7 +162,7 @@ def test_a_queue_that_grows_in_all_replications_is_saturated() -> None:
 
 @pytest.mark.parametrize("load", [0.5, 0.9, 0.98, 1.0])
 def test_a_load_that_can_be_served_is_rarely_called_saturated(load: float) -> None:
-    """400 experiments of 5 runs: at an error rate of 1 % more than 12 have a chance of 3e-4."""
+    """400 experiments of 5 runs: at an error rate of 1% more than 12 have a chance of 3e-4."""
     false = sum(is_saturated(queues(load, count=5, steps=300, seed=seed)) for seed in range(400))
     assert false <= 3 * ERROR_RATE * 400
 

@@ -61,7 +61,7 @@ class Profile:
         Ascending; the range that the study gave, or as much of it as was scanned.
     rises
         Rise of the sum of squares above its minimum, in units of the rise that refutes a value:
-        1 is the end of the 95 % interval.
+        1 is the end of the 95% interval.
     """
 
     name: str
@@ -93,14 +93,14 @@ class FitError(HeadroomError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One metric of one point: its estimate over the replications, with a 95 % interval.
+    """One metric of one point: its estimate over the replications, with a 95% interval.
 
     Parameters
     ----------
     value
         Mean, median or pooled value, as the results print it, in the base unit.
     low, high
-        Bounds of the 95 % interval, None where there are too few replications.
+        Bounds of the 95% interval, None where there are too few replications.
     standard_error
         Standard error of the estimate, None with one replication.
     degrees
@@ -206,7 +206,7 @@ class FittedParameter:
     name, value, unit
         Parameter of the target, its value, and the unit of that.
     low, high
-        95 % interval, None where there is none.
+        95% interval, None where there is none.
     standard_error
         Standard error, None where it is not known.
     note
@@ -240,7 +240,7 @@ class Residual:
     metric, unit
         What was observed there.
     observed, low, high
-        Observed value and its 95 % interval, None where there is none.
+        Observed value and its 95% interval, None where there is none.
     fitted
         What the fitted parameters give.
     """

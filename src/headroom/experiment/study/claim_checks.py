@@ -254,7 +254,7 @@ def _check_tolerance(loaded: LoadedStudy, place: KeyPath, tolerance: float | Non
         raise loaded.error(
             place,
             "`within` or `tolerance` is missing",
-            cure='add within = "5 %", or tolerance = 0.05',
+            cure='add within = "5%", or tolerance = 0.05',
         )
 
 
@@ -273,7 +273,7 @@ def _check_value(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None
         raise loaded.error(
             place,
             "a value needs one tolerance, and bounds need none",
-            cure='give within = "5 %", tolerance (relative) or tolerance_absolute',
+            cure='give within = "5%", tolerance (relative) or tolerance_absolute',
         )
     _check_in_order(loaded, place, *bounds)
 

@@ -89,7 +89,7 @@ def _tolerance(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -> 
         one = {"value": 1.0} if isinstance(claim, RatioClaim) and claim.value is None else {}
         return {"tolerance": share, **one}
     if not isinstance(claim, ValueClaim):
-        raise loaded.error(here, f"`{text}` is not a share", cure='write a share such as "5 %"')
+        raise loaded.error(here, f"`{text}` is not a share", cure='write a share such as "5%"')
     margin = _number(loaded, here, text, unit)
     _check_positive(loaded, here, text, margin)
     return {"tolerance_absolute": margin}

@@ -438,7 +438,7 @@ def _replications_problem(plan: Replications) -> tuple[str, str] | None:
     if (plan.count is None) == (plan.metric is None):
         return "needs either count, or metric with half_width", "give one of the two"
     if plan.metric is not None and plan.half_width is None:
-        return "metric is given without half_width", "add half_width = 0.05 for 5 %"
+        return "metric is given without half_width", "add half_width = 0.05 for 5%"
     if plan.count is not None and plan.half_width is not None:
         return "half_width is given with a fixed count", "remove count, or half_width"
     if plan.count is None and plan.minimum > plan.maximum:

@@ -66,7 +66,7 @@ Levels: TypeAlias = list[Value] | Range
 class Replications(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often each point runs.
 
-    Fixed (`count`), or until the 95 % interval of `metric` is narrower than `half_width`
+    Fixed (`count`), or until the 95% interval of `metric` is narrower than `half_width`
     (relative to its centre), at least `minimum` and at most `maximum` times.
     """
 
@@ -79,7 +79,7 @@ class Replications(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = None
     half_width: Annotated[
         Annotated[float, Meta(gt=0, lt=1)] | None,
-        Meta(description="Half of the 95 % interval, relative to its centre: 0.05 is 5 %."),
+        Meta(description="Half of the 95% interval, relative to its centre: 0.05 is 5%."),
     ] = None
     minimum: Annotated[int, Meta(ge=2, description="Replications before the metric decides.")] = 5
     maximum: Annotated[int, Meta(ge=2, description="Maximum number of replications.")] = 100
@@ -155,7 +155,7 @@ class Refine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             gt=0,
             lt=1,
             description="Distance of those two levels, relative to the upper one, at which no "
-            "more are added: 0.05 is 5 %.",
+            "more are added: 0.05 is 5%.",
         ),
     ] = 0.05
 
@@ -390,9 +390,9 @@ _OF_A_POINT = Meta(
 )
 
 _WITHIN = Meta(
-    description='Instead of a tolerance: "5 %" of `value`, or a quantity such as "10 ms".'
+    description='Instead of a tolerance: "5%" of `value`, or a quantity such as "10 ms".'
 )
-_SHARE = Meta(description='Instead of `tolerance`: text such as "5 %".')
+_SHARE = Meta(description='Instead of `tolerance`: text such as "5%".')
 
 Where: TypeAlias = dict[str, Value]
 """Selects points by factor levels; factors not named match every level."""
@@ -421,7 +421,7 @@ class _ClaimBase(
 class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="value"):
     """`metric` at the one point `where` is `value` within a tolerance, or at least / at most.
 
-    Numbers are in the base unit of the metric; text has a unit: "200 ms", "4 GiB", "5 %".
+    Numbers are in the base unit of the metric; text has a unit: "200 ms", "4 GiB", "5%".
     """
 
     value: Annotated[
@@ -432,7 +432,7 @@ class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     at_most: Annotated[Quantity | None, Meta(description="Upper bound of the metric.")] = None
     tolerance: Annotated[
         Annotated[float, Meta(ge=0)] | None,
-        Meta(description="Relative: 0.05 is 5 % of `value`."),
+        Meta(description="Relative: 0.05 is 5% of `value`."),
     ] = None
     tolerance_absolute: Annotated[
         Annotated[float, Meta(ge=0)] | None, Meta(description="In the unit of the metric.")
@@ -454,16 +454,16 @@ class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     value: Annotated[float | None, Meta(description="Published ratio.")] = None
     tolerance: Annotated[
         Annotated[float, Meta(ge=0)] | None,
-        Meta(description="Relative: 0.05 is 5 % of `value`."),
+        Meta(description="Relative: 0.05 is 5% of `value`."),
     ] = None
     within: Annotated[
-        str, Meta(description='Instead of `tolerance`: "5 %" of `value`, or of 1 without a value.')
+        str, Meta(description='Instead of `tolerance`: "5%" of `value`, or of 1 without a value.')
     ] = ""
     at_least: Annotated[
-        Quantity | None, Meta(description='Lower bound of the ratio: 0.9 or "90 %".')
+        Quantity | None, Meta(description='Lower bound of the ratio: 0.9 or "90%".')
     ] = None
     at_most: Annotated[
-        Quantity | None, Meta(description='Upper bound of the ratio: 1.1 or "110 %".')
+        Quantity | None, Meta(description='Upper bound of the ratio: 1.1 or "110%".')
     ] = None
     statistic: Annotated[Statistic, _STATISTIC] = "centre"
 
@@ -488,7 +488,7 @@ class AgreementClaim(
     ] = {}
     tolerance: Annotated[
         Annotated[float, Meta(gt=0, lt=1)] | None,
-        Meta(description="Relative to what was measured: 0.15 is 15 % of it."),
+        Meta(description="Relative to what was measured: 0.15 is 15% of it."),
     ] = None
     within: Annotated[str, _SHARE] = ""
     statistic: Annotated[Statistic, _STATISTIC] = "centre"
@@ -539,7 +539,7 @@ class FlatClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     factor: Annotated[str, Meta(description="A numeric factor.")]
     tolerance: Annotated[
-        Annotated[float, Meta(gt=0)] | None, Meta(description="Relative: 0.05 is 5 % of the mean.")
+        Annotated[float, Meta(gt=0)] | None, Meta(description="Relative: 0.05 is 5% of the mean.")
     ] = None
     within: Annotated[str, _SHARE] = ""
     start: Annotated[
@@ -556,7 +556,7 @@ class KneeClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     factor: Annotated[str, Meta(description="A numeric factor.")]
     level: Annotated[float, Meta(description="Published level of the knee.")]
     tolerance: Annotated[
-        Annotated[float, Meta(ge=0)] | None, Meta(description="Relative: 0.1 is 10 % of `level`.")
+        Annotated[float, Meta(ge=0)] | None, Meta(description="Relative: 0.1 is 10% of `level`.")
     ] = None
     within: Annotated[str, _SHARE] = ""
 
@@ -583,7 +583,7 @@ class CrossoverClaim(
     factor: Annotated[str, Meta(description="A numeric factor, named in neither.")]
     level: Annotated[float, Meta(description="Published level of the crossover.")]
     tolerance: Annotated[
-        Annotated[float, Meta(ge=0)] | None, Meta(description="Relative: 0.1 is 10 % of `level`.")
+        Annotated[float, Meta(ge=0)] | None, Meta(description="Relative: 0.1 is 10% of `level`.")
     ] = None
     within: Annotated[str, _SHARE] = ""
 

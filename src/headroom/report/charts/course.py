@@ -39,7 +39,7 @@ def course_figures(experiment: ExperimentResult) -> list[Figure]:
                 detail="course_response",
                 title="Response time over time",
                 caption="Percentiles of the responses that complete in each interval: means over "
-                f"the replications, with 95 % intervals.{windows}",
+                f"the replications, with 95% intervals.{windows}",
             )
         )
     if any(_lines(course, "course_utilization") for course in courses):
@@ -49,7 +49,7 @@ def course_figures(experiment: ExperimentResult) -> list[Figure]:
                 detail="course_utilization",
                 title="Utilization over time",
                 caption="The busiest stations and pools in each interval: means over the "
-                f"replications, with 95 % intervals.{windows}",
+                f"replications, with 95% intervals.{windows}",
             )
         )
     return figures

@@ -188,7 +188,7 @@ def _warm_up_words(cut: WarmUpCut | None) -> dict[str, Any] | None:
         "factor": scale.factor,
         "time_title": f"time since the start ({time.label})",
         "time_factor": time.factor,
-        "cut_label": f"cut {format_quantity(cut.cut_s, 's')} ({format_plain(share, decimals=1)} %)",
+        "cut_label": f"cut {format_quantity(cut.cut_s, 's')} ({format_plain(share, decimals=1)}%)",
     }
 
 
@@ -216,7 +216,7 @@ def _utilization_figure(experiment: ExperimentResult) -> Figure:
     return Figure(
         key=f"{experiment.name}-stations",
         title="How busy each part is",
-        caption="Mean utilization with its 95 % interval; the part that limits is named.",
+        caption="Mean utilization with its 95% interval; the part that limits is named.",
         spec=spec,
         detail="utilization",
         experiment=experiment.name,
@@ -238,7 +238,7 @@ def _queue_figure(experiment: ExperimentResult) -> Figure:
         key=f"{experiment.name}-queues",
         title="Who waits where",
         direction="lower is better",
-        caption="Mean number waiting (in service not counted) with its 95 % interval.",
+        caption="Mean number waiting (in service not counted) with its 95% interval.",
         spec=spec,
         detail="queue",
         experiment=experiment.name,
@@ -355,7 +355,7 @@ def _histogram_figure(experiment: ExperimentResult) -> Figure:
     return Figure(
         key=f"{experiment.name}-histogram",
         title="Distribution",
-        caption=f"{_kept_words(experiment)}; the slowest 0.1 % are not drawn.",
+        caption=f"{_kept_words(experiment)}; the slowest 0.1% are not drawn.",
         spec={**_base("Histogram"), "layer": [bars, *_quantile_layers()]},
         detail="histogram",
         experiment=experiment.name,

@@ -155,4 +155,4 @@ def describe_interval(estimates: Sequence[Estimate]) -> str:
     if not methods:
         return f"{centre} of n = {spread}; too few replications for an interval."
     method = " / ".join(sorted(methods)).replace("student-t", "Student t")
-    return f"{centre} and 95 % interval ({method}), n = {spread} per point."
+    return f"{centre} and 95% interval ({method}), n = {spread} per point."

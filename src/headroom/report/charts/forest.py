@@ -60,7 +60,7 @@ def forest_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
 
 
 def _caption(found: LevelsCompared, drawn: int, told: int) -> str:
-    each = f"{100.0 * found.confidence:.4g} %"
+    each = f"{100.0 * found.confidence:.4g}%"
     without = len(found.rows) - told
     return " ".join(
         filter(

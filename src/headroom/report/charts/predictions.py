@@ -39,7 +39,7 @@ def _figure(number: int, claims: Sequence[ClaimResult]) -> Figure:
         key=f"predictions-{number}",
         title=title_metric(metrics[0]) if len(metrics) == 1 else "Predicted and measured",
         caption=(
-            f"Each point once predicted, once measured, with 95 % intervals. Dashed: predicted = "
+            f"Each point once predicted, once measured, with 95% intervals. Dashed: predicted = "
             f"measured; shaded: within the tolerance, {band}."
         ),
         spec=_spec(rows, claims, scale),

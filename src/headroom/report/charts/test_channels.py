@@ -19,7 +19,7 @@ def test_an_interval_that_reaches_zero_stands_on_a_straight_scale() -> None:
 
 
 def test_rare_losses_are_seen_and_utilizations_reach_up_to_all() -> None:
-    """Cause: a loss of 0.3 % was drawn on a scale up to 100 %."""
+    """Cause: a loss of 0.3% was drawn on a scale up to 100%."""
     assert "domain" not in value_scale(rows(0.1, 0.3), "class.a.lost_ratio")["scale"]
     assert value_scale(rows(10, 60), "class.a.lost_ratio")["scale"]["domain"] == [0, 103]
     assert value_scale(rows(0.1, 0.3), "station.a.utilization")["scale"]["domain"] == [0, 103]
@@ -33,6 +33,6 @@ def test_the_room_at_the_end_of_an_axis_shows_no_number_below_zero() -> None:
 
 
 def test_a_small_share_of_the_tool_is_seen() -> None:
-    """Cause: a tool share of 1 % lay on the axis of a scale up to 100 %."""
+    """Cause: a tool share of 1% lay on the axis of a scale up to 100%."""
     assert "domain" not in value_scale(rows(0.5, 1.0), "tool_share")["scale"]
     assert value_scale(rows(10, 60), "tool_share")["scale"]["domain"] == [0, 103]

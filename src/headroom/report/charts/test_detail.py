@@ -5,7 +5,7 @@ from tests.support.example_results import black_box_experiment, model_experiment
 
 
 def test_a_part_without_a_known_number_of_servers_has_no_picture_of_its_utilization() -> None:
-    """Cause: "device (1 server)", 100 % busy, was the load generator's own number of places."""
+    """Cause: "device (1 server)", 100% busy, was the load generator's own number of places."""
     experiment = black_box_experiment()
     keys = {figure.key for figure in detail_figures(experiment)}
     assert "device-queues" in keys

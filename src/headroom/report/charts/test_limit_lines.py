@@ -35,8 +35,8 @@ def test_a_limit_is_a_line_at_its_value_in_the_unit_of_the_axis() -> None:
     found = figures(busy)["load-station-database-utilization-users"]
     assert found.spec["layer"][-2]["encoding"]["y"]["title"] == "database utilization (%)"
     assert all(row["limit"] == pytest.approx(80.0) for row in drawn(found, "text"))
-    assert {row["text"] for row in drawn(found, "text")} == {"limit: at most 80 %"}
-    assert "Across: the limit, at most 80 %; thick: where it breaks" in found.caption
+    assert {row["text"] for row in drawn(found, "text")} == {"limit: at most 80%"}
+    assert "Across: the limit, at most 80%; thick: where it breaks" in found.caption
 
 
 def test_the_line_shows_where_each_curve_breaks_the_limit_with_its_interval() -> None:

@@ -67,7 +67,7 @@ def test_tables_tell_classes_states_and_visits_and_say_what_they_leave_out() -> 
         "Classes at each part": 12,
     }
     lost = next(i for i, head in enumerate(whole["Classes"].heads) if head.text == "Lost")
-    assert whole["Classes"].rows[0][lost].text == "0.200 %"
+    assert whole["Classes"].rows[0][lost].text == "0.200%"
     assert whole["Time by state"].note == ""
     short = {table.caption: table for table in class_tables(experiment, at_most=5)}
     assert short["Time by state"].note.startswith("5 of 42 rows")

@@ -185,14 +185,14 @@ def _moved(edges: Iterable[Edge], place: Mapping[str, str]) -> list[Edge]:
 
 def _shared(labels: list[str], *, is_shared: bool) -> tuple[str, ...]:
     distinct = list(dict.fromkeys(labels))
-    chances = [label for label in distinct if label.endswith(" %")]
+    chances = [label for label in distinct if label.endswith("%")]
     if not is_shared or not chances:
         return tuple(distinct)
     rest = [label for label in distinct if label not in chances]
     if len(chances) == 1:
         return (f"{chances[0]} each", *rest)
-    ordered = sorted(chances, key=lambda text: float(text.removesuffix(" %")))
-    return (f"{ordered[0].removesuffix(' %')} to {ordered[-1]} each", *rest)
+    ordered = sorted(chances, key=lambda text: float(text.removesuffix("%")))
+    return (f"{ordered[0].removesuffix('%')} to {ordered[-1]} each", *rest)
 
 
 def _held(

@@ -52,8 +52,8 @@ def test_a_mix_is_told_with_the_share_of_each_class() -> None:
     lines = list_model(model.to_data()).splitlines()
     assert lines[1:3] == [
         "mixes",
-        "  mix users; 7 jobs; think 9 ms; each walk drawn by chance; 75 % looking, walks look; "
-        "25 % buying, walks buy, priority 2",
+        "  mix users; 7 jobs; think 9 ms; each walk drawn by chance; 75% looking, walks look; "
+        "25% buying, walks buy, priority 2",
     ]
 
 

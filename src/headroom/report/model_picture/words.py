@@ -235,9 +235,9 @@ def chance_words(chance: float) -> str:
     Examples
     --------
     >>> chance_words(0.3), chance_words(1 / 16), chance_words(0.9999999)
-    ('30 %', '6.25 %', '100 %')
+    ('30%', '6.25%', '100%')
     """
-    return f"{100 * chance:.3g} %"
+    return f"{100 * chance:.3g}%"
 
 
 def shortened(text: str, most: int) -> str:

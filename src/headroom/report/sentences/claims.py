@@ -16,17 +16,20 @@ from headroom.analysis.evidence import (
     ZeroEvidence,
 )
 from headroom.analysis.results import ClaimResult, PredictedPair
-from headroom.quantities import format_level, format_levels
+from headroom.quantities import (
+    format_bounds,
+    format_given,
+    format_level,
+    format_levels,
+    format_limit,
+    format_percent,
+    format_ratio,
+)
 from headroom.report.sentences.knee import no_knee_words, without_words
 from headroom.report.sentences.numbers import (
-    bounds,
     capital,
-    given,
     given_times,
-    percent,
-    percent_limit,
     short,
-    times,
 )
 from headroom.report.words import count_noun, label_metric
 
@@ -129,7 +132,7 @@ def allowed_words(allowed: Allowed, unit: str, *, metric: str = "", is_ratio: bo
     """
 
     def shown(value: float) -> str:
-        return given_times(value) if is_ratio else given(value, unit, metric=metric)
+        return given_times(value) if is_ratio else format_given(value, unit, metric=metric)
 
     if allowed.high is None:
         return "any" if allowed.low is None else f"at least {shown(allowed.low)}"
@@ -147,8 +150,8 @@ def _interval_figure(claim: ClaimResult, one: IntervalEvidence) -> str:
     if one.is_unbounded or claim.value is None:
         return WITHOUT_BOUND
     if one.is_ratio:
-        return times(claim.value, claim.low, claim.high)
-    return bounds(claim.value, claim.low, claim.high, claim.unit, metric=_metric_of(claim))
+        return format_ratio(claim.value, claim.low, claim.high)
+    return format_bounds(claim.value, claim.low, claim.high, claim.unit, metric=_metric_of(claim))
 
 
 def _interval_reason(claim: ClaimResult, one: IntervalEvidence) -> str:
@@ -219,16 +222,16 @@ def _size(claim: ClaimResult, step: Step) -> str:
     if step.value is None:
         return WITHOUT_BOUND
     if step.is_ratio:
-        return times(step.value, step.low, step.high)
-    return bounds(step.value, step.low, step.high, claim.unit, metric=claim.metric)
+        return format_ratio(step.value, step.low, step.high)
+    return format_bounds(step.value, step.low, step.high, claim.unit, metric=claim.metric)
 
 
 def _flat_figure(claim: ClaimResult, flat: FlatEvidence) -> str:
-    mean = bounds(flat.mean, flat.mean_low, flat.mean_high, claim.unit, metric=claim.metric)
+    mean = format_bounds(flat.mean, flat.mean_low, flat.mean_high, claim.unit, metric=claim.metric)
     within = (
-        percent_limit(flat.largest_distance / abs(flat.mean))
+        format_limit(flat.largest_distance / abs(flat.mean))
         if flat.mean
-        else given(flat.largest_distance, claim.unit, metric=claim.metric)
+        else format_given(flat.largest_distance, claim.unit, metric=claim.metric)
     )
     return f"{mean} on average, every level within {within} of it"
 
@@ -279,7 +282,7 @@ def _agreement_figure(claim: ClaimResult, agreement: AgreementEvidence) -> str:
 
 
 def _pair_ratio(pair: PredictedPair) -> str:
-    return "no ratio" if pair.ratio is None else times(pair.ratio, pair.low, pair.high)
+    return "no ratio" if pair.ratio is None else format_ratio(pair.ratio, pair.low, pair.high)
 
 
 def _median_words(agreement: AgreementEvidence) -> str:
@@ -287,8 +290,8 @@ def _median_words(agreement: AgreementEvidence) -> str:
         return WITHOUT_BOUND
     if agreement.median is None:
         return "unknown"
-    high = "more" if agreement.median_high is None else percent(agreement.median_high)
-    return f"{percent(agreement.median)} ({percent(agreement.median_low)} to {high})"
+    high = "more" if agreement.median_high is None else format_percent(agreement.median_high)
+    return f"{format_percent(agreement.median)} ({format_percent(agreement.median_low)} to {high})"
 
 
 def _agreement_reason(claim: ClaimResult, agreement: AgreementEvidence) -> str:
@@ -311,7 +314,7 @@ def _unbounded_words(agreement: AgreementEvidence) -> str:
 
 
 def _median_reason(claim: ClaimResult, agreement: AgreementEvidence) -> str:
-    limit = percent(claim.tolerance or 0.0)
+    limit = format_percent(claim.tolerance or 0.0)
     advice = f"; {_MORE}" if claim.verdict == "undecided" and agreement.missing is None else ""
     return f"a median error of at most {limit} allowed{advice}"
 

@@ -5,8 +5,14 @@ from collections.abc import Sequence
 from headroom.analysis.evidence import ComparisonEvidence, RunOrder
 from headroom.analysis.results import LevelComparison, LevelsCompared
 from headroom.experiment.protocol.system import Value
-from headroom.quantities import format_level
-from headroom.report.sentences.numbers import list_levels, percent_limit, times
+from headroom.quantities import (
+    format_level,
+    format_limit,
+    format_ratio,
+)
+from headroom.report.sentences.numbers import (
+    list_levels,
+)
 from headroom.report.words import label_metric
 
 _MORE = "run more replications"
@@ -26,7 +32,7 @@ def comparison_sentence(found: LevelsCompared, rows: Sequence[LevelComparison]) 
     clauses = [_clause(row, found.same_within) for row in rows[:METRICS_SHOWN]]
     if len(rows) > METRICS_SHOWN:
         clauses.append(f"{len(rows) - METRICS_SHOWN} more")
-    zone = percent_limit(found.same_within)
+    zone = format_limit(found.same_within)
     who = comparison_label(rows[0].level, found, where=rows[0].where)
     return f"{who}: {'; '.join(clauses)} (same: within {zone})."
 
@@ -54,7 +60,7 @@ def _named(level: Value) -> str:
 
 
 def _clause(row: LevelComparison, same_within: float) -> str:
-    ratio = "" if row.ratio is None else f" {times(row.ratio, row.low, row.high)}"
+    ratio = "" if row.ratio is None else f" {format_ratio(row.ratio, row.low, row.high)}"
     is_plain = row.low is not None or row.verdict == "same"
     why = "" if is_plain else f" ({comparison_reason(row.evidence, same_within)})"
     comma = "," if ratio else ""
@@ -76,7 +82,7 @@ def comparison_reason(evidence: ComparisonEvidence, same_within: float) -> str:
     >>> comparison_reason(ComparisonEvidence(code="open"), 0.05)
     'the ratio may be 1 or differ by more than 5%; run more replications'
     """
-    zone, levels = percent_limit(same_within), list_levels(evidence.levels)
+    zone, levels = format_limit(same_within), list_levels(evidence.levels)
     verb = "are" if len(evidence.levels) > 1 else "is"
     reason = {
         "within": f"differs by less than {zone}",

@@ -2,9 +2,16 @@
 
 from headroom.analysis.evidence import CrossingEvidence
 from headroom.analysis.results import LimitCrossing
-from headroom.quantities import format_bounds, format_level
+from headroom.quantities import (
+    format_bounds,
+    format_given,
+    format_level,
+)
 from headroom.report.sentences.knee import without_words
-from headroom.report.sentences.numbers import capital, given, given_times
+from headroom.report.sentences.numbers import (
+    capital,
+    given_times,
+)
 from headroom.report.words import count_noun, label_metric
 
 _KEPT = {"holds": "kept", "differs": "broken", "undecided": "undecided"}
@@ -64,7 +71,7 @@ def _crossing(found: LimitCrossing) -> str:
     start = f"{f'with {held}, ' if held else ''}{label_metric(found.metric)}"
     is_upper = found.at_most is not None
     limit = (found.at_most if is_upper else found.at_least) or 0.0
-    bound = given(limit, found.unit, metric=found.metric)
+    bound = format_given(limit, found.unit, metric=found.metric)
     at = f"{found.factor} = {format_level(found.evidence.at)}"
     if found.state == "unclear":
         side = "at most" if is_upper else "at least"

@@ -6,11 +6,9 @@ from headroom.quantities import (
     format_bounds,
     format_given,
     format_level,
-    format_limit,
     format_percent,
     format_plain,
     format_quantity,
-    format_ratio,
     half_width_of,
 )
 
@@ -18,28 +16,6 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 _WHOLE_FROM = 10.0
 LISTED = 4
 """Items of a list that are named; the rest is counted."""
-
-
-def joined(text: str) -> str:
-    """Return `text` with the percent sign next to its number.
-
-    Examples
-    --------
-    >>> joined("20.0 % (19.0 to 21.0)")
-    '20.0% (19.0 to 21.0)'
-    """
-    return text.replace(" %", "%")
-
-
-def percent(share: float) -> str:
-    """Return a share in percent with one decimal.
-
-    Examples
-    --------
-    >>> percent(0.28)
-    '28.0%'
-    """
-    return joined(format_percent(share))
 
 
 def whole_percent(share: float) -> str:
@@ -61,7 +37,7 @@ def brief_percent(share: float) -> str:
     >>> brief_percent(0.99962), brief_percent(0.987)
     ('100%', '98.7%')
     """
-    return percent(share).replace(".0%", "%")
+    return format_percent(share).replace(".0%", "%")
 
 
 def percent_bounds(value: float, low: float | None, high: float | None) -> str:
@@ -72,9 +48,9 @@ def percent_bounds(value: float, low: float | None, high: float | None) -> str:
     >>> percent_bounds(0.987, 0.985, 0.989), percent_bounds(0.9999, 0.9998, 1.0)
     ('98.7% (98.5 to 98.9)', '100%')
     """
-    if low is None or high is None or percent(low) == percent(high):
+    if low is None or high is None or format_percent(low) == format_percent(high):
         return brief_percent(value)
-    return bounds(value, low, high, "1", metric="utilization")
+    return format_bounds(value, low, high, "1", metric="utilization")
 
 
 def percent_range(low: float, high: float) -> str:
@@ -100,29 +76,6 @@ def count_jobs(number: float) -> str:
     return format_plain(number, decimals=0 if number >= _WHOLE_FROM else 1)
 
 
-def percent_limit(share: float) -> str:
-    """Return a share that is not exceeded, rounded up to two digits.
-
-    Examples
-    --------
-    >>> percent_limit(0.335)
-    '34%'
-    """
-    return joined(format_limit(share))
-
-
-def times(value: float, low: float | None = None, high: float | None = None) -> str:
-    """Return how many times something is, with its interval.
-
-    Examples
-    --------
-    >>> times(1.2861, 1.2832, 1.2898) == "1.286\u00d7 (1.283 to 1.290)"
-    True
-    """
-    number, bracket, interval = format_ratio(value, low, high).removeprefix(_TIMES).partition(" (")
-    return f"{number.strip()}{_TIMES}{bracket}{interval}"
-
-
 def given_times(value: float) -> str:
     """Return a ratio that a person stated.
 
@@ -132,19 +85,6 @@ def given_times(value: float) -> str:
     True
     """
     return f"{format_given(value, '1')}{_TIMES}"
-
-
-def bounds(
-    value: float, low: float | None, high: float | None, unit: str, *, metric: str = ""
-) -> str:
-    """Return a quantity with its interval.
-
-    Examples
-    --------
-    >>> bounds(0.2, 0.19, 0.21, "s"), bounds(0.2, 0.19, 0.21, "1", metric="utilization")
-    ('200 ms (190 to 210)', '20.0% (19.0 to 21.0)')
-    """
-    return joined(format_bounds(value, low, high, unit, metric=metric))
 
 
 def short(
@@ -158,18 +98,7 @@ def short(
     '200 ms'
     """
     half_width = half_width_of(low, high)
-    return joined(format_quantity(value, unit, half_width=half_width, metric=metric))
-
-
-def given(value: float, unit: str, *, metric: str = "") -> str:
-    """Return a number that a person stated.
-
-    Examples
-    --------
-    >>> given(0.25, "1", metric="utilization")
-    '25%'
-    """
-    return joined(format_given(value, unit, metric=metric))
+    return format_quantity(value, unit, half_width=half_width, metric=metric)
 
 
 def list_levels(levels: Sequence[object]) -> str:

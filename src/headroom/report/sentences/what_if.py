@@ -1,7 +1,11 @@
 """What a change of stations or pools gives, as sentences."""
 
 from headroom.analysis.results import Bottleneck, Effect
-from headroom.report.sentences.numbers import percent, percent_limit, times
+from headroom.quantities import (
+    format_limit,
+    format_percent,
+    format_ratio,
+)
 from headroom.report.words import join_words, label_metric
 
 _MANY = 3.0
@@ -27,7 +31,7 @@ def effects_clause(effects: list[Effect]) -> str:
     """
     largest = max(map(_largest_change, effects))
     if largest <= _NOTHING:
-        return f"no effect (under {percent_limit(_NOTHING)})"
+        return f"no effect (under {format_limit(_NOTHING)})"
     return join_words([_effect(effect) for effect in effects])
 
 
@@ -40,15 +44,15 @@ def _effect(effect: Effect) -> str:
     name = label_metric(effect.metric)
     low, high = effect.low, effect.high
     if low is not None and high is not None and low <= 1.0 <= high:
-        return f"{name} changes by at most {percent_limit(_largest_change(effect))}"
+        return f"{name} changes by at most {format_limit(_largest_change(effect))}"
     verb, sign = ("rises", 1.0) if effect.ratio > 1.0 else ("falls", -1.0)
     if not 1.0 / _MANY < effect.ratio < _MANY:
-        return f"{name} {verb} to {times(effect.ratio, low, high)}"
-    change = percent(sign * (effect.ratio - 1.0))
+        return f"{name} {verb} to {format_ratio(effect.ratio, low, high)}"
+    change = format_percent(sign * (effect.ratio - 1.0))
     if low is None or high is None:
         return f"{name} {verb} by {change}"
     first, last = sorted((sign * (low - 1.0), sign * (high - 1.0)))
-    return f"{name} {verb} by {change} ({percent(first)} to {percent(last)})"
+    return f"{name} {verb} by {change} ({format_percent(first)} to {format_percent(last)})"
 
 
 def next_bottleneck(verdict: Bottleneck | None) -> str:

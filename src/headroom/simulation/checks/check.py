@@ -39,7 +39,7 @@ __all__ = [
 
 SHORTEST_MEAN = 1e-6
 """Shortest mean (time units) of a random time: a thousand ticks, so that rounding to whole ticks
-shifts no mean by more than 0.05 %."""
+shifts no mean by more than 0.05%."""
 
 TICK = 1e-9
 """Step of the clock (time units)."""

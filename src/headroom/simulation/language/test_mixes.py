@@ -38,7 +38,7 @@ DEMANDS_S = {"look": {"cpu": 0.5, "disk": 0.25}, "buy": {"cpu": 1.5, "disk": 2.0
 COMPLETIONS = 100_000
 REPLICATIONS = 10
 T_999 = 4.781
-"""Two-sided 99.9 % quantile of Student's t with nine degrees of freedom."""
+"""Two-sided 99.9% quantile of Student's t with nine degrees of freedom."""
 
 
 def shop(
@@ -63,7 +63,7 @@ def shop(
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and half the 99.9 % interval (Student's t) of independent replications."""
+    """Return the mean and half the 99.9% interval (Student's t) of independent replications."""
     assert len(values) == REPLICATIONS
     return float(np.mean(values)), T_999 * float(np.std(values, ddof=1)) / math.sqrt(REPLICATIONS)
 

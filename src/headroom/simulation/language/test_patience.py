@@ -96,7 +96,7 @@ def share_left(result: SimulationResult) -> float:
     [(1, 0.8, 2.0), (1, 2.0, 0.5), (3, 2.5, 5.0), (3, 4.0, 2.0), (10, 12.0, 1.0), (20, 18.0, 4.0)],
 )
 def test_erlang_a_below_and_above_full_load(servers: int, rate: float, patience_s: float) -> None:
-    """Tolerance 4 %: about four standard errors of the share at 60,000 completions."""
+    """Tolerance 4%: about four standard errors of the share at 60,000 completions."""
     result = queue_of(exponential(patience_s), rate=rate, servers=servers)
     share, queue, wait_s = erlang_a(servers, rate, patience_s)
     columns, end_s = result.stations.columns, float(result.snapshot_times_s[-1])

@@ -47,7 +47,7 @@ def test_equal_rates_are_poisson_arrivals(count: int) -> None:
 
 
 def test_drawn_gaps_have_the_promised_mean_and_c2() -> None:
-    """Oracle: 5 standard errors for the mean count by its dispersion; c2 to 5 %."""
+    """Oracle: 5 standard errors for the mean count by its dispersion; c2 to 5%."""
     process = mmpp(rates=[30, 2, 0], switch_rates=[[0, 1, 1], [0.5, 0, 1], [0, 2, 0]])
     times = process.draw(400_000, seed=4)
     rate = len(times) / times[-1]
@@ -97,7 +97,7 @@ def expected_by_time(end: float) -> float:
 
 
 def test_a_changing_rate_becomes_a_plain_poisson_process_on_its_own_clock() -> None:
-    """Oracle: at the expected number of arrivals, gaps are exponential (KS at 0.1 %)."""
+    """Oracle: at the expected number of arrivals, gaps are exponential (KS at 0.1%)."""
     process = changing_rate(times=[0, 8, 18], rates=[1, 5, 2], period=24)
     times = process.draw(5000, seed=3)
     cycle, phase = np.divmod(times, 24)

@@ -24,7 +24,7 @@ def test_the_moments_of_zipf_are_the_sums_over_the_law(count: int, exponent: flo
 
 
 def test_zipf_draws_fall_as_often_as_the_law_says() -> None:
-    """Oracle: chi-square against SciPy's Zipfian law at 0.1 %, the tail in one cell."""
+    """Oracle: chi-square against SciPy's Zipfian law at 0.1%, the tail in one cell."""
     draws = zipf(10**6, exponent=1.1).draw(200_000, seed=9)
     reference = stats.zipfian(1.1, 10**6)
     seen = [np.sum(draws == k) for k in range(1, 200)]
@@ -58,7 +58,7 @@ def test_the_moments_of_nurand_are_those_of_the_definition(
 
 
 def test_nurand_draws_fall_as_often_as_the_definition_says() -> None:
-    """Oracle: chi-square at 0.1 %."""
+    """Oracle: chi-square at 0.1%."""
     counts = by_definition(15, 3, 40, 9)
     draws = nurand(15, 3, 40, c=9).draw(100_000, seed=2)
     seen = [np.sum(draws == value) for value in counts]

@@ -85,7 +85,7 @@ def law_name(value: object) -> str:
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_draws_have_the_promised_mean_and_c2(law: Distribution, sampling: Sampling) -> None:
-    """Oracle: the mean to 5 standard errors (false alarm below 1e-6), c2 to 5 %."""
+    """Oracle: the mean to 5 standard errors (false alarm below 1e-6), c2 to 5%."""
     draws = law.draw(DRAWS, seed=3, sampling=sampling)
     standard_error = law.mean * math.sqrt(law.c2 / DRAWS)
     assert abs(draws.mean() - law.mean) <= 5 * standard_error
@@ -122,7 +122,7 @@ def truncated_normal(values: np.ndarray) -> np.ndarray:
 def test_draws_follow_the_distribution(
     law: Distribution, reference: Callable[[np.ndarray], np.ndarray], sampling: Sampling
 ) -> None:
-    """Oracle: Kolmogorov-Smirnov against SciPy at 0.01 % on 20 000 draws."""
+    """Oracle: Kolmogorov-Smirnov against SciPy at 0.01% on 20 000 draws."""
     draws = law.draw(20_000, seed=11, sampling=sampling)
     assert stats.kstest(draws, reference).pvalue > 0.0001
 

@@ -62,7 +62,7 @@ def test_a_fit_recovers_the_parameters(law: Distribution) -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_no_law_of_the_family_is_likelier(law: Distribution) -> None:
-    """The likelihood is at its top: a step of 1 % in any parameter loses some."""
+    """The likelihood is at its top: a step of 1% in any parameter loses some."""
     sample = np.sort(law.draw(500, seed=2))
     best = from_samples(sample, law.kind, bootstrap=0)  # type: ignore[arg-type]  # a known kind
     top = fit_of(best).log_likelihood
@@ -119,7 +119,7 @@ def test_the_p_values_of_true_laws_are_spread_out() -> None:
     ]
     for values in ([fit.ks_p for fit in fits], [fit.ad_p for fit in fits]):
         low = sum(value is not None and value <= 0.25 for value in values)
-        assert 3 <= low <= 18  # 10 expected, 99.8 % of a binomial
+        assert 3 <= low <= 18  # 10 expected, 99.8% of a binomial
     assert any(fit.ks_p is not None and fit.ks_p > 0.75 for fit in fits)
 
 

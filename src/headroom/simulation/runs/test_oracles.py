@@ -1,4 +1,4 @@
-"""The kernel against theory: every known answer lies in a 99.9 % interval over 30 replications.
+"""The kernel against theory: every known answer lies in a 99.9% interval over 30 replications.
 
 The models and answers are those of `benches/known`, here at a quarter of the length of the
 published table (docs/reference/known-answers.md). With about 160 answers one suite in six would

@@ -24,7 +24,7 @@ _PERCENTILES = tuple(
         name=f"response_s_{percent_name(percent)}",
         unit="s",
         better="low",
-        description=f"Response time that {percent:g} % of the jobs stay below",
+        description=f"Response time that {percent:g}% of the jobs stay below",
     )
     for percent in (50.0, 95.0, 99.0)
 )
@@ -32,7 +32,7 @@ _RARE = Metric(
     name="response_s_p99_9",
     unit="s",
     better="low",
-    description="Response time that 99.9 % of the jobs stay below; of long runs only",
+    description="Response time that 99.9% of the jobs stay below; of long runs only",
 )
 _STATION = (
     Metric(name="utilization", unit="1", description="Busy share of the servers"),

@@ -5,7 +5,7 @@ throughputs with and without them beside the paper's, and what `machines/spax.to
 else is fitted: every other claim of the paper must follow by itself.
 
 The paper does not say which configuration belongs to figures 13 and 14. It is taken to be the one
-of section 4.1 (30 % of the accesses need an I/O node, 90 % of these a disk) with the number of
+of section 4.1 (30% of the accesses need an I/O node, 90% of these a disk) with the number of
 disks of the machine file; figure 8 agrees with that (README.md).
 """
 
@@ -58,8 +58,8 @@ class Published:
 
 _CACHED: Mapping[str, Value] = {"cache_miss_rate": 0.0, "disks": 0}
 PUBLISHED = (
-    Published("4.3, I/O 30 %", {**_CACHED, "io_probability": 0.3}, 204.1),
-    Published("4.3, I/O 40 %", {**_CACHED, "io_probability": 0.4}, 148.6),
+    Published("4.3, I/O 30%", {**_CACHED, "io_probability": 0.3}, 204.1),
+    Published("4.3, I/O 40%", {**_CACHED, "io_probability": 0.4}, 148.6),
     Published("4.4, 4 PN and 1 ION", {"io_nodes": 1}, 107.417),
     Published("4.4, 4 PN and 3 ION", {"io_nodes": 3}, 204.122),
 )

@@ -343,7 +343,7 @@ class Machine:
             )
         elif self.io_probability > 0:
             yield (
-                f"{100 * self.io_probability:g} % of the accesses need an I/O node, and there is "
+                f"{100 * self.io_probability:g}% of the accesses need an I/O node, and there is "
                 "none",
                 "set io_nodes (or local_disks) to 1 or more, or io_probability to 0",
             )

@@ -29,8 +29,8 @@ from headroom.systems.transactions.queues import (
 from headroom.systems.transactions.transactions import build_transactions
 
 _KNOWN_ERRORS = {
-    "server": "before its rows were locked, the simulation of this machine predicted 10 % more "
-    "than a real database did at one client, 27 % more at 4 clients and 41 % more at 16; it "
+    "server": "before its rows were locked, the simulation of this machine predicted 10% more "
+    "than a real database did at one client, 27% more at 4 clients and 41% more at 16; it "
     "has not been compared since"
 }
 """What is known of the error of the simulation, by machine."""

@@ -111,13 +111,13 @@ class Figures:
     Parameters
     ----------
     bend
-        Queue for the buffer at 40 % over that at 70 %; a straight line from 10 % has 0.5.
+        Queue for the buffer at 40% over that at 70%; a straight line from 10% has 0.5.
     shortened
-        Queue for the buffers with 16 over that with 2, under 30 and 80 %.
+        Queue for the buffers with 16 over that with 2, under 30 and 80%.
     dma, port
-        Growth of these queues (jobs) from 2 to 16 buffers, under 30 and 80 %.
+        Growth of these queues (jobs) from 2 to 16 buffers, under 30 and 80%.
     gained
-        Throughput with 16 buffers over that with 2, under 30 and 80 %.
+        Throughput with 16 buffers over that with 2, under 30 and 80%.
     """
 
     bend: float
@@ -208,7 +208,7 @@ def told_disks(seeds: Sequence[int]) -> Iterator[str]:
 
 def told_shares(numbers: Mapping[str, float], seeds: Sequence[int]) -> Iterator[str]:
     """Yield the table of the ways to share out the handling."""
-    yield "DMA's   worst         growth from 2 to 16 buffers, under 30 and 80 % I/O           holds"
+    yield "DMA's   worst         growth from 2 to 16 buffers, under 30 and 80% I/O           holds"
     yield "share   miss    bend  buffers' queue  DMA's queue    port's queue   throughput    of 9"
     for share in SHARES:
         named = as_parameters(numbers, share)

@@ -16,7 +16,7 @@ from headroom.systems.transactions.machine import Machine
 LEAVES_OUT = "it leaves out that packets hold their places while they wait for the next"
 _WAY = ("io DMA send", "io switch port in")
 KNOWN_ERRORS = {
-    "spax": "its throughput was within 6 % of the simulation at all 15 points where "
+    "spax": "its throughput was within 6% of the simulation at all 15 points where "
     "studies/spax_tpcc compares them",
     "server": "it has not been compared with this machine",
 }

@@ -61,7 +61,7 @@ def draw_figure(panels: Sequence[Panel], *, title: str) -> str:
     Examples
     --------
     >>> words = dict.fromkeys(Panel.__slots__, "Payment")
-    >>> one = Panel(**words | dict.fromkeys(("asks", "waiting", "running", "sleeping"), ("5 %",)))
+    >>> one = Panel(**words | dict.fromkeys(("asks", "waiting", "running", "sleeping"), ("5%",)))
     >>> draw_figure([one], title="States").count('class="state"')
     3
     """

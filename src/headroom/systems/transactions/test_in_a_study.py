@@ -49,7 +49,7 @@ def test_a_saturated_machine_is_reported_as_one(tmp_path: Path) -> None:
 def test_a_machine_that_cannot_be_ends_the_study_with_the_reason(tmp_path: Path) -> None:
     code, _, told = headroom(tmp_path, "{ io_nodes = [1, 0] }")
     assert code == 2
-    assert "30 % of the accesses need an I/O node, and there is none" in told
+    assert "30% of the accesses need an I/O node, and there is none" in told
     assert "hint: set io_nodes (or local_disks) to 1 or more, or io_probability to 0" in told
 
 

@@ -15,7 +15,7 @@ SPAX = machine_model("spax")
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"io_nodes": 0}, "30 % of the accesses need an I/O node, and there is none"),
+        ({"io_nodes": 0}, "30% of the accesses need an I/O node, and there is none"),
         (
             {"processing_nodes": 8, "io_nodes": 3},
             "a cluster has 12 nodes (8 processing, 3 I/O, 1 communication), and its switch has 10 "

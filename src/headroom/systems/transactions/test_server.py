@@ -109,5 +109,5 @@ factors.io_nodes = [1, 2]
 """
     )
     answer = CliRunner().invoke(app, ["run", ".", "--quiet"], env={"COLUMNS": "200"})
-    assert "41 % more at 16" in answer.stdout
-    assert "41 % more at 16" in (tmp_path / "results/report.html").read_text()
+    assert "41% more at 16" in answer.stdout
+    assert "41% more at 16" in (tmp_path / "results/report.html").read_text()

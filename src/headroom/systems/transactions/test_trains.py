@@ -1,6 +1,6 @@
 """Packets that move as one give the answers of packets that move one by one.
 
-An equivalence test: with common seeds, the 95 % interval of the ratio of both (means over pairs of
+An equivalence test: with common seeds, the 95% interval of the ratio of both (means over pairs of
 runs, Fieller) must lie inside of 0.98 to 1.02, so that "no difference was found" is not enough.
 """
 
@@ -31,7 +31,7 @@ MEASURES: Mapping[str, Callable[[Tail], float]] = {
 
 
 def ratio(trains: np.ndarray, packets: np.ndarray) -> tuple[float, float]:
-    """Return the 95 % interval of the ratio of the means of pairs (Fieller)."""
+    """Return the 95% interval of the ratio of the means of pairs (Fieller)."""
     count = trains.size
     cut = stats.t.ppf(0.975, count - 1) ** 2 / count
     (vx, c), (_, vy) = np.cov(trains, packets)
@@ -60,7 +60,7 @@ TIMES = ["throughput", "response", "New-Order response"]
 @pytest.mark.parametrize(
     ("changed", "pairs", "names"),
     [
-        # At the paper's 30 % processors and buffer are in balance, so that the queue of either is
+        # At the paper's 30% processors and buffer are in balance, so that the queue of either is
         # a matter of chance; it is compared where one of them limits.
         ({**CACHED, "transactions_per_terminal": 8}, 14, TIMES),
         (HEAVY, 6, [*TIMES, "buffer queue"]),
@@ -71,7 +71,7 @@ TIMES = ["throughput", "response", "New-Order response"]
             [*TIMES, "buffer queue", "disk queue"],
         ),
     ],
-    ids=["30 %", "100 %", "two buffers", "disks"],
+    ids=["30%", "100%", "two buffers", "disks"],
 )
 def test_trains_give_the_answers_of_single_packets(
     changed: Mapping[str, Any], pairs: int, names: list[str]

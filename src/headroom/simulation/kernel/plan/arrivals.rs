@@ -334,7 +334,7 @@ mod tests {
         assert!((variance / mean / dispersion - 1.0).abs() < 4.0 * (2.0 / 2000.0_f64).sqrt());
     }
 
-    /// Oracle: with one rate the gaps are exponential; Kolmogorov's bound at 0.1 % is 1.95.
+    /// Oracle: with one rate the gaps are exponential; Kolmogorov's bound at 0.1% is 1.95.
     #[test]
     fn a_rate_that_does_not_change_is_a_poisson_process() {
         for json in [

@@ -83,7 +83,7 @@ const MOMENTS: [(&str, f64, f64); 21] = [
     ),
 ];
 
-/// Oracle: the mean to 5 standard errors, the variance to 6 % (the heaviest tail moves by 1 %).
+/// Oracle: the mean to 5 standard errors, the variance to 6% (the heaviest tail moves by 1%).
 #[test]
 fn the_moments_of_the_draws_are_those_of_the_law() {
     for (json, mean, variance) in MOMENTS {
@@ -156,7 +156,7 @@ fn known_laws() -> Vec<Known> {
     ]
 }
 
-/// Oracle: Kolmogorov-Smirnov against the distribution function; 1.95 is the point of 0.1 %.
+/// Oracle: Kolmogorov-Smirnov against the distribution function; 1.95 is the point of 0.1%.
 #[test]
 fn the_draws_follow_the_distribution_function() {
     for (json, function) in known_laws() {

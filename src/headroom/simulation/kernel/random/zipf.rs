@@ -171,7 +171,7 @@ mod tests {
         weights.iter().map(|weight| weight / total).collect()
     }
 
-    /// Oracle: a chi-square test of 100 000 draws on 1 to 20 (19 degrees; 43.82 is the 99.9 %
+    /// Oracle: a chi-square test of 100 000 draws on 1 to 20 (19 degrees; 43.82 is the 99.9%
     /// point), also at and next to an exponent of 1.
     #[test]
     fn draws_fall_on_the_values_as_often_as_the_law_says() {

@@ -239,8 +239,8 @@ def _why(tracked: Sequence[float]) -> str:
     if window is None:
         return f"{WINDOW} are needed"
     return (
-        f"the last {WINDOW} scatter by {100.0 * window.range_share:.0f} % (20 % allowed) and drift "
-        f"by {100.0 * window.slope_share:.0f} % (10 % allowed)"
+        f"the last {WINDOW} scatter by {100.0 * window.range_share:.0f}% (20% allowed) and drift "
+        f"by {100.0 * window.slope_share:.0f}% (10% allowed)"
     )
 
 

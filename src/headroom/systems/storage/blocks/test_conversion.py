@@ -68,7 +68,7 @@ def test_figures_of_a_whole_run_are_sums_and_quotients_worked_out_by_hand() -> N
     assert (values["late_count"], values["defect_count"]) == (4.0, 2.0)
     assert values["run_s"] == 0.11
     assert values["tool_s_per_request"] == pytest.approx((30 * 1e-6 + 10 * 3e-6) / 40)
-    # Of the time: 60 us in 0.1 s of two threads, 0.03 %. Of the service of 1 ms: 0.15 %.
+    # Of the time: 60 us in 0.1 s of two threads, 0.03%. Of the service of 1 ms: 0.15%.
     assert values["tool_share"] == pytest.approx(1.5e-3)
 
 

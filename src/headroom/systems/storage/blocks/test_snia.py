@@ -62,7 +62,7 @@ def test_all_cells_are_run_in_every_round_and_reported_each_as_a_class() -> None
         assert run.values[f"{own}.throughput"] == pytest.approx(per_s, rel=0.02)
         bytes_per_s = cell.block_bytes * run.values[f"{own}.throughput"]
         assert run.values[f"{own}.bytes_per_s"] == pytest.approx(bytes_per_s)
-    # Between them by the share of each: 50 % is 2 ms a request on average, to three deviations.
+    # Between them by the share of each: 50% is 2 ms a request on average, to three deviations.
     mixed = run.values["class.r50-4KiB.throughput"]
     assert mixed == pytest.approx(500.0, rel=3 * 1e-3 / (1000**0.5 * 2e-3))
     counted = {one.metric: one.counts.sum() for one in run.histograms}
@@ -119,7 +119,7 @@ def test_a_device_that_gets_slower_is_never_steady(monkeypatch: pytest.MonkeyPat
         config = _config(system, requests=50, snia_rounds=7, snia_mixes="0", snia_sizes="4 KiB")
         run = system.run(config, seed=1)
     assert len(calls) == run.values["round_count"] == 7.0
-    assert "not steady after 7 rounds: the last 5 scatter by 38 % (20 % allowed)" in run.faults[0]
+    assert "not steady after 7 rounds: the last 5 scatter by 38% (20% allowed)" in run.faults[0]
     (series,) = run.series
     assert series.values == pytest.approx(1.0 / np.array(calls), rel=1e-6)
 

@@ -22,9 +22,7 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.systems.storage.measure import nothing_job
 
 MOST_SHARE = 0.1
-OVER_SHARE = (
-    "the tool itself is being measured: its share in this result (tool_share) is above 10 %"
-)
+OVER_SHARE = "the tool itself is being measured: its share in this result (tool_share) is above 10%"
 _REQUESTS = 100_000
 _TRIES = 3
 """The median counts: what else the machine does may fall into one of them."""

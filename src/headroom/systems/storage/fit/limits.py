@@ -10,7 +10,7 @@ Invariant: what is not determined is in `Limits.bounds`, and its value does noth
 
 Sources: Bandler and others, *Space Mapping: the State of the Art*, IEEE Transactions on Microwave
 Theory and Techniques 52 (2004); Huber's loss against single bad points; the bounds are those of
-the profile of the likelihood, at the 95 % quantile of chi-square with one degree of freedom.
+the profile of the likelihood, at the 95% quantile of chi-square with one degree of freedom.
 """
 
 import math
@@ -32,7 +32,7 @@ UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Numbers of units that are tried first; then those between the neighbours of the best."""
 _BETWEEN = {2: (3,), 4: (3, 5, 6), 8: (6, 10, 12), 16: (12, 20, 24), 32: (24, 48), 64: (48, 96)}
 SURE = 3.84
-"""Rise of the misfit beyond which a value is refuted (chi-square, 95 %)."""
+"""Rise of the misfit beyond which a value is refuted (chi-square, 95%)."""
 _ROBUST = 3.0
 """Standard errors beyond which a point counts linearly, not squared."""
 _EVALUATIONS = 30

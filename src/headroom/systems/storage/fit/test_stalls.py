@@ -63,7 +63,7 @@ def carried_at_most(device: Mapping[str, Value]) -> float:
 
 
 def test_shares_of_what_is_carried_at_most_are_foreseen_within_15_percent(crowded: Found) -> None:
-    """The aim of the method, on a truth that is known: errors at 30 to 80 %, in the median."""
+    """The aim of the method, on a truth that is known: errors at 30 to 80%, in the median."""
     values = values_of(crowded)
     most, foreseen = (carried_at_most(one) for one in (CROWDED, values))
     assert foreseen == pytest.approx(most, rel=0.15)

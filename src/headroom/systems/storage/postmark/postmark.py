@@ -285,8 +285,8 @@ def report(result: PostmarkResult, *, workload: Mapping[str, Any]) -> str:
         3.00 megabytes written (1.50 megabytes per second)
     <BLANKLINE>
     Mix:
-        34.48 % read of read and append (asked: 35.00 %)
-        50.00 % create of create and delete (asked: 50.00 %)
+        34.48% read of read and append (asked: 35.00%)
+        50.00% create of create and delete (asked: 50.00%)
         4 appends met a full file, 0 creates a full pool
     """
     lines = [*_time_lines(result), *_file_lines(result), *_data_lines(result)]
@@ -376,7 +376,7 @@ def _mix_lines(result: PostmarkResult, workload: Mapping[str, Any]) -> Iterator[
         ),
     ):
         if achieved is not None:
-            yield f"\t{100 * achieved:.2f} % {words} (asked: {10 * asked:.2f} %)"
+            yield f"\t{100 * achieved:.2f}% {words} (asked: {10 * asked:.2f}%)"
     counters = result.counters
     yield (
         f"\t{counters.full_append_count} appends met a full file, "

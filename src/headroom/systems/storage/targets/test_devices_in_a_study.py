@@ -121,7 +121,7 @@ def test_reads_of_what_was_never_written_are_told_on_the_first_screen(
     (tmp_path / "study.toml").write_text(text)
     answer = _headroom("run", tmp_path)
     assert answer.returncode == 0, answer.stderr
-    assert f"Only 25.0 % of {path} has a place on the device" in " ".join(answer.stdout.split())
+    assert f"Only 25.0% of {path} has a place on the device" in " ".join(answer.stdout.split())
     with sparse.open("r+b") as file:
         file.write(b"x" * 8 * MIB)
     again = _headroom("run", tmp_path, "--fresh")

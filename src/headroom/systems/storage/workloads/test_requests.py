@@ -160,7 +160,7 @@ def test_streams_of_a_constant_rate_are_spread_over_the_gap() -> None:
 @settings(max_examples=20)
 @given(bsus=st.integers(1, 300), seed=st.integers(0, 2**32))
 def test_the_transaction_like_mix_has_its_published_shares(bsus: int, seed: int) -> None:
-    """Oracle: 39.4 % reads, 8.0 KiB on average, 50 requests a second for each unit of load."""
+    """Oracle: 39.4% reads, 8.0 KiB on average, 50 requests a second for each unit of load."""
     count = 20_000
     found = requests({"kind": "spc1_like", "bsus": bsus}, seed=seed, count=count)
     reads = int(np.sum(found["kind"] == 0))

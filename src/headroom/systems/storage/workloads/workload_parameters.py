@@ -92,7 +92,7 @@ _STREAMED = (
 _SPC1_LIKE = (
     _count("bsus", ("1", 1, 1, 1_000_000), "SPC-1-like: 50 requests per second each",
            "Business scaling units at full load"),
-    _number("load_share", ("1", 1.0, 0.001, 1.0), "SPC-1-like: ramp of 10 to 100 %",
+    _number("load_share", ("1", 1.0, 0.001, 1.0), "SPC-1-like: ramp of 10 to 100%",
             "Requested share of the full load"),
     _word("spc1_variant", "published", ("published", "version_1"), "SPC-1-like",
           "Which of two published generators: they differ in walks and in starts of runs"),

@@ -10,7 +10,7 @@
 //!   the phase is `write_only`, `read_write` or `read_only`. In the middle one a stream reads a block
 //!   of the first half of its part and writes one of the second half, in turn, as a program does
 //!   that makes one file from another.
-//! - `ldq`, large queries of a database: blocks of 64 or 1024 KiB, 99 % of them read, 1 or 4
+//! - `ldq`, large queries of a database: blocks of 64 or 1024 KiB, 99% of them read, 1 or 4
 //!   outstanding requests a stream.
 //! - `vod`, video on demand: blocks of 256 KiB, read only, 8 outstanding requests a stream at most.
 //!   A stream has a constant rate; a block that is not there when the next one is due is a defect

@@ -4,7 +4,7 @@
 //! {"kind": "spc1_like", "bsus": 20, "load_share": 0.8}
 //! ```
 //!
-//! The target is cut into three application storage units (ASU): data store 45 %, user store 45 %,
+//! The target is cut into three application storage units (ASU): data store 45%, user store 45%,
 //! log the rest. One business scaling unit (BSU) offers 50 requests in a second by eight streams,
 //! each a Poisson process of its own ([`STREAMS`]). Each BSU has streams of its own: its own
 //! sequential runs, its own walks; 100 BSUs at most share the counters of the leaves that their
@@ -134,7 +134,7 @@ impl Variant {
         }
     }
 
-    /// Smallest ASU 1 and 2 (B): 5 % of it must have one window of leaves.
+    /// Smallest ASU 1 and 2 (B): 5% of it must have one window of leaves.
     const fn data_bytes_min(self) -> u64 {
         (20 * walk::LEAF_BLOCKS * BLOCK) << self.window_bits()
     }

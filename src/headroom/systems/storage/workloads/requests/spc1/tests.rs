@@ -99,7 +99,7 @@ fn drawn_requests_have_the_shares_of_the_tables() {
     assert_near(end_s / expected_s, 1.0, 5.0 / (count as f64).sqrt());
 }
 
-/// Oracle: gaps of a Poisson process fall into ten equally likely bins alike (99.9 % point of
+/// Oracle: gaps of a Poisson process fall into ten equally likely bins alike (99.9% point of
 /// chi-square with 9 degrees: 27.88).
 #[test]
 fn gaps_of_each_stream_are_exponential() {
@@ -122,7 +122,7 @@ fn gaps_of_each_stream_are_exponential() {
     }
 }
 
-/// Every BSU runs on its own, for 10 % of the ASU less what no longer fits, and starts inside.
+/// Every BSU runs on its own, for 10% of the ASU less what no longer fits, and starts inside.
 #[test]
 fn sequential_runs_last_a_tenth_of_the_unit_and_start_where_they_may() {
     let mut source = made(&json!({"kind": "spc1_like", "bsus": 3}), 5, GIB);

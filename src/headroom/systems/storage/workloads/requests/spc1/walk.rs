@@ -7,7 +7,7 @@
 //! windows are cut at its end (as if the walk drew again until it is inside).
 //!
 //! Reads take the blocks of a leaf in turn. Writes gather on every eighth leaf: half of them on
-//! any block there, half on the block of that leaf that was read last; 15 % of them are written
+//! any block there, half on the block of that leaf that was read last; 15% of them are written
 //! once more by the next write of the same walk.
 //!
 //! For each h the walk is uniform in the cells of a partition, so all leaves are equally likely in
@@ -195,7 +195,7 @@ mod tests {
     }
 
     /// Oracle: from a leaf chosen uniformly one step leads to a leaf that is uniform too, also
-    /// where the region is no power of two (99.9 % point of chi-square with 99 degrees: 148.2).
+    /// where the region is no power of two (99.9% point of chi-square with 99 degrees: 148.2).
     #[test]
     fn all_leaves_are_equally_likely_in_any_region() {
         for leaves in [100, 128, 65] {

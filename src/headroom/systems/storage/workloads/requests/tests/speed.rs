@@ -21,7 +21,7 @@ fn speed_of_sources() {
     };
     let cases = [
         ("random reads", micro(json!({}))),
-        ("random, 70 % reads", micro(json!({"read_share": 0.7}))),
+        ("random, 70% reads", micro(json!({"read_share": 0.7}))),
         ("sequential", micro(json!({"pattern": "sequential"}))),
         (
             "strided",

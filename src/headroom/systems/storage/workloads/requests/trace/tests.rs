@@ -176,7 +176,7 @@ fn malformed_lines_are_named_with_their_number() {
             .next_entry()
             .expect_err("no text")
             .problem
-            .contains("not text")
+            .contains("UTF-8")
     );
 }
 
