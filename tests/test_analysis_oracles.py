@@ -12,12 +12,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from headroom.analysis.evidence import Limiting, NotLimited
+from headroom.analysis.evidence import NotLimited
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
 from headroom.analysis.run.warm_up import choose_cut
 from headroom.analysis.verdicts.knee import curve_of, find_knee
 from headroom.analysis.verdicts.limits import limit_without_steady_state, with_overload
+from headroom.analysis.verdicts.test_bottleneck import limiting
 from headroom.experiment.protocol.system import Column
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.experiment.study.study import Experiment, WarmUp
@@ -46,11 +47,6 @@ def analysed(model: Model, *, seeds: range, completions: int | None = 20_000) ->
     """Return the summary of one replication per seed."""
     results = (simulate(model, seed=seed, completions=completions) for seed in seeds)
     return summarise(EXPERIMENT, [run_of(result) for result in results])
-
-
-def limiting(verdict: Bottleneck) -> Limiting:
-    assert isinstance(verdict.evidence, Limiting)
-    return verdict.evidence
 
 
 def bottleneck_of(model: Model) -> Bottleneck:

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from headroom.analysis.run.operational_laws import LawReport, check_laws
+from headroom.analysis.run.operational_laws import check_laws
+from headroom.analysis.run.test_operational_laws import laws_of
 from headroom.analysis.run.windows import open_window
 from headroom.experiment.protocol.run import Run
 from headroom.simulation import Model, SimulationError, constant, exponential, pareto, simulate
@@ -22,12 +23,6 @@ from headroom.simulation.runs.run import ready, run_ready
 from headroom.solvers import solve
 from headroom.systems.model.conversion import run_of
 from tests.support.fake_models import laws, models
-
-
-def laws_of(run: Run, cut_s: float = 0.0) -> LawReport:
-    window = open_window(run, cut_s=cut_s)
-    assert window is not None
-    return check_laws(window)
 
 
 def with_responses_too_long(run: Run) -> Run:

@@ -21,9 +21,10 @@ from headroom.analysis.analyse import analyse
 from headroom.analysis.answers import Memory
 from headroom.analysis.kept_answers import KeptAnswers
 from headroom.analysis.point_answer import answer_of
+from headroom.analysis.test_analyse import claim
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.journal.journal_salvage import salvage
-from headroom.experiment.study.study import Claim, WarmUp
+from headroom.experiment.study.study import WarmUp
 from tests.support.example_plan import THROUGHPUT, WALL, ExampleStudy
 from tests.support.example_runs import mm1_run
 
@@ -77,12 +78,6 @@ def edit(**fields: Any) -> Callable[[Edited], None]:
         it.study = dataclasses.replace(it.study, **fields)
 
     return apply
-
-
-def claim(**fields: Any) -> Claim:
-    table = {"name": "c", "text": "So it is.", "experiment": "web", "metric": "throughput"}
-    converted: Claim = msgspec.convert({**table, **fields}, Claim)
-    return converted
 
 
 EDITS: dict[str, Callable[[Edited], None]] = {

@@ -22,6 +22,7 @@ from headroom.systems.storage.fit.file_parameters import FILES, KINDS, SYNC
 from headroom.systems.storage.fit.files import fitted_files
 from headroom.systems.storage.fit.files_method import FilesFit, FilesOptions
 from headroom.systems.storage.fit.laws import quantile_of
+from headroom.systems.storage.fit.test_method import values_of
 from headroom.systems.storage.postmark.postmark import operations
 
 TRUTH: Mapping[str, Value] = {
@@ -117,10 +118,6 @@ def sweep() -> list[SourcePoint]:
 @pytest.fixture(scope="module")
 def fitted() -> Found:
     return FilesFit().fit(sweep(), target(), SYNCED)
-
-
-def values_of(found: Found) -> dict[str, Value]:
-    return {one.name: one.value for one in found.parameters}
 
 
 def test_known_costs_are_recognised(fitted: Found) -> None:

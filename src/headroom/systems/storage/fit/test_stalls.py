@@ -13,6 +13,7 @@ from headroom.systems.storage.fit.device import US_PER_S, fitted_device
 from headroom.systems.storage.fit.laws import quantile_of
 from headroom.systems.storage.fit.method import DeviceFit, DeviceOptions
 from headroom.systems.storage.fit.stalls import Stalls
+from headroom.systems.storage.fit.test_method import values_of
 from tests.support.simulated_sweep import (
     counted,
     mean_s,
@@ -45,10 +46,6 @@ def fitted_to(truth: Mapping[str, Value]) -> Found:
 @pytest.fixture(scope="module")
 def crowded() -> Found:
     return fitted_to(CROWDED)
-
-
-def values_of(found: Found) -> dict[str, Value]:
-    return {one.name: one.value for one in found.parameters}
 
 
 def answered(device: Mapping[str, Value], **load: Value) -> SimulationResult:

@@ -1,12 +1,13 @@
 """Block devices from the command line: a new disk, the same again, and one that is exchanged."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from headroom.systems.storage.test_in_a_study import _headroom
 
 MIB = 1 << 20
 STUDY = """
@@ -50,12 +51,6 @@ def study(device: Path, tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "study.toml").write_text(STUDY.format(device=device))
     return folder
-
-
-def _headroom(*words: str | Path) -> "subprocess.CompletedProcess[str]":
-    argv = [sys.executable, "-m", "headroom", *map(str, words)]
-    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
-    return subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)
 
 
 def test_a_new_disk_is_named_confirmed_and_written_twice(device: Path, study: Path) -> None:

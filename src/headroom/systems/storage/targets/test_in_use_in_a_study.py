@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from headroom.systems.storage.targets.test_devices_in_a_study import MIB, STUDY, _headroom
+from headroom.systems.storage.targets.test_devices_in_a_study import MIB, STUDY
+from headroom.systems.storage.test_in_a_study import _headroom
 
 Attach = Callable[..., Path]
 
