@@ -46,8 +46,8 @@ def _normal(random: np.random.Generator, runs: int) -> FloatArray:
 
 def _with_outliers(random: np.random.Generator, runs: int) -> FloatArray:
     hit = random.random(runs) < 0.1  # noqa: PLR2004 - one run in ten
-    found: FloatArray = _normal(random, runs) + hit * np.log(4.0) * random.random(runs)
-    return found
+    with_outliers: FloatArray = _normal(random, runs) + hit * np.log(4.0) * random.random(runs)
+    return with_outliers
 
 
 def _alike(one: Callable[[np.random.Generator, int], FloatArray]) -> Draw:
@@ -171,8 +171,8 @@ def queues(completions: int, runs: int, *, count: int = COMPARISONS) -> QueueRow
         completions=completions,
         runs=runs,
         comparisons=count,
-        fieller=sum(_misses(one, truth) for one in means),
-        signed_ranks=sum(_misses(one, truth) for one in ranks),
+        fieller=sum(_misses(mean, truth) for mean in means),
+        signed_ranks=sum(_misses(rank, truth) for rank in ranks),
     )
 
 
@@ -231,7 +231,7 @@ def _percent(count: int, of: int) -> str:
 def load(path: Path = RESULTS) -> tuple[list[Row], list[QueueRow]]:
     """Return the stored lines."""
     data = json.loads(path.read_text(encoding="utf-8"))
-    return [Row(**one) for one in data["rows"]], [QueueRow(**one) for one in data["queues"]]
+    return [Row(**row) for row in data["rows"]], [QueueRow(**queue) for queue in data["queues"]]
 
 
 def store(rows: Sequence[Row], queued: Sequence[QueueRow], path: Path = RESULTS) -> None:

@@ -200,7 +200,7 @@ def _interval(summary: PointSummary, metric: str) -> tuple[float, float, float] 
 
 def _chunk(task: tuple[str, Setting, int, int]) -> list[Found]:
     name, setting, start, stop = task
-    known = next(one for one in models() if one.name == name)
+    known = next(model for model in models() if model.name == name)
     return outcomes(known, setting, range(start, stop))
 
 
@@ -325,12 +325,14 @@ def main(arguments: Sequence[str]) -> int:
             if asked.words and not any(word in known.name for word in asked.words):
                 continue
             settings = [
-                one if asked.experiments is None else replace(one, experiments=asked.experiments)
-                for one in settings_of(known)
-                if asked.setting in {None, one.name}
+                setting
+                if asked.experiments is None
+                else replace(setting, experiments=asked.experiments)
+                for setting in settings_of(known)
+                if asked.setting in {None, setting.name}
             ]
             lines = rows_of(pool, known, settings, load())
-            anew = {(one.model, one.setting) for one in lines}
+            anew = {(line.model, line.setting) for line in lines}
             kept = load()
             others = [one for one in kept if (one.model, one.setting) not in anew]
             write_lines([*others, *lines], RESULTS)

@@ -70,7 +70,7 @@ def warm_up(experiments: int = 400) -> Lines:
         spec = msgspec.structs.replace(plan.spec, warm_up=WarmUp(method=method))
         summaries = [summarise(replace(plan, spec=spec), [run]) for run in runs]
         means = np.array([
-            one.samples["response_s_mean"].value for one in summaries if one.samples
+            summary.samples["response_s_mean"].value for summary in summaries if summary.samples
         ])  # fmt: skip
         error = float(means.std(ddof=1)) / math.sqrt(means.size)
         yield method, f"{means.mean() / truth_s - 1.0:+.1%}", f"{error / truth_s:.1%}"
@@ -113,8 +113,8 @@ def _crossing(levels: Sequence[float], spread: float, seed: int) -> tuple[float,
         half = t_quantile(degrees=runs - 1) * float(np.std(values, ddof=1)) / math.sqrt(runs)
         low, value, high = np.exp(np.mean(values) + half * np.array([-1.0, 0.0, 1.0])).tolist()
         curve.append(RatioAt(level=level, ratio=value, low=low, high=high))
-    found = crossings_of(curve).crossings
-    return (found[0].low, found[0].high) if len(found) == 1 else None
+    crossings = crossings_of(curve).crossings
+    return (crossings[0].low, crossings[0].high) if len(crossings) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

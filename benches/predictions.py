@@ -200,7 +200,7 @@ def _of_one(maker: Maker, evidence: Evidence, random: np.random.Generator) -> li
         found = LeastSquares().fit(points, target, options)
     except FitError:
         return [Outcome(family=case.family, evidence=evidence.name, load=load) for load in LOADS]
-    values = {one.name: one.value for one in found.parameters}
+    values = {parameter.name: parameter.value for parameter in found.parameters}
     loads = tuple(
         load_of(target.system, {**target.config, **point.config, **values}, visits=point.visits)
         for point in points
@@ -363,7 +363,7 @@ def measure(cases: int, jobs: int) -> list[Row]:
 
 def load() -> list[Row]:
     """Return the stored lines."""
-    return [Row(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]]
+    return [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]]
 
 
 def table(lines: Iterable[Row]) -> str:
@@ -371,7 +371,7 @@ def table(lines: Iterable[Row]) -> str:
     heads = ("Measured before", "Predicted", "Laws", "Cases", "Refused", "X held", "X width",
              "X error", "R held", "R width", "Left out", "held")  # fmt: skip
     text = [f"| {' | '.join(heads)} |", f"| --- | --- | --- |{' ---: |' * 9}"]
-    return "\n".join([*text, *(_line(one) for one in lines)])
+    return "\n".join([*text, *(_line(line) for line in lines)])
 
 
 def _line(one: Row) -> str:
@@ -408,7 +408,7 @@ def main(arguments: Sequence[str]) -> int:
     lines = load() if chosen.is_printed else measure(chosen.cases, os.cpu_count() or 1)
     print(table(lines))
     if not chosen.is_printed:
-        stored = {"seed": SEED, "cases": chosen.cases, "rows": [asdict(one) for one in lines]}
+        stored = {"seed": SEED, "cases": chosen.cases, "rows": [asdict(line) for line in lines]}
         RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     return 0
 

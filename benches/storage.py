@@ -136,8 +136,8 @@ def _bare_ring(kind: str) -> float:
 
 def _alone(interface: str, depth: int, requests: int) -> float:
     job = measure.nothing_job(interface=interface, read_share=1.0, requests=requests, depth=depth)
-    found = measure.run_job(job)
-    return float(found["counters"]["cpu_s"]) / requests * 1e6
+    result = measure.run_job(job)
+    return float(result["counters"]["cpu_s"]) / requests * 1e6
 
 
 def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) -> list[Case]:
@@ -196,7 +196,7 @@ def own(load: fio.Load, seconds: float) -> fio.Cost:
     flags = os.O_RDWR | (os.O_DIRECT if load.is_direct else 0)
     descriptor = os.open(load.path, flags)
     try:
-        found = measure.run_job(
+        result = measure.run_job(
             {
                 "seed": 1,
                 "target": {
@@ -216,12 +216,12 @@ def own(load: fio.Load, seconds: float) -> fio.Cost:
         )
     finally:
         os.close(descriptor)
-    count = sum(float(one["completion_count"]) for one in found["classes"].values())
+    count = sum(float(class_["completion_count"]) for class_ in result["classes"].values())
     return fio.Cost(
         count=count,
-        per_s=count / found["end_s"],
-        processor_s=float(found["counters"]["cpu_s"]),
-        program_s=float(found["counters"]["cpu_user_s"]),
+        per_s=count / result["end_s"],
+        processor_s=float(result["counters"]["cpu_s"]),
+        program_s=float(result["counters"]["cpu_user_s"]),
     )
 
 
@@ -317,10 +317,10 @@ def _drawn(workload: dict[str, Any]) -> Work:
     encoded = msgspec.json.encode(workload)
 
     def work() -> float:
-        found = native.requests(
+        requests = native.requests(
             workload=encoded, seed=1, target_bytes=100 << 30, count=DRAWN_REQUESTS
         )
-        return float(len(found["kind"]))
+        return float(len(requests["kind"]))
 
     return work
 

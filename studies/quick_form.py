@@ -29,7 +29,9 @@ class QuickRun:
 
     def points(self) -> list[dict[str, Any]]:
         """Return the points of all experiments."""
-        return [point for one in self.results["experiments"] for point in one["points"]]
+        return [
+            point for experiment in self.results["experiments"] for point in experiment["points"]
+        ]
 
     def verdicts(self) -> dict[str, str]:
         """Return the verdict on each claim."""
@@ -75,21 +77,21 @@ class QuickForm:
         A number with a unit of bytes is a size, and no level of something else.
         """
         wrong = [
-            (one["title"], level)
-            for one in study["experiment"]
-            for level in _levels_of_the_full_form_alone(one)
-            if re.search(rf"(?<![\w.]){re.escape(level)}(?![\w.]| [KM]i?B)", one["title"])
+            (experiment["title"], level)
+            for experiment in study["experiment"]
+            for level in _levels_of_the_full_form_alone(experiment)
+            if re.search(rf"(?<![\w.]){re.escape(level)}(?![\w.]| [KM]i?B)", experiment["title"])
         ]
         assert wrong == []
 
     def test_every_replication_was_carried_out(self, quick: QuickRun) -> None:
         assert quick.points()
-        failed = [(one["levels"], one["errors"]) for one in quick.points() if one["failed"]]
+        failed = [(point["levels"], point["errors"]) for point in quick.points() if point["failed"]]
         assert failed == []
 
     def test_the_exit_code_says_whether_every_claim_holds(self, quick: QuickRun) -> None:
         """The machine may be too busy for a steady state somewhere: that is told first."""
-        if not all(one["estimates"] for one in quick.points()):
+        if not all(point["estimates"] for point in quick.points()):
             assert quick.code == ExitCode.POINTS_FAILED
             return
         does_hold = set(quick.verdicts().values()) == {"holds"}

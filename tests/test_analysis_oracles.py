@@ -114,7 +114,7 @@ def test_beyond_the_saturation_point_the_station_of_largest_demand_limits() -> N
     """200 users, N* = (13 + 1000) / 8 = 127: the database, and not its pool, limits."""
     verdict = bottleneck_of(shop(users=200))
     assert (verdict.kind, verdict.name) == ("station", "database")
-    assert [one.resource.name for one in limiting(verdict).symptoms] == ["connections"]
+    assert [symptom.resource.name for symptom in limiting(verdict).symptoms] == ["connections"]
 
 
 def test_with_the_demands_exchanged_the_other_station_limits() -> None:
@@ -155,11 +155,11 @@ def test_the_outer_pool_limits_where_nobody_waits_for_the_inner_one() -> None:
     """As many links as threads: a link is always free, and both are used nearly all the time."""
     verdict = bottleneck_of(pools_in_pools(outer=4, inner=4))
     assert (verdict.kind, verdict.name) == ("pool", "threads")
-    found = limiting(verdict)
-    assert found.cause.waiting == pytest.approx(46.0, abs=0.5)
-    assert found.population == 50.0
-    assert [(one.kind, one.name) for one in found.behind] == [("pool", "links")]
-    assert found.behind[0].utilization > 0.9
+    limit = limiting(verdict)
+    assert limit.cause.waiting == pytest.approx(46.0, abs=0.5)
+    assert limit.population == 50.0
+    assert [(one.kind, one.name) for one in limit.behind] == [("pool", "links")]
+    assert limit.behind[0].utilization > 0.9
 
 
 def locked_disk(*, delay_ms: float) -> Model:
@@ -177,10 +177,10 @@ def locked_disk(*, delay_ms: float) -> Model:
 def test_a_lock_around_a_disk_limits_because_nobody_queues_at_the_disk() -> None:
     verdict = bottleneck_of(locked_disk(delay_ms=0.5))
     assert (verdict.kind, verdict.name) == ("pool", "lock")
-    found = limiting(verdict)
-    assert found.cause.waiting == pytest.approx(49.0, abs=0.5)
-    assert [(one.kind, one.name) for one in found.behind] == [("station", "disk")]
-    assert found.behind[0].utilization == pytest.approx(10.0 / 10.5, abs=0.01)
+    limit = limiting(verdict)
+    assert limit.cause.waiting == pytest.approx(49.0, abs=0.5)
+    assert [(one.kind, one.name) for one in limit.behind] == [("station", "disk")]
+    assert limit.behind[0].utilization == pytest.approx(10.0 / 10.5, abs=0.01)
 
 
 def test_a_lock_around_nothing_but_a_disk_limits_together_with_it() -> None:
@@ -198,7 +198,7 @@ def test_two_stations_of_equal_demand_are_a_tie() -> None:
     model.closed_class("users", request, population=60)
     verdict = bottleneck_of(model)
     assert verdict.kind == "station"
-    assert {verdict.name, *(one.name for one in limiting(verdict).ties)} == {"left", "right"}
+    assert {verdict.name, *(tie.name for tie in limiting(verdict).ties)} == {"left", "right"}
 
 
 def test_a_growing_queue_is_named_where_the_servers_are_not_known() -> None:
@@ -234,11 +234,11 @@ def test_an_overloaded_pool_is_found_in_the_runs_and_named() -> None:
     assert not summary.cut.is_steady
     assert summary.bottleneck is not None
     assert not limiting(summary.bottleneck).is_steady
-    found = summary.saturation
-    assert found is not None
-    assert (found.kind, found.name, found.basis) == ("pool", "licences", "runs")
-    assert found.load == pytest.approx(2.0, rel=0.05)
-    assert found.growth_per_s == pytest.approx(2.0, rel=0.1)
+    saturation = summary.saturation
+    assert saturation is not None
+    assert (saturation.kind, saturation.name, saturation.basis) == ("pool", "licences", "runs")
+    assert saturation.load == pytest.approx(2.0, rel=0.05)
+    assert saturation.growth_per_s == pytest.approx(2.0, rel=0.1)
     assert summary.samples["throughput"].value == pytest.approx(2.0, rel=0.05)
 
 

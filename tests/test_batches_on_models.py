@@ -27,7 +27,7 @@ def windows(count: int, *, completions: int = 5_000, load: float = 0.5) -> list[
 def test_every_mean_and_percentile_of_a_simulated_queue_has_a_spread() -> None:
     kept = windows(2)
     bins = [kept_bins(window) for window in kept]
-    found = spreads_of(kept, merge_by_metric(bins), batches=10)
+    spreads = spreads_of(kept, merge_by_metric(bins), batches=10)
     means = ("utilization", "throughput", "queue_len_mean", "jobs_mean", "_s_mean")
     expected = {
         metric
@@ -37,7 +37,7 @@ def test_every_mean_and_percentile_of_a_simulated_queue_has_a_spread() -> None:
         and not metric.startswith("visit.")
     }
     assert {"throughput", "response_s_p99", "station.server.utilization"} <= expected
-    missing = {name for name in expected - set(found) if "time_s" not in name}
+    missing = {name for name in expected - set(spreads) if "time_s" not in name}
     assert not missing
 
 
@@ -97,6 +97,6 @@ def test_runs_with_other_classes_than_the_first_have_no_spread_by_class() -> Non
     other = replace(classes, names=("others",))
     rest = tuple(table for table in second.run.resources if table.kind != "class")
     changed = replace(second, run=replace(second.run, resources=(*rest, other)))
-    found = spreads_of([first, changed], {}, batches=10)
-    assert "station.server.utilization" in found
-    assert not any(name.startswith("class.") for name in found)
+    spreads = spreads_of([first, changed], {}, batches=10)
+    assert "station.server.utilization" in spreads
+    assert not any(name.startswith("class.") for name in spreads)

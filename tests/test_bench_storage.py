@@ -102,8 +102,8 @@ def test_fio_and_headroom_do_the_same_with_the_same_file(tmp_path: Path) -> None
 def test_the_case_of_nothing_asks_for_what_the_engine_does() -> None:
     """Every request is in the histogram of its class: the cost holds the statistics."""
     job = measure.nothing_job(interface="io_uring", read_share=1.0, requests=10_000, depth=128)
-    found = measure.run_job(job)
-    assert found["classes"]["read"]["completion_count"] == 10_000
+    result = measure.run_job(job)
+    assert result["classes"]["read"]["completion_count"] == 10_000
 
 
 def test_verdicts_follow_from_the_ranges() -> None:
@@ -143,7 +143,11 @@ def test_the_floor_tells_how_much_cheaper_than_fio_a_tool_can_be() -> None:
         )
     )
     said = part.shown([*rows, *rate_rows(rows)])
-    (line,) = [one for one in said.splitlines() if one.startswith("  disk") and "0.875" in one]
+    (line,) = [
+        splitline
+        for splitline in said.splitlines()
+        if splitline.startswith("  disk") and "0.875" in splitline
+    ]
     assert line.split()[-1] == "1.20"
 
 

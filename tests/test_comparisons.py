@@ -31,10 +31,10 @@ def test_a_cell_measured_again_is_as_stored() -> None:
     (line,) = [
         row for row in load()[0] if (row.values, row.way, row.runs) == ("drift", "blocks", 10)
     ]
-    found = measured("drift", 10, way="blocks", count=400)
-    assert found.false_alarms <= stats.binom.isf(1e-5, 400, 0.05)
+    figures = measured("drift", 10, way="blocks", count=400)
+    assert figures.false_alarms <= stats.binom.isf(1e-5, 400, 0.05)
     expected = line.seen[1] / line.comparisons
-    assert stats.binomtest(found.seen[1], 400, expected).pvalue > 1e-5
+    assert stats.binomtest(figures.seen[1], 400, expected).pvalue > 1e-5
 
 
 def test_signed_ranks_are_not_for_the_means_of_short_simulations() -> None:

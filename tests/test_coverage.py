@@ -65,18 +65,18 @@ def test_the_stored_intervals_of_long_runs_are_as_right_and_as_narrow_as_promise
     ending: str,
 ) -> None:
     lines = stored("5 x 50,000", ending)
-    assert len({one.model for one in lines}) >= 10
-    assert [one for one in lines if not 0.92 <= one.coverage <= 0.985] == []
-    assert 0.94 <= median(one.coverage for one in lines) <= 0.97
-    assert median(one.efficiency for one in lines) <= 1.3
-    assert max(one.efficiency for one in lines) <= 1.5
+    assert len({line.model for line in lines}) >= 10
+    assert [line for line in lines if not 0.92 <= line.coverage <= 0.985] == []
+    assert 0.94 <= median(line.coverage for line in lines) <= 0.97
+    assert median(line.efficiency for line in lines) <= 1.3
+    assert max(line.efficiency for line in lines) <= 1.5
 
 
 def test_the_warning_is_more_often_right_than_wrong() -> None:
     """Lines that cover less than 92% should be called short, the others not."""
     judged = [one for one in load() if "response_s" in one.metric and one.metric[-3:] != "9_9"]
     called = {
-        is_sound: sum(one.short for one in lines) / sum(one.experiments for one in lines)
+        is_sound: sum(line.short for line in lines) / sum(line.experiments for line in lines)
         for is_sound in (True, False)
         if (lines := [one for one in judged if (one.coverage >= 0.92) == is_sound])
     }

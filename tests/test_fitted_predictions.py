@@ -88,7 +88,7 @@ def outcome(folder: Path, text: str) -> ExperimentResult:
     with opened(plan) as journal:
         run_all(plan, journal)
         result = analysed(plan, journal)
-    return next(one for one in result.experiments if one.name == "predicted")
+    return next(experiment for experiment in result.experiments if experiment.name == "predicted")
 
 
 def test_response_times_at_low_load_do_not_identify_the_servers(tmp_path: Path) -> None:
@@ -106,9 +106,11 @@ def test_response_times_at_low_load_do_not_identify_the_servers(tmp_path: Path) 
     assert "servers is not determined by these points: 4, 5 fit about as well" in fit.reason
     assert "cpuset, quota or threads" in fit.cure
     assert "a burst of 2 s with the target number of clients" in fit.cure
-    possible = [one.values["servers"] for one in fit.candidates if not one.is_refuted]
+    possible = [
+        candidate.values["servers"] for candidate in fit.candidates if not candidate.is_refuted
+    ]
     assert sorted(possible) == [4, 5]
-    refuted = [one.values["servers"] for one in fit.candidates if one.is_refuted]
+    refuted = [candidate.values["servers"] for candidate in fit.candidates if candidate.is_refuted]
     assert sorted(refuted) == [3]
     assert experiment.points[0].done == 0
     assert "3: " in fit_sentences(experiment)[1]
@@ -141,7 +143,7 @@ def test_a_prediction_past_the_measured_clients_carries_the_error_of_the_method(
     (sentence,) = prediction_sentences(experiment)
     assert "clients 96, measured 1 to 8" in sentence
     assert "a burst of 2 s with 96 clients and no think time" in sentence
-    assert [one.name for one in profiles_of(experiment)] == ["service_s"]
+    assert [profile.name for profile in profiles_of(experiment)] == ["service_s"]
     ((caption, picture),) = profile_pictures(experiment)
     assert "service_s" in caption
     assert picture.startswith("<svg")
@@ -273,13 +275,13 @@ def test_errors_add_by_their_squares() -> None:
         run_low=None, run_high=None, fit_below=0.0, fit_above=0.0,
         method_below=0.4, method_above=0.4, degrees=19.0,
     )  # fmt: skip
-    found = widened(run, margin)
-    assert found.high == pytest.approx(10.0 * math.exp(0.5))
-    assert found.low == pytest.approx(10.0 / math.exp(0.5))
+    interval = widened(run, margin)
+    assert interval.high == pytest.approx(10.0 * math.exp(0.5))
+    assert interval.low == pytest.approx(10.0 / math.exp(0.5))
     wide = widened(run, margin, confidence=0.99)
-    assert found.high is not None
+    assert interval.high is not None
     assert wide.high is not None
-    assert wide.high > found.high
+    assert wide.high > interval.high
     endless = widened(run, msgspec.structs.replace(margin, method_above=None))
     assert (endless.low, endless.high) == (None, None)
     assert "no steady state" in endless.note

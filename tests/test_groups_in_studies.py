@@ -76,18 +76,20 @@ def analysed(folder: Path, arguments: str, *, doubled: bool = True) -> PointResu
 
 @pytest.mark.parametrize("classes", [1, 2])
 def test_what_is_declared_of_groups_is_what_is_analysed(tmp_path: Path, classes: int) -> None:
-    found = set(analysed(tmp_path, f"classes={classes}", doubled=False).estimates)
-    declared = {one.name for one in metrics_of(built(classes=classes))}
+    estimates = set(analysed(tmp_path, f"classes={classes}", doubled=False).estimates)
+    declared = {metric.name for metric in metrics_of(built(classes=classes))}
     kinds = ("station.", "pool.")
-    assert {n for n in found if n.startswith(kinds)} == {n for n in declared if n.startswith(kinds)}
-    assert "station.cpu.utilization_max" in found
-    assert "station.disk.utilization_max" not in found
-    assert not [name for name in found if "node" in name]
+    assert {n for n in estimates if n.startswith(kinds)} == {
+        n for n in declared if n.startswith(kinds)
+    }
+    assert "station.cpu.utilization_max" in estimates
+    assert "station.disk.utilization_max" not in estimates
+    assert not [name for name in estimates if "node" in name]
 
 
 def gain(point: PointResult, change: str) -> float:
-    (effects,) = [one.effects for one in point.what_ifs if one.change == change]
-    return next(one.ratio for one in effects if one.metric == "throughput")
+    (effects,) = [what_if.effects for what_if in point.what_ifs if what_if.change == change]
+    return next(effect.ratio for effect in effects if effect.metric == "throughput")
 
 
 def test_four_equal_servers_that_are_full_limit_as_one_and_doubling_them_helps(

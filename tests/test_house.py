@@ -66,38 +66,38 @@ def test_a_broken_shim_is_passed_over_for_the_next_python(machine: Path, tmp_pat
     shims.mkdir()
     program(shims, "python3", "echo 'version manager: no version set' >&2; exit 127")
     program(machine, "python3", f'exec "{sys.executable}" "$@"')
-    found = run("find-python", path=f"{shims}{os.pathsep}{machine}")
-    assert found.returncode == 0, found.stderr
-    assert Path(found.stdout.strip()).exists()
+    result = run("find-python", path=f"{shims}{os.pathsep}{machine}")
+    assert result.returncode == 0, result.stderr
+    assert Path(result.stdout.strip()).exists()
 
 
 def test_a_python_that_is_too_old_is_named_with_the_cure(machine: Path) -> None:
     program(machine, "python3", "echo 'CPython 3.9.2' >&2; exit 1")
     program(machine, "apt-get", "exit 0")
-    found = run("find-python", path=str(machine))
-    assert found.returncode != 0
-    assert str(machine / "python3") in found.stderr
-    assert "hint: sudo apt-get install" in found.stderr
+    result = run("find-python", path=str(machine))
+    assert result.returncode != 0
+    assert str(machine / "python3") in result.stderr
+    assert "hint: sudo apt-get install" in result.stderr
 
 
 def test_a_machine_without_python_is_told_so(machine: Path) -> None:
-    found = run("find-python", path=str(machine))
-    assert found.returncode != 0
-    assert "there is no Python" in found.stderr
+    result = run("find-python", path=str(machine))
+    assert result.returncode != 0
+    assert "there is no Python" in result.stderr
 
 
 def test_an_explicit_python_is_never_second_guessed(machine: Path) -> None:
     program(machine, "python3", f'exec "{sys.executable}" "$@"')
     program(machine, "old", "echo 'CPython 3.9.2'; exit 1")
-    found = run("find-python", path=str(machine), PYTHON="old")
-    assert found.returncode != 0
-    assert "PYTHON=old" in found.stderr
+    result = run("find-python", path=str(machine), PYTHON="old")
+    assert result.returncode != 0
+    assert "PYTHON=old" in result.stderr
 
 
 def test_a_machine_without_cargo_is_sent_to_rustup(machine: Path) -> None:
-    found = run("with-rust", "true", path=str(machine))
-    assert found.returncode != 0
-    assert "https://rustup.rs" in found.stderr
+    result = run("with-rust", "true", path=str(machine))
+    assert result.returncode != 0
+    assert "https://rustup.rs" in result.stderr
 
 
 def test_toolchains_of_another_home_are_found_beside_their_shims(
@@ -119,10 +119,10 @@ def test_toolchains_of_another_home_are_found_beside_their_shims(
 
 def test_a_rustup_without_any_toolchain_is_explained(machine: Path) -> None:
     program(machine, "cargo", "echo 'rustup could not choose a version' >&2; exit 1")
-    found = run("with-rust", "true", path=str(machine))
-    assert found.returncode != 0
-    assert "could not choose a version" in found.stderr
-    assert "RUSTUP_HOME" in found.stderr
+    result = run("with-rust", "true", path=str(machine))
+    assert result.returncode != 0
+    assert "could not choose a version" in result.stderr
+    assert "RUSTUP_HOME" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -133,35 +133,35 @@ def test_an_old_compiler_is_refused(machine: Path, version: str, is_refused: boo
     program(machine, "cargo", "exit 0")
     program(machine, "rustc", f"echo 'rustc {version} (0000000 2025-01-01)'")
     program(machine, "cc", "exit 0")
-    found = run("with-rust", "true", path=str(machine))
-    assert (found.returncode != 0) == is_refused, found.stderr
+    result = run("with-rust", "true", path=str(machine))
+    assert (result.returncode != 0) == is_refused, result.stderr
 
 
 def test_a_missing_linker_is_named_with_the_cure(machine: Path) -> None:
     program(machine, "cargo", "exit 0")
     program(machine, "rustc", "echo 'rustc 1.99.0 (0000000 2099-01-01)'")
     program(machine, "apk", "exit 0")
-    found = run("with-rust", "true", path=str(machine))
-    assert found.returncode != 0
-    assert "linker" in found.stderr
+    result = run("with-rust", "true", path=str(machine))
+    assert result.returncode != 0
+    assert "linker" in result.stderr
     if sys.platform == "linux":
-        assert "doas apk add gcc musl-dev" in found.stderr
+        assert "doas apk add gcc musl-dev" in result.stderr
 
 
 def test_without_root_each_missing_program_is_one_line_and_no_failure(machine: Path) -> None:
     program(machine, "id", "echo 1000")
     program(machine, "apt-get", "exit 0")
-    found = run("system-packages", path=str(machine))
-    assert found.returncode == 0, found.stderr
-    assert "headroom: no zstd" in found.stderr
-    assert all(line.startswith("headroom: no ") for line in found.stderr.splitlines())
+    result = run("system-packages", path=str(machine))
+    assert result.returncode == 0, result.stderr
+    assert "headroom: no zstd" in result.stderr
+    assert all(line.startswith("headroom: no ") for line in result.stderr.splitlines())
 
 
 def test_as_root_what_is_missing_is_installed(machine: Path, tmp_path: Path) -> None:
     program(machine, "id", "echo 0")
     program(machine, "apt-get", f'echo "$@" >>"{tmp_path / "asked"}"')
-    found = run("system-packages", path=str(machine))
-    assert found.returncode == 0, found.stderr
+    result = run("system-packages", path=str(machine))
+    assert result.returncode == 0, result.stderr
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert "install" in asked
     assert "xz-utils" in asked

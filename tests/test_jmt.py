@@ -105,9 +105,9 @@ def test_a_known_model_has_the_same_loads_in_jmts_words_or_is_refused(subject: S
     canonical_json(twin)
     for name, demands in visits.demands.items():
         found = expected_visits(twin).demands[name]
-        assert {one: found[one] for one in demands} == pytest.approx(demands, rel=1e-9)
+        assert {demand: found[demand] for demand in demands} == pytest.approx(demands, rel=1e-9)
     assert offered_loads(twin) == pytest.approx(
-        {one: offered_loads(model)[one] for one in offered_loads(twin)}
+        {offered_load: offered_loads(model)[offered_load] for offered_load in offered_loads(twin)}
     )
 
 

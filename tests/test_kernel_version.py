@@ -129,7 +129,7 @@ def parts_of(value: object, name: str = "") -> Iterator[tuple[str, bytes]]:
     A part that is empty says nothing, so that another optional part moves no other one.
     """
     if is_dataclass(value):
-        value = {one.name: getattr(value, one.name) for one in fields(value)}
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         for key, one in value.items():
             yield from parts_of(one, f"{name}.{key}".removeprefix("."))

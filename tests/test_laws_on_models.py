@@ -170,7 +170,7 @@ def spread(values: np.ndarray) -> np.ndarray:
 def test_random_closed_networks_agree_with_the_solver_and_keep_its_bounds(model: Model) -> None:
     solution = solve(model)
     assert solution.is_exact, solution.reasons
-    exact = np.array([one.throughput_per_s for one in solution.classes])
+    exact = np.array([class_.throughput_per_s for class_ in solution.classes])
     found = throughputs(model)
     if not (spread(found) < WIDEST * exact).all():
         found = throughputs(model, time_s=60_000.0)  # a slow class with long services

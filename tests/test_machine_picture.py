@@ -14,7 +14,7 @@ def test_a_machine_of_hundreds_of_stations_is_a_picture_of_its_elements(clusters
     data: Any = machine_model("spax")(clusters=clusters).to_data()
     graph = folded(graph_of(data))
     parts = [*data["stations"], *data["pools"]]
-    rows = {str(one.get("group", one["name"])) for one in parts}
+    rows = {str(part.get("group", part["name"])) for part in parts}
     drawn = {node.name for node in graph.nodes.values() if node.kind in ("station", "pool")}
     assert drawn == rows
     assert len(graph.nodes) <= 40

@@ -127,7 +127,7 @@ def test_each_run_makes_its_mechanisms_anew() -> None:
     assert [everything(one) == first for one in again] == [True, False, True]
     with ThreadPoolExecutor(4) as threads:
         runs = threads.map(lambda _: run_ready(once, seed=1, completions=COMPLETIONS), range(8))
-    assert {everything(one) for one in runs} == {first}
+    assert {everything(run) for run in runs} == {first}
 
 
 def test_a_model_with_mechanisms_is_data_and_can_be_copied() -> None:

@@ -22,8 +22,8 @@ def test_the_model_of_the_benchmark_is_the_interactive_system(
     config = {"users": users, "think_s": think_s, "service_s": 1e-3, "servers": servers}
     model = interactive(users=users, think_s=think_s, service_s=1e-3, servers=servers)
     expected = forecast_of(model).values
-    found = Repairman().forecast(config, ()).values
-    assert found == pytest.approx({name: expected[name] for name in (RATE, TIME, CPU)}, rel=1e-9)
+    values = Repairman().forecast(config, ()).values
+    assert values == pytest.approx({name: expected[name] for name in (RATE, TIME, CPU)}, rel=1e-9)
 
 
 @pytest.mark.parametrize("maker", KNOWN + OTHER)
@@ -63,13 +63,13 @@ def of(evidence: str) -> list[Row]:
 @pytest.mark.parametrize("evidence", [one.name for one in EVIDENCE if one.knows_servers])
 def test_the_stored_intervals_hold_in_90_to_100_percent(evidence: str) -> None:
     lines = of(evidence)
-    held, predicted = sum(one.held[RATE] for one in lines), sum(one.predicted for one in lines)
+    held, predicted = sum(line.held[RATE] for line in lines), sum(line.predicted for line in lines)
     assert held / predicted >= 0.90
 
 
 def test_all_stored_intervals_hold_in_90_to_98_percent() -> None:
     lines = load()
-    held, predicted = sum(one.held[RATE] for one in lines), sum(one.predicted for one in lines)
+    held, predicted = sum(line.held[RATE] for line in lines), sum(line.predicted for line in lines)
     assert 0.90 <= held / predicted <= 0.98
 
 
@@ -83,4 +83,4 @@ def test_a_burst_in_turn_is_a_narrower_answer_than_low_load() -> None:
 
 def test_cores_that_nobody_told_are_refused_from_response_times() -> None:
     lines = of("response times, cores unknown")
-    assert sum(one.refused for one in lines) > 0.9 * sum(one.cases for one in lines)
+    assert sum(line.refused for line in lines) > 0.9 * sum(line.cases for line in lines)

@@ -113,13 +113,13 @@ def test_the_shares_that_a_model_declares_are_those_that_its_runs_have(
     """What takes time is declared, so a claim can name it; what is declared, a run gives."""
     model = build()
     values = state_values(kept(model))
-    declared = {one.name for one in metrics_of(model) if one.name.endswith("_share")}
+    declared = {metric.name for metric in metrics_of(model) if metric.name.endswith("_share")}
     spent = {name for name, value in values.items() if name.endswith("_share") and value > 0.0}
     assert spent <= declared <= set(values)
 
 
 def test_a_class_declares_no_share_of_where_it_never_comes() -> None:
-    declared = {one.name for one in metrics_of(caller())}
+    declared = {metric.name for metric in metrics_of(caller())}
     assert "class.others.station.unused.wait_share" in declared
     assert "class.pages.station.disk.blocked_share" in declared
     assert "class.pages.station.net.wait_share" not in declared
@@ -134,7 +134,7 @@ def test_shares_of_more_pairs_than_the_analysis_tells_are_not_declared() -> None
     for place in range(401):
         program.use(model.station(f"s{place}"), exponential(1))
     model.open_class("jobs", program, interarrival=exponential(9))
-    assert not [one for one in metrics_of(model) if one.name.endswith("_share")]
+    assert not [metric for metric in metrics_of(model) if metric.name.endswith("_share")]
 
 
 def test_the_number_present_has_the_mean_that_its_times_tell() -> None:

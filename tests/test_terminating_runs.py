@@ -281,7 +281,9 @@ def test_a_window_that_runs_by_completions_do_not_reach_is_named(tmp_path: Path)
     (tmp_path / "study.toml").write_text(text.replace("time_s = 2400", "completions = 100"))
     experiment = make_plan(load_study(tmp_path), quick=False).experiments[0]
     (run,) = runs_of(experiment, count=1)
-    assert any("window 'peak' ends at 1200 s, but the run ended" in one for one in run.remarks)
+    assert any(
+        "window 'peak' ends at 1200 s, but the run ended" in remark for remark in run.remarks
+    )
 
 
 def test_a_day_in_results_has_no_theory_and_its_limits_know_the_worst_interval(
@@ -338,10 +340,10 @@ def test_few_jobs_make_no_busy_stretch_by_chance(tmp_path: Path) -> None:
 def test_formulas_for_steady_states_say_nothing_about_a_day(tmp_path: Path) -> None:
     """A theory that was 204,249% off stood beside the figures of a day."""
     experiment = planned(tmp_path).experiments[0]
-    found = forecast_at(experiment.system, experiment.points[0].config)
-    assert found is not None
-    assert (found.values, found.overload) == ({}, "")
-    assert "no steady state: the arrival rate of class users changes" in found.reasons[0]
+    forecast = forecast_at(experiment.system, experiment.points[0].config)
+    assert forecast is not None
+    assert (forecast.values, forecast.overload) == ({}, "")
+    assert "no steady state: the arrival rate of class users changes" in forecast.reasons[0]
 
 
 def test_sizing_looks_at_the_windows_of_a_study(tmp_path: Path) -> None:

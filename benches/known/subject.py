@@ -170,7 +170,7 @@ def summary(subject: Subject, windows: Sequence[Window]) -> list[Measured]:
     quantile = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(windows) - 1))
     found = []
     for answer in subject.answers:
-        values = np.array([answer.statistic(one) for one in windows])
+        values = np.array([answer.statistic(window) for window in windows])
         half = quantile * float(stats.sem(values))
         found.append(Measured(answer=answer, mean=float(values.mean()), half_width=half))
     return found
@@ -216,7 +216,7 @@ def share_of_time(station: str, low: int, high: float = float("inf")) -> Statist
     """Return the share of time with `low` to `high` jobs at a station."""
 
     def statistic(w: Window) -> float:
-        (found,) = (one for one in w.result.occupancies if one.name == station)
+        (found,) = (occupancy for occupancy in w.result.occupancies if occupancy.name == station)
         counts = found.counts[w.segments(list(found.segment_end_times_s))].sum(axis=0)
         chosen = (found.bin_low >= low) & (found.bin_low <= high)
         return float(counts[chosen].sum() / counts.sum())

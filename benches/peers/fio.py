@@ -134,7 +134,7 @@ def run(load: Load, seconds: float) -> Cost:
     """Run `load` for `seconds`; its processor time is without start and end of the program."""
     report, all_s, all_program_s = _reported(options(load, seconds))
     # A run that is bounded by time begins again after its last request, until the time is over.
-    once = [one for one in options(load, seconds) if one != "--time_based"]
+    once = [option for option in options(load, seconds) if option != "--time_based"]
     _, start_s, start_program_s = _reported([*once, "--number_ios=1"])
     found = report["jobs"][0]["read" if load.kind == "randread" else "write"]
     return Cost(

@@ -61,8 +61,8 @@ def build(*names: str) -> None:
 def nexosim_name() -> str:
     """Return the name with the version that the lock file of the crate holds."""
     lock = (CRATE / "Cargo.lock").read_text(encoding="utf-8")
-    found = re.search(r'name = "nexosim"\nversion = "([^"]+)"', lock)
-    return f"NeXosim {found[1]}" if found else "NeXosim"
+    match = re.search(r'name = "nexosim"\nversion = "([^"]+)"', lock)
+    return f"NeXosim {match[1]}" if match else "NeXosim"
 
 
 def program(name: str, key: str, visits: int) -> Callable[[], Run]:

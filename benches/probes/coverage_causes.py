@@ -65,12 +65,12 @@ def causes(samples: Sequence[Sample | None], truth: float | None) -> Causes:
     >>> found.coverage, found.bias, found.variance, found.skewness
     (1.0, 0.0, 1.0, 0.0)
     """
-    known = [one for one in samples if one is not None and one.spread is not None]
+    known = [sample for sample in samples if sample is not None and sample.spread is not None]
     values = np.array([one.value for one in known])
     target = float(values.mean()) if truth is None else truth
     bounds = [one.interval() for one in known]
-    above = sum(one.low is not None and one.low > target for one in bounds) / len(samples)
-    below = sum(one.high is not None and one.high < target for one in bounds) / len(samples)
+    above = sum(bound.low is not None and bound.low > target for bound in bounds) / len(samples)
+    below = sum(bound.high is not None and bound.high < target for bound in bounds) / len(samples)
     centred = values - values.mean()
     spreads = [one.spread for one in known if one.spread is not None]
     return Causes(
@@ -78,9 +78,9 @@ def causes(samples: Sequence[Sample | None], truth: float | None) -> Causes:
         above=above,
         below=below,
         bias=float((values.mean() - target) / values.std()),
-        variance=float(np.mean([one.standard_error**2 for one in spreads]) / values.var()),
+        variance=float(np.mean([spread.standard_error**2 for spread in spreads]) / values.var()),
         skewness=float(np.mean(centred**3) / np.mean(centred**2) ** 1.5),
-        skewness_said=float(np.mean([one.skewness for one in spreads])),
+        skewness_said=float(np.mean([spread.skewness for spread in spreads])),
     )
 
 
@@ -92,7 +92,7 @@ def samples_of(known: Known, setting: Setting, experiments: int) -> dict[str, li
                               for place in range(setting.replications)])
         for number in range(experiments)
     ]  # fmt: skip
-    return {name: [one.samples.get(name) for one in summaries] for name in known.truths}
+    return {name: [summary.samples.get(name) for summary in summaries] for name in known.truths}
 
 
 def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
@@ -116,7 +116,7 @@ def _line(name: str, one: Causes) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Print the table of one model in one setting."""
     name, wanted, experiments = arguments
-    known = next(one for one in models() if one.name == name)
+    known = next(model for model in models() if model.name == name)
     setting = next(one for one in SETTINGS if one.name == wanted)
     samples = samples_of(known, setting, int(experiments))
     print(table({metric: causes(found, known.truths[metric]) for metric, found in samples.items()}))

@@ -38,13 +38,13 @@ def attribute_docs(struct: type) -> dict[str, str]:
 def _strings_below_fields(struct: type) -> dict[str, str]:
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
     assert isinstance(tree, ast.ClassDef)  # noqa: S101  # the source of a class is a class
-    found = {}
+    strings_below_fields = {}
     for item, below in zip(tree.body, tree.body[1:], strict=False):
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             text = _string_of(below)
             if text:
-                found[item.target.id] = one_line(text)
-    return found
+                strings_below_fields[item.target.id] = one_line(text)
+    return strings_below_fields
 
 
 def _string_of(node: ast.stmt) -> str:

@@ -71,10 +71,13 @@ def _in_short(lines: Sequence[Row]) -> str:
 
 
 def _share(lines: Sequence[Row], metric: str) -> str:
-    held, predicted = sum(one.held[metric] for one in lines), sum(one.predicted for one in lines)
+    held, predicted = (
+        sum(line.held[metric] for line in lines),
+        sum(line.predicted for line in lines),
+    )
     return f"{100.0 * held / predicted:.1f}%"
 
 
 def _width(lines: Sequence[Row]) -> str:
-    widths = [one.width[RATE] for one in lines if one.load == "no think"]
+    widths = [line.width[RATE] for line in lines if line.load == "no think"]
     return f"{min(widths):.2f} to {max(widths):.2f}"

@@ -98,10 +98,10 @@ def parse_quantity(text: str, unit: str) -> float:
     >>> parse_quantity("200 ms", "s"), parse_quantity("4 GiB", "B"), parse_quantity("80%", "1")
     (0.2, 4294967296.0, 0.8)
     """
-    found = _QUANTITY.match(text)
-    if found is None:
+    match = _QUANTITY.match(text)
+    if match is None:
         raise QuantityError(f"`{text}` is not a quantity", f"write {_example(unit)}")
-    number, word = float(found[1]), found[2] or ""
+    number, word = float(match[1]), match[2] or ""
     factors = {unit: 1.0} | dict(UNITS.get(unit, {}))
     if word and word not in factors:
         kept = "a plain number" if unit == "1" else f"in {unit}"

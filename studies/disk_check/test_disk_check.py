@@ -27,9 +27,9 @@ def test_the_models_are_fitted_to_the_sweeps_alone(quick: QuickRun) -> None:
 def test_a_sync_policy_that_was_foreseen_has_figures(
     quick: QuickRun,
 ) -> None:
-    found = quick.experiment("foreseen_files")
-    if found["fit"]["state"] == "fitted":
-        runs_s = [one["estimates"]["run_s"]["value"] for one in found["points"]]
+    experiment = quick.experiment("foreseen_files")
+    if experiment["fit"]["state"] == "fitted":
+        runs_s = [point["estimates"]["run_s"]["value"] for point in experiment["points"]]
         assert len(runs_s) == 2
         assert min(runs_s) > 0.0
 
@@ -55,7 +55,7 @@ def test_the_ramp_is_of_shares_of_what_was_carried_at_most(quick: QuickRun) -> N
         return
     per_s = most["estimates"]["throughput"]["value"]
     (chosen,) = quick.experiment("ramp")["fit"]["sets"]
-    (bsus,) = (one["value"] for one in chosen["parameters"])
+    (bsus,) = (parameter["value"] for parameter in chosen["parameters"])
     assert 50 * bsus <= per_s < 50 * (bsus + 1)
     for point in quick.experiment("ramp")["points"]:
         if point["estimates"]:
@@ -74,7 +74,7 @@ def test_what_is_carried_at_most_is_foreseen_with_figures(quick: QuickRun) -> No
 
 
 def test_the_claims_about_the_model_are_about_the_same_load(study: dict[str, Any]) -> None:
-    content = {one["name"]: one for one in study["experiment"]}
+    content = {experiment["name"]: experiment for experiment in study["experiment"]}
     for measured, foreseen in (("most", "foreseen_most"), ("ramp", "foreseen")):
         real, model = content[measured], content[foreseen]
         assert model["seeds_of"] == model["fit"]["load_of"] == measured
@@ -85,7 +85,7 @@ def test_the_claims_about_the_model_are_about_the_same_load(study: dict[str, Any
 
 
 def test_what_is_foreseen_of_files_is_not_what_was_fitted(study: dict[str, Any]) -> None:
-    content = {one["name"]: one for one in study["experiment"]}
+    content = {experiment["name"]: experiment for experiment in study["experiment"]}
     swept, measured, foreseen = (content[name] for name in ("files", "postmark", "foreseen_files"))
     assert foreseen["seeds_of"] == "postmark"
     for one, other in ((measured, foreseen), (measured["quick"], foreseen["quick"])):

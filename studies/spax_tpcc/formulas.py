@@ -19,7 +19,7 @@ from headroom.systems.transactions.queues import queue_network
 def theory_of(study: Mapping[str, Any]) -> dict[str, float]:
     """Return the throughput (1/s) by formulas for each claim of a study that cites this file."""
     spax = machine_model("spax")
-    fixed = {one["name"]: one.get("fixed", {}) for one in study["experiment"]}
+    fixed = {experiment["name"]: experiment.get("fixed", {}) for experiment in study["experiment"]}
     found = {}
     for claim in study["claim"]:
         if "formulas.py" in claim.get("source", ""):

@@ -40,7 +40,7 @@ class TestQuickForm(QuickForm):
 
 
 def test_every_point_of_the_quick_variant_reaches_a_steady_state(quick: QuickRun) -> None:
-    assert not [one["levels"] for one in quick.points() if not one["estimates"]]
+    assert not [point["levels"] for point in quick.points() if not point["estimates"]]
 
 
 def test_the_quick_variant_settles_the_claims_as_the_readme_says(
@@ -57,8 +57,8 @@ def test_the_exit_code_tells_that_not_every_claim_holds(quick: QuickRun) -> None
 
 def test_the_claimed_theory_is_what_the_formulas_give(study: dict[str, Any]) -> None:
     """`python studies/spax_tpcc/formulas.py` prints the values after a new calibration."""
-    claimed = {one["name"]: one["value"] for one in study["claim"]
-               if "formulas.py" in one["source"]}  # fmt: skip
+    claimed = {claim["name"]: claim["value"] for claim in study["claim"]
+               if "formulas.py" in claim["source"]}  # fmt: skip
     assert claimed == pytest.approx(module("formulas").theory_of(study), rel=1e-3)
 
 

@@ -58,11 +58,13 @@ def text(x: float, y: float, said: str, *, anchor: str = "middle", size: int = 1
 
 def rows_of(results: Mapping[str, Any]) -> dict[str, Row]:
     """Return the rows of the models by device (ms), extremes of as many runs as in the paper."""
-    paper = next(one for one in results["experiments"] if one["name"] == "paper")
+    paper = next(
+        experiment for experiment in results["experiments"] if experiment["name"] == "paper"
+    )
     estimates = {
         point["levels"]["device"]: point["estimates"]["run_s"] for point in paper["points"]
     }
-    claimed = {one["name"]: 1e3 * float(one["value"] or 0.0) for one in results["claims"]}
+    claimed = {claim["name"]: 1e3 * float(claim["value"] or 0.0) for claim in results["claims"]}
     return {
         device: Row(
             mean=1e3 * found["mean"],

@@ -10,8 +10,10 @@ from headroom.simulation import Model, SimulationResult
 from headroom.systems.storage.devices.models import POSTMARK_EVA4400, POSTMARK_NGS
 
 MODELS = {"NGS": POSTMARK_NGS, "EVA4400": POSTMARK_EVA4400}
-_OF_BOTH = {one.name for one in POSTMARK_NGS.parameters} & {
-    one.name for one in POSTMARK_EVA4400.parameters if one.name.startswith("postmark_")
+_OF_BOTH = {parameter.name for parameter in POSTMARK_NGS.parameters} & {
+    parameter.name
+    for parameter in POSTMARK_EVA4400.parameters
+    if parameter.name.startswith("postmark_")
 }
 
 
@@ -38,7 +40,10 @@ class PaperDevices:
             source="paper P2, table 1",
             description="What PostMark runs on",
         )
-        return (device, *(one for one in POSTMARK_NGS.parameters if one.name in _OF_BOTH))
+        return (
+            device,
+            *(parameter for parameter in POSTMARK_NGS.parameters if parameter.name in _OF_BOTH),
+        )
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:

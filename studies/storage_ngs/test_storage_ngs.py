@@ -44,8 +44,10 @@ def test_the_targets_stand_side_by_side_in_every_block(
     quick: QuickRun, study: dict[str, Any]
 ) -> None:
     assert quick.experiment("postmark")["compared"]
-    assert {one["name"] for one in quick.results["experiments"]} == {
-        one["name"] for one in study["experiment"] if not one.get("quick", {}).get("skip")
+    assert {experiment["name"] for experiment in quick.results["experiments"]} == {
+        experiment["name"]
+        for experiment in study["experiment"]
+        if not experiment.get("quick", {}).get("skip")
     }
 
 

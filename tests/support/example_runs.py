@@ -110,9 +110,9 @@ def mm1_run(*, load: float, jobs: int, seed: int, snapshots: int = 40) -> Run:
 def series_runs(values: Sequence[FloatArray]) -> list[Run]:
     """Return runs that have one series each, one observation per second."""
     return [
-        Run(series=(Series(metric="response_s", values=one,
-                           end_times_s=np.arange(1.0, one.size + 1.0)),))
-        for one in values
+        Run(series=(Series(metric="response_s", values=value,
+                           end_times_s=np.arange(1.0, value.size + 1.0)),))
+        for value in values
     ]  # fmt: skip
 
 

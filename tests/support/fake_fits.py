@@ -50,7 +50,7 @@ class MeanFit:
                 f"{len(points)} points are too few", cure=f"run {options.fewest} or more"
             )
         values = [point.observed[options.metric] for point in points]
-        mean = options.factor * float(np.mean([one.value for one in values]))
+        mean = options.factor * float(np.mean([value.value for value in values]))
         mean = np.inf if options.diverges else mean
         unit = target.parameters[options.parameter].unit
         return Found(

@@ -28,7 +28,7 @@ def target() -> Target:
     system = SimpleNamespace(parameters=lambda: declared)  # all that the method asks of it
     return Target(
         system=system,  # type: ignore[arg-type]
-        config={one.name: one.default or 0 for one in declared},
+        config={parameter.name: parameter.default or 0 for parameter in declared},
     )
 
 
@@ -84,10 +84,10 @@ def sweep_of(
 def counted(result: SimulationResult) -> Counted:
     """Return the times of all classes of a run together."""
     lows, highs, counts = [], [], []
-    for one in result.histograms:
-        lows.append(np.asarray(one.bin_low))
-        highs.append(np.asarray(one.bin_high))
-        counts.append(np.asarray(one.counts).sum(axis=0).astype(float))
+    for histogram in result.histograms:
+        lows.append(np.asarray(histogram.bin_low))
+        highs.append(np.asarray(histogram.bin_high))
+        counts.append(np.asarray(histogram.counts).sum(axis=0).astype(float))
     order = np.argsort(np.concatenate(lows), kind="stable")
     return Counted(
         low=np.concatenate(lows)[order],

@@ -28,5 +28,9 @@ def session_of(setup: StorageSetup, *, study: Path = Path()) -> Iterator[Storage
 
 def config_of(system: StorageSystem, **given: Value) -> dict[str, Value]:
     """Return the default of every parameter that has one, and what is `given` instead."""
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
+    defaults = {
+        parameter.name: parameter.default
+        for parameter in system.parameters()
+        if parameter.default is not None
+    }
     return {**defaults, **given}

@@ -128,7 +128,9 @@ def analyse(
         planned=sum(one.planned for one in analysed),
         experiments=[_result(one, environments, selection) for one in analysed],
         claims=[_claim(claim, analysed, plan) for claim in plan.study.claims],
-        environments=[_told(one) for one in environments if not is_mark(one)],
+        environments=[
+            _told(environment) for environment in environments if not is_mark(environment)
+        ],
         command=command,
         generated=max((one.newest for one in analysed), default=""),
         headroom_version=version(),
@@ -192,13 +194,13 @@ def _claimed(name: str, claims: Iterable[Claim]) -> set[str]:
 
 
 def _add_point(analysed: _Analysed, answer: PointAnswer) -> None:
-    found = answer.compared
+    comparison = answer.compared
     point = analysed.experiment.points[len(analysed.points)]
-    analysed.points.append(with_prediction(found.result, analysed.experiment, point))
-    analysed.samples.append(dict(found.samples))
-    analysed.runs.append(found.runs if analysed.has_claims else ())
+    analysed.points.append(with_prediction(comparison.result, analysed.experiment, point))
+    analysed.samples.append(dict(comparison.samples))
+    analysed.runs.append(comparison.runs if analysed.has_claims else ())
     if analysed.experiment.spec.compare is not None:
-        analysed.compared.append(found)
+        analysed.compared.append(comparison)
     analysed.planned += answer.planned
     analysed.newest = max(analysed.newest, answer.newest)
 
@@ -236,8 +238,8 @@ def _result(
         factors=[_factor(factor) for factor in experiment.factors],
         responses=analysed.responses,
         windows=[
-            WindowUsed(name=one.name, from_s=one.from_s, to_s=one.to_s)
-            for one in experiment.spec.windows
+            WindowUsed(name=window.name, from_s=window.from_s, to_s=window.to_s)
+            for window in experiment.spec.windows
         ],
         points=analysed.points,
         knees=list(_knees(analysed)),
@@ -292,10 +294,10 @@ def _told(environment: Mapping[str, Any]) -> dict[str, Any]:
 
 def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float | str]:
     """Return what the newest session that ran the experiment measured before it."""
-    found: dict[str, float | str] = {}
+    facts: dict[str, float | str] = {}
     for environment in environments:
-        found = dict(environment.get("facts", {}).get(name, found))
-    return found
+        facts = dict(environment.get("facts", {}).get(name, facts))
+    return facts
 
 
 def _knees(analysed: _Analysed) -> Iterable[Knee]:
@@ -413,7 +415,7 @@ def _with_worst(analysed: _Analysed) -> Iterable[Limit]:
     for limit in analysed.experiment.spec.limits:
         yield limit
         worst = window_metric(WORST, limit.metric)
-        if limit.at_most is not None and any(worst in one for one in analysed.samples):
+        if limit.at_most is not None and any(worst in sample for sample in analysed.samples):
             yield msgspec.structs.replace(limit, metric=worst)
 
 

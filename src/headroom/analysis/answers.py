@@ -106,13 +106,15 @@ def _keys(
     experiment = experiment_identity(questions[0].experiment, memory.identity)
     return [
         key_of(
-            one,
+            question,
             experiment,
             selection.identity(
-                journal.stored(one.point.experiment, one.point.key), one.experiment, one.point
+                journal.stored(question.point.experiment, question.point.key),
+                question.experiment,
+                question.point,
             ),
         )
-        for one in questions
+        for question in questions
     ]
 
 
@@ -141,7 +143,7 @@ def _shared(
         initargs=(questions, plan, journal.path, os.getpid()),
     )
     try:
-        futures: list[Future[dict[int, bytes]]] = [pool.submit(_chunk, one) for one in chunks]
+        futures: list[Future[dict[int, bytes]]] = [pool.submit(_chunk, chunk) for chunk in chunks]
         for future in futures:
             found.update(future.result())
     except (BrokenProcessPool, OSError):

@@ -129,18 +129,18 @@ def interval_rows(result: StudyResult) -> Iterator[Row]:
 def comparison_rows(result: StudyResult) -> Iterator[Row]:
     """Yield one row per level that is compared with a base, metric, and other levels."""
     for experiment in result.experiments:
-        found = experiment.compared
-        if found is None:
+        comparison = experiment.compared
+        if comparison is None:
             continue
-        for row in found.rows:
-            levels = {**row.where, found.factor: row.level}
+        for row in comparison.rows:
+            levels = {**row.where, comparison.factor: row.level}
             yield {
                 "experiment": experiment.name,
-                "factor": found.factor,
+                "factor": comparison.factor,
                 **{f"factor.{name}": level for name, level in levels.items()},
-                "base": found.base,
-                "same_within": found.same_within,
-                "confidence": found.confidence,
+                "base": comparison.base,
+                "same_within": comparison.same_within,
+                "confidence": comparison.confidence,
                 **{name: getattr(row, name) for name in _COMPARED},
                 "evidence": row.evidence.code,
             }

@@ -46,10 +46,10 @@ def result_key(
     command
         The command that repeats the study, which the result names.
     """
-    experiments = [_described(one) for one in plan.experiments]
+    experiments = [_described(experiment) for experiment in plan.experiments]
     of_study = [msgspec.to_builtins(plan.study), plan.folder.name, plan.seed, plan.is_quick]
     selection = Selection(plan, journal)
-    criteria = [selection.criteria(one).described() for one in plan.experiments]
+    criteria = [selection.criteria(experiment).described() for experiment in plan.experiments]
     return digest_of([identity, stamp, command, of_study, plan.settings, experiments, criteria])
 
 

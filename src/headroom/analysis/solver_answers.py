@@ -33,20 +33,20 @@ def solver_answer(
     estimates
         Metrics that the point reports; the answer keeps those.
     """
-    found = forecast_at(experiment.system, point.config, point.changes)
-    if found is None:
+    forecast = forecast_at(experiment.system, point.config, point.changes)
+    if forecast is None:
         return None
     values = {
         metric: float(f"{value:.{DIGITS}g}")
-        for metric, value in found.values.items()
+        for metric, value in forecast.values.items()
         if metric in estimates
     }
     return SolverAnswer(
-        method=found.method,
-        is_exact=found.is_exact,
-        reasons=[found.overload] if found.overload else list(found.reasons),
+        method=forecast.method,
+        is_exact=forecast.is_exact,
+        reasons=[forecast.overload] if forecast.overload else list(forecast.reasons),
         values=values,
-        knee=_knee(found),
+        knee=_knee(forecast),
     )
 
 

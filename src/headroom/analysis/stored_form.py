@@ -77,14 +77,14 @@ class StoredStudy(StudyResult, frozen=True, kw_only=True):
 def stored_form(result: StudyResult) -> StoredStudy:
     """Return a result as it is written."""
     fields = _fields(result)
-    fields["experiments"] = [_stored_experiment(one) for one in result.experiments]
+    fields["experiments"] = [_stored_experiment(experiment) for experiment in result.experiments]
     return StoredStudy(**fields)
 
 
 def read_form(stored: StoredStudy) -> StudyResult:
     """Return the result of which `stored_form` made this."""
     fields = _fields(stored)
-    fields["experiments"] = [_read_experiment(one) for one in stored.experiments]
+    fields["experiments"] = [_read_experiment(experiment) for experiment in stored.experiments]
     return StudyResult(**fields)
 
 

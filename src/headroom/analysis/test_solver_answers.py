@@ -68,9 +68,9 @@ def test_only_metrics_that_were_estimated_are_kept_to_ten_digits() -> None:
 
 
 def test_overload_is_told_as_the_reason() -> None:
-    found = solver_answer(planned(Oracle(Forecast(overload="cpu is asked for 1.2"))), POINT, [])
-    assert found is not None
-    assert (found.method, found.reasons) == ("", ["cpu is asked for 1.2"])
+    answer = solver_answer(planned(Oracle(Forecast(overload="cpu is asked for 1.2"))), POINT, [])
+    assert answer is not None
+    assert (answer.method, answer.reasons) == ("", ["cpu is asked for 1.2"])
 
 
 def test_a_system_without_formulas_has_no_answer() -> None:

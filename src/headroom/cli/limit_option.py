@@ -32,7 +32,9 @@ def with_limits(plan: Plan, texts: Sequence[str], *, load: str, current: float |
 
 
 def _with_limit(plan: Plan, text: str, *, load: str, current: float | None) -> Plan:
-    changed = [_with(one, text, load=load, current=current) for one in plan.experiments]
+    changed = [
+        _with(experiment, text, load=load, current=current) for experiment in plan.experiments
+    ]
     if changed == list(plan.experiments):
         raise _meaningless(plan, text, load)
     return replace(plan, experiments=tuple(changed))
@@ -42,14 +44,19 @@ def _meaningless(plan: Plan, text: str, load: str) -> HeadroomError:
     """Return why no experiment can say anything about a limit."""
     metrics = {
         metric.name: metric
-        for one in plan.experiments
-        for metric in one.system.metrics(one.points[0].config)
+        for experiment in plan.experiments
+        for metric in experiment.system.metrics(experiment.points[0].config)
     }
     try:
         parse_target(text, metrics.values())
     except HeadroomError as error:
         return error
-    known = [factor.name for one in plan.experiments for factor in one.factors if factor.is_numeric]
+    known = [
+        factor.name
+        for experiment in plan.experiments
+        for factor in experiment.factors
+        if factor.is_numeric
+    ]
     return StudyError(
         f"no experiment of study {plan.study.name!r} that reports this metric varies "
         f"{load or 'a load'}",

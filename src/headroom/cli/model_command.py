@@ -75,7 +75,9 @@ PARAMETERS_LISTED = 20
 def list_models(*, as_json: options.AsJson = False, color: options.Color = ColorMode.AUTO) -> None:
     """List the registered models with their parameters, units and defaults."""
     found = [
-        ListedModel(name=name, parameters=[_listed(one) for one in _system(name).parameters()])
+        ListedModel(
+            name=name, parameters=[_listed(parameter) for parameter in _system(name).parameters()]
+        )
         for name in model_names()
     ]
     if as_json:
@@ -125,7 +127,7 @@ def _range(one: ListedParameter) -> str:
 def show(model: Name, *, settings: Settings = None) -> None:
     """Print a model: parameters, stations, pools, classes and programs."""
     system, config = _configured(model, settings)
-    parameters = {one.name: one for one in system.parameters()}
+    parameters = {parameter.name: parameter for parameter in system.parameters()}
     data = _data(system, config)
     if config:
         typer.echo("parameters")

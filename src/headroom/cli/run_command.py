@@ -173,8 +173,8 @@ def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
     """Return what `result` says about some experiments; the report has all of them."""
     return msgspec.structs.replace(
         result,
-        experiments=[one for one in result.experiments if one.name in names],
-        claims=[one for one in result.claims if one.experiment in names],
+        experiments=[experiment for experiment in result.experiments if experiment.name in names],
+        claims=[claim for claim in result.claims if claim.experiment in names],
     )
 
 
@@ -202,7 +202,7 @@ def _measure_again(plan: Plan, journal: Journal, *, quiet: bool) -> None:
     names = mark_fresh(plan, journal)
     if names:
         session.note(f"measured again: {', '.join(names)}", quiet=quiet)
-    if any(one.system.column is Column.MODEL for one in plan.experiments):
+    if any(experiment.system.column is Column.MODEL for experiment in plan.experiments):
         session.note(
             "simulations are not run again: the same model and seed give the same bits", quiet=quiet
         )
@@ -294,7 +294,7 @@ def _run(
     )
     if has_notes or outcome.interrupted:
         _say_notes(outcome, how, about=about)
-    is_simulated = all(one.system.column is Column.MODEL for one in plan.experiments)
+    is_simulated = all(experiment.system.column is Column.MODEL for experiment in plan.experiments)
     if outcome.event_count and is_simulated:
         speed = pace_in_words(outcome.event_count, perf_counter() - start)
         session.note(f"{about}{speed}", quiet=how.quiet)
@@ -355,7 +355,7 @@ def _exit_code(outcome: Outcome, result: StudyResult, *, is_checked: bool) -> Ex
     """Return the exit code of what was run; with a check, claims and limits must hold."""
     if outcome.interrupted:
         return ExitCode.INTERRUPTED
-    is_every_one_run = not any(_is_not_run(one) for one in result.experiments)
+    is_every_one_run = not any(_is_not_run(experiment) for experiment in result.experiments)
     if outcome.failed or not is_every_one_run or _is_incomplete(result) or _lacks_figures(result):
         return ExitCode.POINTS_FAILED
     if is_checked and not _is_as_claimed(result):
@@ -405,7 +405,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
             levels=dict(point.levels),
             waits="" if experiment.fit is None else experiment.fit.reason,
             uses=list(uses.get(point.key, ())),
-            confirm=[one.words for one in confirmations(experiment, point)],
+            confirm=[confirmation.words for confirmation in confirmations(experiment, point)],
             undecidable=never.get(experiment.spec.name, ""),
         )
         for experiment in plan.experiments

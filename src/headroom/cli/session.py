@@ -54,7 +54,7 @@ def open_plan(
     """
     plan = make_plan(load_study(study, settings or ()), quick=quick, seed=seed)
     path = journal_of(plan)
-    if all(one.is_ready for one in plan.experiments) or not path.exists():
+    if all(experiment.is_ready for experiment in plan.experiments) or not path.exists():
         return plan
     from headroom.analysis.fits.fits import with_fits  # noqa: PLC0415 - few studies are fitted
 
@@ -106,7 +106,9 @@ def existing_journal(plan: Plan) -> Iterator[Journal]:
 
 def say_what_counts(plan: Plan, journal: Journal) -> None:
     """Say of measurements that are shown where they come from, and of others why they are not."""
-    measured = [one for one in plan.experiments if one.system.column is Column.MEASURE]
+    measured = [
+        experiment for experiment in plan.experiments if experiment.system.column is Column.MEASURE
+    ]
     selection = Selection(plan, journal)
     criteria = {one.spec.name: selection.criteria(one) for one in measured}
     for name, one in criteria.items():

@@ -46,7 +46,10 @@ def analysed(plan: Plan) -> Shown:
 
 def is_simulated(plan: Plan) -> bool:
     """Return whether all figures of a plan come from simulations whose parameters are given."""
-    return all(one.system.column is Column.MODEL and one.fit is None for one in plan.experiments)
+    return all(
+        experiment.system.column is Column.MODEL and experiment.fit is None
+        for experiment in plan.experiments
+    )
 
 
 def text_of(result: StudyResult, console: Console, *, point: str | None) -> str:

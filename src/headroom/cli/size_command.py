@@ -112,7 +112,9 @@ def size(
         subject=subject,
         fixed=chosen.config,
         as_declared=frozenset(
-            one.name for one in declared if chosen.config.get(one.name) == one.default
+            parameter.name
+            for parameter in declared
+            if chosen.config.get(parameter.name) == parameter.default
         ),
         targets=targets,
         seed=DEFAULT_SEED if seed is None else seed,
@@ -180,12 +182,12 @@ def _typed(axes: Sequence[Axis], declared: Sequence[Parameter]) -> tuple[Axis, .
 def _targets(texts: Sequence[str], subject: Subject, space: Space) -> tuple[Target, ...]:
     levels = {n: v for n, v in space.levels(space.top).items() if n not in _changes(space)}
     metrics = subject.system.metrics({**subject.config, **levels})
-    found = tuple(parse_target(text, metrics) for text in texts)
-    names = [one.metric for one in found]
+    targets = tuple(parse_target(text, metrics) for text in texts)
+    names = [one.metric for one in targets]
     double = next((name for name in names if names.count(name) > 1), None)
     if double is not None:
         raise StudyError(f"there are two targets for {double}", cure="keep the stricter one")
-    return found
+    return targets
 
 
 def _changes(space: Space) -> set[str]:

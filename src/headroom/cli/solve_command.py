@@ -157,14 +157,14 @@ def _solved(
 
 def _answer(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
     try:
-        found = forecast_at(system, config, changes)
-        if found is None:
+        forecast = forecast_at(system, config, changes)
+        if forecast is None:
             raise TypeError(f"system {system.name!r} has no formulas")
-        if found.values or found.overload or changes or not isinstance(system, HasStandIn):
-            return found
+        if forecast.values or forecast.overload or changes or not isinstance(system, HasStandIn):
+            return forecast
         simpler = system.stand_in(config)
         instead = Forecast() if simpler is None else of_stand_in(*simpler)
-        return replace(instead, highest=found.highest) if instead.values else found
+        return replace(instead, highest=forecast.highest) if instead.values else forecast
     except StudyError:
         raise  # a station that the model has not, a value that it refuses: a mistake, no answer
     except HeadroomError as error:

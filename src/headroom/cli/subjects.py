@@ -113,7 +113,7 @@ def _of_study(
 
 
 def _chosen(experiments: Sequence[PlannedExperiment], wanted: str) -> PlannedExperiment:
-    known = {one.spec.name: one for one in experiments}
+    known = {experiment.spec.name: experiment for experiment in experiments}
     if wanted in known:
         return known[wanted]
     if wanted or len(known) > 1:
@@ -152,12 +152,22 @@ def with_config(subject: Subject, settings: Mapping[str, Value], varied: Sequenc
     both = sorted(set(varied) & set(settings))
     if both:
         raise StudyError(f"{both[0]!r} is set and varied", cure="remove it from --set or --over")
-    defaults = {one.name: one.default for one in declared if one.default is not None}
+    defaults = {
+        parameter.name: parameter.default for parameter in declared if parameter.default is not None
+    }
     config = {**defaults, **subject.config, **settings}
-    missing = [one.name for one in declared if one.name not in config and one.name not in varied]
+    missing = [
+        parameter.name
+        for parameter in declared
+        if parameter.name not in config and parameter.name not in varied
+    ]
     if missing:
         raise StudyError(
             f"the parameter {missing[0]!r} has no value", cure=f"add --set {missing[0]}=VALUE"
         )
-    order = [one.name for one in declared if one.name in config and one.name not in varied]
+    order = [
+        parameter.name
+        for parameter in declared
+        if parameter.name in config and parameter.name not in varied
+    ]
     return replace(subject, config={name: config[name] for name in order})

@@ -71,4 +71,4 @@ def test_a_missing_input_or_program_is_named_and_nothing_is_made(
     answer = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run"])
     assert answer.exit_code == code, answer.output
     assert message in " ".join(answer.output.split())
-    assert [one.name for one in tmp_path.iterdir()] == ["study.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]

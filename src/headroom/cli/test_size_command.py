@@ -54,8 +54,8 @@ def test_the_answer_has_its_trail_and_a_page(folder: Path) -> None:
     assert answer.exit_code == 0, answer.stderr
     content = document(answer)
     assert content["best"]["levels"] == {"disks": 2}
-    assert {one["verdict"] for one in content["trail"]} == {"meets", "fails"}
-    assert all(one["seeds"] for one in content["trail"] if one["how"] == "simulation")
+    assert {step["verdict"] for step in content["trail"]} == {"meets", "fails"}
+    assert all(step["seeds"] for step in content["trail"] if step["how"] == "simulation")
     page = (folder / "results/size/report.html").read_text("utf-8")
     assert "<svg" in page
     assert "<script" not in page

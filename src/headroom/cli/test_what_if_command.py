@@ -52,7 +52,7 @@ def test_without_a_change_everything_is_doubled_at_the_last_point_that_is_limite
     assert answer.exit_code == 0, answer.stderr
     content = json.loads(answer.stdout)["content"]
     assert content["levels"] == {"users": 60}
-    changes = {one["change"] for one in content["what_ifs"]}
+    changes = {what_if["change"] for what_if in content["what_ifs"]}
     assert changes == {"station.server.servers=x2", "station.server.speed=x2"}
 
 
@@ -160,16 +160,16 @@ def test_the_station_that_blocks_is_blamed_and_doubling_it_helps_most(folder: Pa
     assert answer.exit_code == 0, answer.stderr
     content = json.loads(answer.stdout)["content"]
     ratios = {
-        one["change"]: effect["ratio"]
-        for one in content["what_ifs"]
-        for effect in one["effects"]
+        what_if["change"]: effect["ratio"]
+        for what_if in content["what_ifs"]
+        for effect in what_if["effects"]
         if effect["metric"] == "throughput"
     }
     assert max(ratios, key=lambda change: ratios[change]).startswith("station.database.")
     assert ratios["pool.connections.tokens=x2"] < 1.1
     evidence = content["bottleneck"]["evidence"]
     assert (evidence["why"], evidence["cause"]["name"]) == ("full_places", "database")
-    symptoms = {one["resource"]["name"]: one["because"] for one in evidence["symptoms"]}
+    symptoms = {symptom["resource"]["name"]: symptom["because"] for symptom in evidence["symptoms"]}
     assert symptoms["connections"] == "blocked"
     assert 'Now The places of "database"' in " ".join(headroom(*words).stdout.split())
 
@@ -182,10 +182,12 @@ def test_a_parameter_is_tried_like_a_station_and_together_with_one() -> None:
         *("-n", "6", "--completions", "20000", "--quiet", "--json"),
     )
     assert answer.exit_code == 0, answer.stderr
-    found = {one["change"]: one for one in json.loads(answer.stdout)["content"]["what_ifs"]}
+    found = {
+        what_if["change"]: what_if for what_if in json.loads(answer.stdout)["content"]["what_ifs"]
+    }
     expected = {changes[0]: (1 / 0.5) / (1 / 0.2), changes[1]: (0.5 / 0.75) / (1 / 0.2)}
     for text, ratio in expected.items():
-        effects = {one["metric"]: one for one in found[text]["effects"]}
+        effects = {effect["metric"]: effect for effect in found[text]["effects"]}
         assert effects["response_s_mean"]["ratio"] == pytest.approx(ratio, rel=0.1)
     assert found[changes[0]]["text"] == "utilization 0.8 to 0.5"
 

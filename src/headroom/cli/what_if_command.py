@@ -190,7 +190,11 @@ def _model_plan(
     base, results = find_subject(subject, "", completions, [])
     declared = base.system.parameters()
     chosen = with_config(base, parse_settings(fixed, declared), [])
-    changed = [one.name for one in declared if chosen.config.get(one.name) != one.default]
+    changed = [
+        parameter.name
+        for parameter in declared
+        if chosen.config.get(parameter.name) != parameter.default
+    ]
     plan = plan_of(
         chosen,
         [chosen.config],

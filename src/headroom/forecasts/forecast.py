@@ -133,11 +133,11 @@ def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
     errors
         What is known of its error, sentences without a full stop.
     """
-    found = forecast_of(model)
-    values = {name: found.values[name] for name in _OF_THE_WHOLE if name in found.values}
+    forecast = forecast_of(model)
+    values = {name: forecast.values[name] for name in _OF_THE_WHOLE if name in forecast.values}
     if not values:
         return Forecast()
-    return Forecast(values=values, method=f"{found.method} of {model.name}", reasons=errors)
+    return Forecast(values=values, method=f"{forecast.method} of {model.name}", reasons=errors)
 
 
 def _solved(model: Model) -> Forecast:
@@ -146,10 +146,10 @@ def _solved(model: Model) -> Forecast:
     try:
         return _from(model, solve(model))
     except NoSteadyStateError as error:
-        found = _limits_of(model)
-        if model.stop_time is None and all(one.is_endless for one in model.classes.values()):
-            return replace(found, overload=error.message)
-        return replace(found, reasons=(error.message,))
+        limits = _limits_of(model)
+        if model.stop_time is None and all(class_.is_endless for class_ in model.classes.values()):
+            return replace(limits, overload=error.message)
+        return replace(limits, reasons=(error.message,))
     except HeadroomError as error:
         return replace(_limits_of(model), reasons=(error.message,))
 
@@ -165,14 +165,15 @@ def _limits_of(model: Model) -> Forecast:
 
 
 def _bounded(model: Model, bounds: "Sequence[Bounds]") -> Forecast:
-    highest = math.fsum(one.throughput_per_s_high for one in bounds)
+    highest = math.fsum(bound.throughput_per_s_high for bound in bounds)
     is_bounded = bool(bounds) and math.isfinite(highest)
-    rows = {one.name: one.row for one in model.stations.values()}
-    rows |= {f"pool {one.name}": f"pool {one.row}" for one in model.pools.values()}
+    rows = {station.name: station.row for station in model.stations.values()}
+    rows |= {f"pool {pool.name}": f"pool {pool.row}" for pool in model.pools.values()}
     return Forecast(
         highest={"throughput": highest} if is_bounded else {},
         limits=tuple(
-            _alone(model, _limits(one, rows.get(one.station, one.station))) for one in bounds
+            _alone(model, _limits(bound, rows.get(bound.station, bound.station)))
+            for bound in bounds
         ),
     )
 

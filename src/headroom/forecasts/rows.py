@@ -33,19 +33,23 @@ def by_rows(model: Model, solution: "Solution") -> "Solution":
     >>> row.name, row.servers, row.utilization, row.jobs
     ('till', 2.0, 0.5, 2.0)
     """
-    stations = {one.name: one for one in solution.stations}
-    pools = {one.name: one for one in solution.pools}
+    stations = {station.name: station for station in solution.stations}
+    pools = {pool.name: pool for pool in solution.pools}
     return replace(
         solution,
         stations=tuple(
-            _station(name, members, [stations[one.name] for one in members if one.name in stations])
+            _station(
+                name,
+                members,
+                [stations[member.name] for member in members if member.name in stations],
+            )
             for name, members in model.station_rows().items()
-            if any(one.name in stations for one in members)
+            if any(member.name in stations for member in members)
         ),
         pools=tuple(
-            _pool(name, members, [pools[one.name] for one in members])
+            _pool(name, members, [pools[member.name] for member in members])
             for name, members in model.pool_rows().items()
-            if all(one.name in pools for one in members)
+            if all(member.name in pools for member in members)
         ),
     )
 
@@ -61,7 +65,7 @@ def _station(
     return replace(
         found[0],
         name=name,
-        servers=math.fsum(known.get(one.name, one.servers) for one in members),
+        servers=math.fsum(known.get(member.name, member.servers) for member in members),
         throughput_per_s=total,
         busy=math.fsum(one.busy for one in found),
         jobs=math.fsum(one.jobs for one in found),
@@ -76,7 +80,7 @@ def _station(
 def _pool(name: str, members: Sequence[Pool], found: "Sequence[PoolSolution]") -> "PoolSolution":
     if len(members) == 1:
         return found[0]
-    tokens = [float(one.tokens) for one in members]
+    tokens = [float(member.tokens) for member in members]
     return replace(
         found[0],
         name=name,

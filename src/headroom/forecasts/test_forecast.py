@@ -26,9 +26,9 @@ def test_a_station_that_rejects_is_never_overloaded() -> None:
 
     Oracle: M/M/1/2 with load a = 2 loses a^2 / (1 + a + a^2) = 4/7 of the jobs.
     """
-    found = forecast_of(queue(buffer=1, when_full="reject"))
-    assert not found.overload
-    assert abs(found.values["throughput"] - 2 * 3 / 7) < 1e-9
+    forecast = forecast_of(queue(buffer=1, when_full="reject"))
+    assert not forecast.overload
+    assert abs(forecast.values["throughput"] - 2 * 3 / 7) < 1e-9
 
 
 def test_servers_for_everybody_are_never_overloaded() -> None:
@@ -50,11 +50,11 @@ def test_a_mix_has_the_figures_of_its_classes_and_one_bound() -> None:
     program = model.program("visit")
     program.use(model.station("server"), exponential(1))
     model.closed_mix("users", {"one": (program, 1), "two": (program, 2)}, population=3)
-    found = forecast_of(model)
-    assert found.is_exact
-    assert found.values["class.one.throughput"] == pytest.approx(1 / 3)
-    assert found.values["class.two.response_s_mean"] == pytest.approx(3)
-    assert [one.class_name for one in found.limits] == ["users"]
+    forecast = forecast_of(model)
+    assert forecast.is_exact
+    assert forecast.values["class.one.throughput"] == pytest.approx(1 / 3)
+    assert forecast.values["class.two.response_s_mean"] == pytest.approx(3)
+    assert [limit.class_name for limit in forecast.limits] == ["users"]
 
 
 def test_a_pool_that_lets_too_few_through_is_an_overload_with_its_bounds() -> None:
@@ -65,9 +65,9 @@ def test_a_pool_that_lets_too_few_through_is_an_overload_with_its_bounds() -> No
         program.use(model.station("cpu"), exponential(1))
         program.use(model.station("disk"), exponential(1))
     model.open_class("jobs", program, interarrival=exponential(1 / 0.6))
-    found = forecast_of(model)
-    assert "pool 'tokens' lets 0.5 jobs/s through" in found.overload
-    assert found.highest["throughput"] == pytest.approx(0.5)
+    forecast = forecast_of(model)
+    assert "pool 'tokens' lets 0.5 jobs/s through" in forecast.overload
+    assert forecast.highest["throughput"] == pytest.approx(0.5)
 
 
 def test_where_no_formula_applies_the_bounds_are_still_there() -> None:
@@ -79,10 +79,10 @@ def test_where_no_formula_applies_the_bounds_are_still_there() -> None:
         with program.holding(order[0]), program.holding(order[1]):
             program.use(cpu, exponential(2))
         model.closed_class(f"c{number}", program, population=2, think=exponential(9))
-    found = forecast_of(model)
-    assert not found.values
-    assert "circle of orders" in found.reasons[0]
-    assert [one.throughput_high for one in found.limits] == pytest.approx([2 / 11] * 2)
+    forecast = forecast_of(model)
+    assert not forecast.values
+    assert "circle of orders" in forecast.reasons[0]
+    assert [limit.throughput_high for limit in forecast.limits] == pytest.approx([2 / 11] * 2)
 
 
 def test_a_load_that_time_outs_shed_is_no_overload() -> None:
@@ -92,18 +92,18 @@ def test_a_load_that_time_outs_shed_is_no_overload() -> None:
     with call.attempt(timeout=exponential(100)) as attempt, attempt.work():
         call.use(model.station("back"), exponential(15))
     model.open_class("calls", call, interarrival=exponential(10))
-    found = forecast_of(model)
-    assert not found.overload
-    assert not found.values
-    assert "only a run tells" in found.reasons[0]
+    forecast = forecast_of(model)
+    assert not forecast.overload
+    assert not forecast.values
+    assert "only a run tells" in forecast.reasons[0]
 
 
 def test_a_model_counted_by_hand_has_its_bound_and_its_reason_until_it_is_changed() -> None:
     model = library.central_server()
     model.counted_by_hand(highest_throughput=2.0, why="packets hold their buffers")
-    found = forecast_of(model)
+    forecast = forecast_of(model)
     per_s = 2.0 / SECONDS_PER_UNIT[model.time_unit]
-    assert found.highest == {"throughput": per_s}
-    assert (found.values, found.reasons) == ({}, ("packets hold their buffers",))
+    assert forecast.highest == {"throughput": per_s}
+    assert (forecast.values, forecast.reasons) == ({}, ("packets hold their buffers",))
     changed = forecast_of(model.with_speed(next(iter(model.stations)), 2.0))
     assert (changed.highest, changed.reasons) == ({}, ("packets hold their buffers",))

@@ -226,7 +226,7 @@ def _node_of(element: Element) -> JmtNode:
 def _parameters(section: Element, node: str) -> dict[str, Parameter]:
     title = section.attribute("className")
     known = _READ[_SAME_PARAMETERS.get(title, title)]
-    found = {}
+    parameters = {}
     for element in section.children:
         name = _OLD_NAMES.get(element.name, element.name)
         if name in _HARMLESS:
@@ -236,8 +236,8 @@ def _parameters(section: Element, node: str) -> dict[str, Parameter]:
                 f"{name or element.tag} of node {node!r} ({title}) has no counterpart",
                 cure="turn it off in the dialog of the node in JMT",
             )
-        found[name] = Parameter(element, _by_class(element))
-    return found
+        parameters[name] = Parameter(element, _by_class(element))
+    return parameters
 
 
 def _by_class(element: Element) -> dict[str, Element]:

@@ -75,7 +75,7 @@ def sites_of(start: "Site | None") -> list[Site]:
         if site not in found:
             found[site] = None
             waiting += [one for one, _ in site.targets if one is not None]
-            waiting += [one for one in site.arms if one is not None]
+            waiting += [arm for arm in site.arms if arm is not None]
     return list(found)
 
 
@@ -299,7 +299,7 @@ def _hold(start: Site | None) -> None:
         held[site] = site.held = pool
         after = _after(site, pool)
         waiting += [(one, after) for one, _ in site.targets if one is not None]
-        waiting += [(one, pool) for one in site.arms if one is not None]
+        waiting += [(arm, pool) for arm in site.arms if arm is not None]
 
 
 def _after(site: Site, pool: str) -> str:

@@ -79,7 +79,7 @@ class _Builder:
         self.net = OutNet()
         self._taken = set(model.stations)
         self._factor = SECONDS_PER_UNIT[model.time_unit]
-        kinds = {one.population is None for one in model.classes.values()}
+        kinds = {class_.population is None for class_ in model.classes.values()}
         self._source = self._node("Source", "source") if True in kinds else None
         self._think = self._node("Think", "delay") if False in kinds else None
         for station in model.stations.values():
@@ -87,8 +87,8 @@ class _Builder:
             self.net.nodes[station.name] = OutNode(station.name, kind, station)
         self._sink = self._node("Sink", "sink") if True in kinds else None
         self._held: dict[str, set[str]] = {}
-        for one in model.classes.values():
-            _ClassBuilder(self, one).build()
+        for class_ in model.classes.values():
+            _ClassBuilder(self, class_).build()
         self._drop_unused_stations()
         self._regions()
 
@@ -123,13 +123,13 @@ class _Builder:
             (pool,) = held
             if pool:
                 self.net.regions.setdefault(pool, []).append(name)
-        if self.net.regions and any(one.blocks for one in self.model.stations.values()):
+        if self.net.regions and any(station.blocks for station in self.model.stations.values()):
             raise SimulationError(
                 f"model {self.model.name!r} has pools and stations that block; who holds what "
                 "while it is blocked differs in JMT",
                 cure="use one of the two",
             )
-        priorities = {one.priority for one in self.model.classes.values()}
+        priorities = {class_.priority for class_ in self.model.classes.values()}
         for pool in self.net.regions:
             if self.model.pools[pool].order == "fcfs" and len(priorities) > 1:
                 raise SimulationError(
@@ -215,7 +215,7 @@ class _ClassBuilder:
 
     def _add_class(self, variant: int) -> None:
         job, name = self._job, _variant(self._job.name, variant)
-        if any(one.name == name for one in self._net.classes) or (
+        if any(class_.name == name for class_ in self._net.classes) or (
             variant and name in self._builder.model.classes
         ):
             raise SimulationError(
@@ -341,7 +341,9 @@ class _ClassBuilder:
 
     def _fork(self, node: OutNode, name: str, site: Site) -> None:
         stations = self._builder.model.stations
-        inside = [one.name for one in self._groups if one.inside is not None and one.kind == "use"]
+        inside = [
+            group.name for group in self._groups if group.inside is not None and group.kind == "use"
+        ]
         if any(stations[one].rejects for one in inside):
             raise SimulationError(
                 f"{site.location}: a full station loses jobs inside a fork; in JMT their join "
@@ -398,9 +400,9 @@ def _refuse_model(model: Model) -> None:
     """Refuse what no file of JMT says, whatever the programs do."""
     for station in model.stations.values():
         _refuse_station(model, station)
-    for one in changes_of(parse_model(model)):
+    for change in changes_of(parse_model(model)):
         raise SimulationError(
-            f"{one.text}, which the JMT format cannot express", cure="keep them unchanged"
+            f"{change.text}, which the JMT format cannot express", cure="keep them unchanged"
         )
     for breakdown in model.breakdowns_of.values():
         raise SimulationError(f"{breakdown.location}: JMT has no breakdowns", cure="leave them out")
@@ -445,7 +447,7 @@ def _refuse_station(model: Model, station: Station) -> None:
             f"{where} limits who shares its servers and who waits; JMT has room for one number",
             cure="leave limit or buffer out",
         )
-    closed = [one.name for one in model.classes.values() if one.population is not None]
+    closed = [class_.name for class_ in model.classes.values() if class_.population is not None]
     if station.rejects and closed:
         raise SimulationError(
             f"{where} rejects jobs; in JMT those of the closed class {closed[0]!r} never come back",

@@ -78,7 +78,7 @@ def model_of(root: Element) -> Model:
 
 def _unit_for(model: Model) -> TimeUnit:
     """Return the largest unit in which no mean time of a model of seconds is tiny."""
-    laws = [one.law for one in model.classes.values()]
+    laws = [class_.law for class_ in model.classes.values()]
     for program in model.programs.values():
         laws += [law for step in program.steps for law in step.amounts.values()
                  if isinstance(law, Distribution)]  # fmt: skip
@@ -97,7 +97,7 @@ class _Reading:
         self.model = Model(document.name, time_unit=unit)
         self._units = 1 / SECONDS_PER_UNIT[unit]
         self.regions = regions_of(document)
-        jobs = [one for one in document.classes.values() if _has_jobs(one)]
+        jobs = [class_ for class_ in document.classes.values() if _has_jobs(class_)]
         if not jobs:
             raise next(iter(document.classes.values())).place.error(
                 "no class has jobs", cure="give a closed class customers, or an open one a source"
@@ -118,7 +118,7 @@ class _Reading:
             arms = walk.in_arms()
             for name, classes in walk.nodes().items():
                 known = visited.setdefault(name, [])
-                known += [one for one in classes if one not in known]
+                known += [class_ for class_ in classes if class_ not in known]
                 self._refuse_lost(walk, name, is_in_arm=name in arms)
         for name, node in self.document.nodes.items():
             if name in visited and node.kind in {"queue", "delay"}:
@@ -240,7 +240,7 @@ class _Reading:
         stations = [
             self.model.stations[node.name] for node in nodes if node and node.kind == "queue"
         ]
-        if len(stations) < len(nodes) or len({one.servers for one in stations}) > 1:
+        if len(stations) < len(nodes) or len({station.servers for station in stations}) > 1:
             raise exits.place.error(
                 "queues are compared that are not queues or have different numbers of servers",
                 cure="join the shortest queue among queues with equal servers, or choose another "
@@ -283,7 +283,7 @@ class _Reading:
         return in_units(service_law(strategy, what), self._units)
 
     def _change_priority(self, spot: Spot, program: Program) -> None:
-        priorities = {one.priority for one in self.document.classes.values()}
+        priorities = {class_.priority for class_ in self.document.classes.values()}
         if len(priorities) > 1:
             program.prioritize(self.document.classes[spot.class_name].priority)
 

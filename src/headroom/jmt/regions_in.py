@@ -45,16 +45,16 @@ class Region:
 
 def regions_of(document: Document) -> dict[str, Region]:
     """Return node -> the region that it belongs to."""
-    found: dict[str, Region] = {}
+    regions: dict[str, Region] = {}
     for element in document.regions:
         region = _region(document, element)
         for node in region.nodes:
-            if node in found:
+            if node in regions:
                 raise element.place.error(
                     f"node {node!r} belongs to two regions", cure="put it into one region"
                 )
-            found[node] = region
-    return found
+            regions[node] = region
+    return regions
 
 
 def room_of(region: Region | None) -> Room | None:
@@ -66,7 +66,7 @@ def room_of(region: Region | None) -> Room | None:
 
 def add_pools(model: Model, document: Document, regions: Mapping[str, Region]) -> None:
     """Add the pools that the regions are."""
-    differ = len({one.priority for one in document.classes.values()}) > 1
+    differ = len({class_.priority for class_ in document.classes.values()}) > 1
     for region in {one.name: one for one in regions.values()}.values():
         if region.is_dropping:
             continue
@@ -162,7 +162,7 @@ def _refuse_weights(element: Element, name: str) -> None:
 
 
 def _is_dropping(document: Document, element: Element, name: str, limited: list[str]) -> bool:
-    rules = {one.name: one.customers is None for one in document.classes.values()}
+    rules = {class_.name: class_.customers is None for class_ in document.classes.values()}
     given = list(element.all("dropRules"))
     if given:
         rules = dict.fromkeys(rules, False)

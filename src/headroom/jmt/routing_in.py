@@ -97,7 +97,7 @@ def _probabilities(
     found: dict[str, float] = {}
     entries = [entry for array in strategy.children for entry in array.all("subParameter")]
     for entry in entries:
-        values = {one.name: one for one in entry.children}
+        values = {child.name: child for child in entry.children}
         if not {"stationName", "probability"} <= values.keys():
             raise entry.place.error(
                 f"a route of node {node.name!r} has no station or no probability",
@@ -126,7 +126,7 @@ def _refuse_unless_one(total: float, place: Place, node: str, class_name: str) -
 
 
 def _power_of_k(strategy: Element, node: JmtNode, targets: int) -> Policy:
-    values = {one.name: one for one in strategy.children}
+    values = {child.name: child for child in strategy.children}
     k = whole(values["k"]) if "k" in values else 2
     if "withMemory" in values and values["withMemory"].value.lower() == "true":
         raise strategy.place.error(

@@ -248,10 +248,10 @@ def _refuse_extras(node: JmtNode, classes: Sequence[str]) -> None:
 
 def _values(element: Element) -> set[str]:
     """Return all values below an element, in lower case."""
-    waiting, found = [element], set()
+    waiting, values = [element], set()
     while waiting:
         one = waiting.pop()
         waiting += one.children
         if one.tag == "value":
-            found.add(one.text.strip().lower())
-    return found
+            values.add(one.text.strip().lower())
+    return values

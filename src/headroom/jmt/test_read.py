@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from headroom.jmt import hand_written as jmt
 from headroom.jmt import read_jsimg
 from headroom.simulation import (
     Model,
@@ -18,6 +17,7 @@ from headroom.simulation import (
     mmpp,
     simulate,
 )
+from tests.support import jmt_files as jmt
 
 ONE = jmt.exponential(1)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headroom.jmt import hand_written as jmt
 from headroom.jmt import read_jsimg, xml_tree
 from headroom.jmt.read import model_of
 from headroom.simulation import SimulationError
+from tests.support import jmt_files as jmt
 
 ONE = jmt.exponential(1)
 LAWS = {"jobs": ONE}

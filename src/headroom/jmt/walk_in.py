@@ -201,7 +201,7 @@ class Walk:
         if spot.phase == "way":
             return False
         if spot.phase == "out":
-            return len({one.priority for one in self.document.classes.values()}) == 1
+            return len({class_.priority for class_ in self.document.classes.values()}) == 1
         return spot.phase == "start" or self.node(spot).kind in {"router", "switch"}
 
     def _exits(self, spot: Spot, joins: set[str] | None) -> Exits:
@@ -332,13 +332,13 @@ def _branches(node: JmtNode, class_name: str) -> list[tuple[str, int]]:
 
 def _certain(node: JmtNode, path: Element) -> tuple[str, int]:
     """Return the target and the number of jobs of an arm that is always taken."""
-    parts = {one.name: one for one in path.children}
-    unit = {one.name: one for one in parts["outUnitProbability"].children} if (
+    parts = {child.name: child for child in path.children}
+    unit = {child.name: child for child in parts["outUnitProbability"].children} if (
         "outUnitProbability" in parts) else {}  # fmt: skip
     counts = [
         (values["numbers"], values["probability"])
         for entry in (parts["JobsPerLinkDis"].children if "JobsPerLinkDis" in parts else [])
-        for values in [{one.name: one for one in entry.children}]
+        for values in [{child.name: child for child in entry.children}]
         if values.keys() >= {"numbers", "probability"} and values["probability"].value != "0.0"
     ]
     chosen = unit.get("stationName")
@@ -360,7 +360,7 @@ def _quorum(join: JmtNode, class_name: str, arms: int) -> int | None:
     strategy = join.of_class("JoinStrategy", class_name)
     if strategy is None or strategy.java_class == "NormalJoin":
         return None
-    numbers = {one.name: one for one in strategy.children}
+    numbers = {child.name: child for child in strategy.children}
     if strategy.java_class != "PartialJoin" or "numRequired" not in numbers:
         raise strategy.place.error(
             f"join {join.name!r} waits by {strategy.java_class}, which has no counterpart",

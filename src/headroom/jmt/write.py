@@ -95,15 +95,15 @@ def _sim(model: Model, net: OutNet) -> Xml:
     })  # fmt: skip
     if model.stop_time is not None:
         sim.set("maxSimulated", repr(model.stop_time * SECONDS_PER_UNIT[model.time_unit]))
-    for one in net.classes:
-        attributes = {"name": one.name, "priority": str(one.priority)}
-        attributes["referenceSource"] = one.reference
-        attributes["type"] = "open" if one.customers is None else "closed"
-        if one.customers is not None:
-            attributes["customers"] = str(one.customers)
+    for class_ in net.classes:
+        attributes = {"name": class_.name, "priority": str(class_.priority)}
+        attributes["referenceSource"] = class_.reference
+        attributes["type"] = "open" if class_.customers is None else "closed"
+        if class_.customers is not None:
+            attributes["customers"] = str(class_.customers)
         sim.append(Xml("userClass", attributes))
-    names = [one.name for one in net.classes]
-    closed = {one.name for one in net.classes if one.customers is not None}
+    names = [class_.name for class_ in net.classes]
+    closed = {class_.name for class_ in net.classes if class_.customers is not None}
     sim.extend(_node(node, names, closed) for node in net.nodes.values())
     sim.extend(_measures(net))
     for node in net.nodes.values():
@@ -178,9 +178,9 @@ def _queue(station: Station | None, classes: Sequence[str]) -> Xml:
     elif station is not None and station.limit is not None:
         size, rule = station.limit, "waiting queue"
     put = "TailStrategy" if station is None else _DISCIPLINES[station.discipline][1]
-    rules = {one: _value("subParameter", "dropStrategy", "java.lang.String", rule)
-             for one in classes}  # fmt: skip
-    puts = {one: _sub(f"{_STRATEGIES}QueuePutStrategies.{put}", put) for one in classes}
+    rules = {class_: _value("subParameter", "dropStrategy", "java.lang.String", rule)
+             for class_ in classes}  # fmt: skip
+    puts = {class_: _sub(f"{_STRATEGIES}QueuePutStrategies.{put}", put) for class_ in classes}
     return _section(
         "Queue",
         _value("parameter", "size", "java.lang.Integer", size),
@@ -195,8 +195,8 @@ def _server(node: OutNode, classes: Sequence[str]) -> Xml:
     station = node.station
     assert station is not None, "a queue is a station"  # noqa: S101 - made so
     section, put = _DISCIPLINES[station.discipline]
-    visits = {one: _value("subParameter", "numberOfVisits", "java.lang.Integer", 1)
-              for one in classes}  # fmt: skip
+    visits = {class_: _value("subParameter", "numberOfVisits", "java.lang.Integer", 1)
+              for class_ in classes}  # fmt: skip
     parameters = [
         _value("parameter", "maxJobs", "java.lang.Integer", station.servers),
         _by_class("numberOfVisits", "java.lang.Integer", visits),
@@ -208,10 +208,10 @@ def _server(node: OutNode, classes: Sequence[str]) -> Xml:
             _by_class("PreemptiveStrategy", f"{_STRATEGIES}QueuePutStrategy", strategies)
         )
     if section == "PSServer":
-        shares = {one: _sub(f"{_STRATEGIES}PSStrategies.EPSStrategy", "EPSStrategy")
-                  for one in classes}  # fmt: skip
-        weights = {one: _value("subParameter", "serviceWeight", "java.lang.Double", 1.0)
-                   for one in classes}  # fmt: skip
+        shares = {class_: _sub(f"{_STRATEGIES}PSStrategies.EPSStrategy", "EPSStrategy")
+                  for class_ in classes}  # fmt: skip
+        weights = {class_: _value("subParameter", "serviceWeight", "java.lang.Double", 1.0)
+                   for class_ in classes}  # fmt: skip
         parameters.append(_by_class("PSStrategy", f"{_STRATEGIES}PSStrategy", shares))
         parameters.append(_by_class("serviceWeights", "java.lang.Double", weights))
     return _section(section, *parameters)
@@ -260,7 +260,7 @@ def _matrix(name: str, rows: Matrix) -> Xml:
 
 
 def _router(node: OutNode, classes: Sequence[str]) -> Xml:
-    parts = {one: _routing(node.routes.get(one)) for one in classes}
+    parts = {class_: _routing(node.routes.get(class_)) for class_ in classes}
     return _section("Router", _by_class("RoutingStrategy", f"{_STRATEGIES}RoutingStrategy", parts))
 
 
@@ -339,15 +339,15 @@ def _join(node: OutNode, classes: Sequence[str]) -> Xml:
 
 def _measures(net: OutNet) -> list[Xml]:
     """Return what JMT is to measure: the times of each class, and each station."""
-    found = []
-    for one in net.classes:
-        found += [_measure(kind, "", one.name) for kind in ("System Response Time",
+    measures = []
+    for class_ in net.classes:
+        measures += [_measure(kind, "", class_.name) for kind in ("System Response Time",
                                                             "System Throughput")]  # fmt: skip
     for node in net.nodes.values():
         if node.kind == "queue":
             kinds = ("Utilization", "Number of Customers", "Response Time")
-            found += [_measure(kind, node.name, "") for kind in kinds]
-    return found
+            measures += [_measure(kind, node.name, "") for kind in kinds]
+    return measures
 
 
 def _measure(kind: str, node: str, class_name: str) -> Xml:
@@ -363,13 +363,13 @@ def _region(model: Model, net: OutNet, pool: str, nodes: Sequence[str]) -> Xml:
     region.extend(Xml("regionNode", nodeName=node) for node in nodes)
     region.append(Xml("globalConstraint", maxJobs=str(model.pools[pool].tokens)))
     region.append(Xml("globalMemoryConstraint", maxMemory="-1"))
-    names = [one.name for one in net.classes]
-    region.extend(Xml("classConstraint", jobClass=one, maxJobsPerClass="-1") for one in names)
-    region.extend(Xml("classMemoryConstraint", jobClass=one, maxMemoryPerClass="-1")
-                  for one in names)  # fmt: skip
-    region.extend(Xml("dropRules", jobClass=one, dropThisClass="false") for one in names)
-    region.extend(Xml("classWeight", jobClass=one, weight="1") for one in names)
-    region.extend(Xml("classSize", jobClass=one, size="1") for one in names)
+    names = [class_.name for class_ in net.classes]
+    region.extend(Xml("classConstraint", jobClass=name, maxJobsPerClass="-1") for name in names)
+    region.extend(Xml("classMemoryConstraint", jobClass=name, maxMemoryPerClass="-1")
+                  for name in names)  # fmt: skip
+    region.extend(Xml("dropRules", jobClass=name, dropThisClass="false") for name in names)
+    region.extend(Xml("classWeight", jobClass=name, weight="1") for name in names)
+    region.extend(Xml("classSize", jobClass=name, size="1") for name in names)
     return region
 
 
@@ -403,15 +403,15 @@ def _layout(net: OutNet) -> Xml:
 
 def _columns(net: OutNet) -> dict[str, int]:
     """Return node -> the number of steps to it from a source or from where jobs think."""
-    found: dict[str, int] = {}
+    columns: dict[str, int] = {}
     for first in net.nodes:
-        if first in found:
+        if first in columns:
             continue
-        found[first] = 0
+        columns[first] = 0
         waiting = [first]
         for name in waiting:
             for target in net.nodes[name].targets:
-                if target not in found:
-                    found[target] = found[name] + 1
+                if target not in columns:
+                    columns[target] = columns[name] + 1
                     waiting.append(target)
-    return found
+    return columns

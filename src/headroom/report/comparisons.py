@@ -53,14 +53,16 @@ def format_level_ratio(row: LevelComparison) -> str:
 
 def comparison_sentences(experiment: ExperimentResult) -> list[str]:
     """Return one sentence for each level that is compared with the base."""
-    found = experiment.compared
-    if found is None:
+    comparison = experiment.compared
+    if comparison is None:
         return []
-    if not found.rows:
-        return [*filter(None, [no_comparison_sentence(found)])]
-    labels = list(dict.fromkeys(label_level(row) for row in found.rows))
+    if not comparison.rows:
+        return [*filter(None, [no_comparison_sentence(comparison)])]
+    labels = list(dict.fromkeys(label_level(row) for row in comparison.rows))
     sentences = [
-        comparison_sentence(found, [row for row in found.rows if label_level(row) == label])
+        comparison_sentence(
+            comparison, [row for row in comparison.rows if label_level(row) == label]
+        )
         for label in labels[:_SENTENCES_AT_MOST]
     ]
     left = len(labels) - len(sentences)
@@ -69,9 +71,9 @@ def comparison_sentences(experiment: ExperimentResult) -> list[str]:
 
 def design_cautions(experiment: ExperimentResult) -> list[str]:
     """Return what is wrong with the order of the runs, nothing where they were interleaved."""
-    found = experiment.compared
-    is_apart = found is not None and found.order.code == "apart"
-    return [order_sentences(found.order)] if found is not None and is_apart else []
+    comparison = experiment.compared
+    is_apart = comparison is not None and comparison.order.code == "apart"
+    return [order_sentences(comparison.order)] if comparison is not None and is_apart else []
 
 
 def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
@@ -82,13 +84,13 @@ def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | 
     at_most
         Rows at most.
     """
-    found = experiment.compared
-    if found is None or not found.rows:
+    comparison = experiment.compared
+    if comparison is None or not comparison.rows:
         return None
-    base = format_level(found.base)
-    others = list(dict.fromkeys(name for row in found.rows for name in row.where))
+    base = format_level(comparison.base)
+    others = list(dict.fromkeys(name for row in comparison.rows for name in row.where))
     heads = [
-        *(Head(name) for name in (found.factor, *others)),
+        *(Head(name) for name in (comparison.factor, *others)),
         Head("Metric"),
         Head(base, is_number=True, hint="value of the base level"),
         Head("Level", is_number=True, hint="value of the level of this row"),
@@ -107,10 +109,10 @@ def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | 
         ),
         Head("n", is_number=True, hint="runs of the level and of the base"),
     ]
-    rows = [_row(row, found.same_within, others) for row in found.rows[:at_most]]
-    note = " ".join(filter(None, [design_note(found), rest_note(len(rows), len(found.rows),
-                                                               "rows")]))  # fmt: skip
-    return Table(f"{found.factor.capitalize()} against {base}", heads, rows, note)
+    rows = [_row(row, comparison.same_within, others) for row in comparison.rows[:at_most]]
+    rest = rest_note(len(rows), len(comparison.rows), "rows")
+    note = " ".join(filter(None, [design_note(comparison), rest]))
+    return Table(f"{comparison.factor.capitalize()} against {base}", heads, rows, note)
 
 
 def design_note(found: LevelsCompared) -> str:

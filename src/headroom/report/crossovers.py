@@ -20,11 +20,13 @@ _SENTENCES_AT_MOST = 4
 
 def crossover_sentences(experiment: ExperimentResult) -> list[str]:
     """Return one sentence for each compared level, metric and other factor."""
-    found = experiment.compared
-    if found is None or not found.crossovers:
+    comparison = experiment.compared
+    if comparison is None or not comparison.crossovers:
         return []
-    sentences = [_sentence(one, found) for one in found.crossovers[:_SENTENCES_AT_MOST]]
-    left = len(found.crossovers) - len(sentences)
+    sentences = [
+        _sentence(crossover, comparison) for crossover in comparison.crossovers[:_SENTENCES_AT_MOST]
+    ]
+    left = len(comparison.crossovers) - len(sentences)
     return [*sentences, f"{left} more curves: see the table."] if left else sentences
 
 
@@ -96,23 +98,28 @@ def crossovers_table(experiment: ExperimentResult, *, at_most: int) -> Table | N
     at_most
         Rows at most.
     """
-    found = experiment.compared
-    if found is None or not found.crossovers:
+    comparison = experiment.compared
+    if comparison is None or not comparison.crossovers:
         return None
-    heads = [Head(found.factor), Head("Metric"), Head("Over"), Head("Crossover", is_number=True)]
+    heads = [
+        Head(comparison.factor),
+        Head("Metric"),
+        Head("Over"),
+        Head("Crossover", is_number=True),
+    ]
     rows = [
         [
-            Cell(label_level(one), is_head=True),
-            Cell(title_metric(one.metric), one.metric),
-            Cell(one.factor),
+            Cell(label_level(crossover), is_head=True),
+            Cell(title_metric(crossover.metric), crossover.metric),
+            Cell(crossover.factor),
             Cell(
-                ", ".join(format_crossing(p) for p in one.points)
-                or {"none": "none"}.get(one.state, "undecided"),
+                ", ".join(format_crossing(p) for p in crossover.points)
+                or {"none": "none"}.get(crossover.state, "undecided"),
                 is_number=True,
             ),
-            Cell(crossover_words(one)),
+            Cell(crossover_words(crossover)),
         ]
-        for one in found.crossovers[:at_most]
+        for crossover in comparison.crossovers[:at_most]
     ]
     note = (
         "With 95% intervals, between levels that surely lie on both sides; a verdict here asks "

@@ -35,27 +35,29 @@ def _sentence(target: str, points: Sequence[PointResult]) -> str:
 
 
 def _heat(figures: Sequence[Mapping[str, DiskFigure]]) -> list[str]:
-    found = [one["temperature_c"] for one in figures if "temperature_c" in one]
+    found = [figure["temperature_c"] for figure in figures if "temperature_c" in figure]
     if not found:
         return []
     lowest = min(min(one.first, one.last) for one in found)
     highest = max(one.highest for one in found)
     span = f"{lowest:g} to {highest:g} °C" if highest > lowest else f"{highest:g} °C"
-    limits = [one["temperature_limit_c"].last for one in figures if "temperature_limit_c" in one]
+    limits = [
+        figure["temperature_limit_c"].last for figure in figures if "temperature_limit_c" in figure
+    ]
     return [f"{span} (limit {limits[-1]:g} °C)" if limits else span]
 
 
 def _wear(figures: Sequence[Mapping[str, DiskFigure]]) -> list[str]:
-    found = [one["percentage_used"].last for one in figures if "percentage_used" in one]
+    found = [figure["percentage_used"].last for figure in figures if "percentage_used" in figure]
     return [f"{max(found):g}% of its life used"] if found else []
 
 
 def _errors(figures: Sequence[Mapping[str, DiskFigure]]) -> str:
     """Return which counters of errors grew from the first run to the last."""
     grown = []
-    known = {name for one in figures for name in one} & _GROWING.keys()
+    known = {name for figure in figures for name in figure} & _GROWING.keys()
     for name, words in _GROWING.items():
-        found = [one[name] for one in figures if name in one]
+        found = [figure[name] for figure in figures if name in figure]
         more = max((one.highest for one in found), default=0.0) - min(
             (one.first for one in found), default=0.0
         )

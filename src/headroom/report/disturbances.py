@@ -41,7 +41,9 @@ def disturbance_sentences(experiment: ExperimentResult) -> list[str]:
 
 
 def _concerned(point: PointResult) -> int:
-    return len({number for one in point.disturbances for number in one.replications})
+    return len(
+        {number for disturbance in point.disturbances for number in disturbance.replications}
+    )
 
 
 def _causes(points: Sequence[PointResult]) -> str:

@@ -173,7 +173,7 @@ def _left_out(experiment: ExperimentResult) -> str:
     named = [
         name
         for name, is_there in (
-            ("knees", any(one.found for one in experiment.knees)),
+            ("knees", any(knee.found for knee in experiment.knees)),
             ("what-ifs", any(point.what_ifs for point in experiment.points)),
         )
         if is_there

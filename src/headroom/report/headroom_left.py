@@ -20,9 +20,9 @@ _SENTENCES_AT_MOST = 6
 
 def headroom_sentences(experiment: ExperimentResult) -> list[str]:
     """Return one sentence for each limit of the study and each curve."""
-    found = experiment.limits
-    sentences = [limit_sentences(one) for one in found[:_SENTENCES_AT_MOST]]
-    left = len(found) - len(sentences)
+    limits = experiment.limits
+    sentences = [limit_sentences(one) for one in limits[:_SENTENCES_AT_MOST]]
+    left = len(limits) - len(sentences)
     return [*sentences, f"{left} more limits: see the table."] if left else sentences
 
 
@@ -53,25 +53,25 @@ def limits_table(experiment: ExperimentResult) -> Table | None:
     ]
     rows = [
         [
-            Cell(f"{title_metric(one.metric)} {format_limit_of(one)}", is_head=True),
-            Cell(", ".join(f"{k} = {format_level(v)}" for k, v in one.where.items())),
-            Cell(_breaks_at(one), repr(one.level) if one.level else "", is_number=True),
+            Cell(f"{title_metric(limit.metric)} {format_limit_of(limit)}", is_head=True),
+            Cell(", ".join(f"{k} = {format_level(v)}" for k, v in limit.where.items())),
+            Cell(_breaks_at(limit), repr(limit.level) if limit.level else "", is_number=True),
             Cell(
                 ""
-                if one.headroom is None
-                else format_ratio(one.headroom, one.headroom_low, one.headroom_high),
-                "" if one.headroom is None else repr(one.headroom),
+                if limit.headroom is None
+                else format_ratio(limit.headroom, limit.headroom_low, limit.headroom_high),
+                "" if limit.headroom is None else repr(limit.headroom),
                 is_number=True,
             ),
             Cell(
-                kept_word(one),
-                one.verdict or "",
-                mark=one.verdict or "",
-                remark=undecided_words(one.evidence),
+                kept_word(limit),
+                limit.verdict or "",
+                mark=limit.verdict or "",
+                remark=undecided_words(limit.evidence),
             ),
-            Cell("; ".join(crossing_notes(one))),
+            Cell("; ".join(crossing_notes(limit))),
         ]
-        for one in experiment.limits
+        for limit in experiment.limits
     ]
     return Table("Headroom left until a limit breaks", heads, rows)
 

@@ -8,16 +8,16 @@ from headroom.report.words import count_noun
 
 def measured_sentences(experiment: ExperimentResult) -> list[str]:
     """Return when the oldest and the newest replication was measured, and how many are reused."""
-    found = experiment.measured
-    if found is None:
+    measured = experiment.measured
+    if measured is None:
         return []
-    when = moment(found.oldest)
-    if moment(found.newest) != when:
-        when = f"{when} to {moment(found.newest)}"
+    when = moment(measured.oldest)
+    if moment(measured.newest) != when:
+        when = f"{when} to {moment(measured.newest)}"
     session = "in one session"
-    if found.reused:
-        session = f"{found.reused:,} of them reused from earlier sessions"
-    return [f"{count_noun(found.count, 'replication')}, {when}; {session}."]
+    if measured.reused:
+        session = f"{measured.reused:,} of them reused from earlier sessions"
+    return [f"{count_noun(measured.count, 'replication')}, {when}; {session}."]
 
 
 def moment(text: str) -> str:

@@ -59,8 +59,8 @@ def marks_of(point: PointResult) -> Marks:
         if used is not None:
             mark = Mark(used.value, format_percent(used.value))
             busy[f"{resource.kind} {resource.name}"] = mark
-    found = point.bottleneck
-    limits = f"{found.kind} {found.name}" if found and found.limits else ""
+    bottleneck = point.bottleneck
+    limits = f"{bottleneck.kind} {bottleneck.name}" if bottleneck and bottleneck.limits else ""
     return Marks(busy=busy, limiting=limits)
 
 

@@ -79,7 +79,7 @@ def _ends(profile: FitProfile) -> tuple[str, str]:
 
 def profile_pictures(experiment: ExperimentResult) -> list[tuple[str, Markup]]:
     """Return the caption and the picture of each profile."""
-    return [(_caption(one), _picture(one)) for one in profiles_of(experiment)]
+    return [(_caption(profile), _picture(profile)) for profile in profiles_of(experiment)]
 
 
 def _caption(profile: FitProfile) -> str:

@@ -83,7 +83,7 @@ class Screen:
     def _blocks(self, columns: Sequence[Column]) -> None:
         """Print each row of a table below the other: the first cell, then heads and cells."""
         first, *others = columns
-        head_width = min(max(len(one.head) for one in others), self.console.width // 2)
+        head_width = min(max(len(other.head) for other in others), self.console.width // 2)
         width = self.console.width - head_width - 2
         for row, title in enumerate(first.cells):
             self.line()

@@ -44,7 +44,7 @@ def fixed_words(result: SizingResult) -> str:
 
 def effort_words(result: SizingResult) -> str:
     """Return what the search took, in words."""
-    simulated = len({str(one.levels) for one in result.trail if one.how == "simulation"})
+    simulated = len({str(step.levels) for step in result.trail if step.how == "simulation"})
     return (
         f"{simulated:,} of {count_noun(result.configurations, 'configuration')} simulated with "
         f"{count_noun(result.replications, 'replication')}, {result.screened:,} excluded by "
@@ -82,15 +82,15 @@ def _effort(trial: Trial) -> str:
 def reasons_of(result: SizingResult) -> dict[str, str]:
     """Return why places were looked at or excluded, with their numbers in the trail."""
     numbers: dict[str, list[int]] = {}
-    for one in result.trail:
+    for step in result.trail:
         why = (
-            one.why
-            if one.how == "simulation"
+            step.why
+            if step.how == "simulation"
             else "a formula excluded it"
-            if one.how == "formula"
+            if step.how == "formula"
             else "overload"
         )
-        numbers.setdefault(f"{why}; {one.note}" if one.note else why, []).append(one.number)
+        numbers.setdefault(f"{why}; {step.note}" if step.note else why, []).append(step.number)
     return {why: ", ".join(map(str, found)) for why, found in numbers.items()}
 
 

@@ -43,7 +43,7 @@ def _trail(result: SizingResult) -> Table:
     heads = [Head("No.", is_number=True)]
     heads += [Head(axis.name, is_number=True) for axis in result.axes]
     heads += [Head("Cost", is_number=True), Head("Verdict")]
-    heads += [Head(title_metric(one.metric), is_number=True) for one in result.targets]
+    heads += [Head(title_metric(target.metric), is_number=True) for target in result.targets]
     heads += [Head("What limits"), Head("n", is_number=True, hint="replications")]
     rows = [_row(result, trial) for trial in result.trail]
     return Table("Configurations in the order in which they were looked at", heads, rows)
@@ -57,7 +57,7 @@ def _row(result: SizingResult, trial: Trial) -> list[Cell]:
         *(Cell(level, level, is_number=True) for level in levels),
         Cell(format_level(trial.cost), repr(trial.cost), is_number=True),
         Cell(trial.verdict, trial.verdict, mark=_MARKS[trial.verdict]),
-        *(Cell(figure_of(trial, one.metric), is_number=True) for one in result.targets),
+        *(Cell(figure_of(trial, target.metric), is_number=True) for target in result.targets),
         Cell("" if limit is None else limit.name or "nothing"),
         Cell(
             str(trial.replications) if trial.how == "simulation" else trial.how,

@@ -88,19 +88,19 @@ def render_solved(points: Sequence[SolvedPoint], console: Console) -> None:
 
 
 def _render_one(point: SolvedPoint, screen: Screen) -> None:
-    found = point.forecast
+    forecast = point.forecast
     title = f"{point.name}: {format_levels(point.levels)}" if point.levels else point.name
     screen.line(title, "bold")
-    screen.item("Answer", _label(found), "" if found.is_exact else "yellow")
+    screen.item("Answer", _label(forecast), "" if forecast.is_exact else "yellow")
     _render_reasons([point], screen)
-    for limits in found.limits:
-        screen.item("Bounds", _bounds_words(limits, is_only=len(found.limits) == 1))
-    for note in dict.fromkeys(note for limits in found.limits for note in limits.notes):
+    for limits in forecast.limits:
+        screen.item("Bounds", _bounds_words(limits, is_only=len(forecast.limits) == 1))
+    for note in dict.fromkeys(note for limits in forecast.limits for note in limits.notes):
         screen.item("", note)
-    own = {metric.rpartition(".")[0] for metric in found.values if metric.startswith("class.")}
+    own = {metric.rpartition(".")[0] for metric in forecast.values if metric.startswith("class.")}
     whole = {
         metric: value
-        for metric, value in found.values.items()
+        for metric, value in forecast.values.items()
         if not metric.startswith(_RESOURCES) and (len(own) > 1 or "." not in metric)
     }
     if whole:
@@ -110,7 +110,7 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
         names = list(map(title_metric, whole))
         screen.table([Column("Metric", names), Column("Value", cells)])
     for kind in _RESOURCES:
-        _render_resources(kind, found.values, screen)
+        _render_resources(kind, forecast.values, screen)
 
 
 def _label(found: Forecast) -> str:

@@ -62,14 +62,14 @@ class _Kind:
 
 def _class_rows(points: Sequence[PointResult]) -> list[_Found]:
     """Return the figures of each class; a class that is alone and loses nothing is left out."""
-    found = []
+    class_rows = []
     for point in points:
         names = class_names(point)
         for name in names:
             figures = _figures(point, f"class.{name}.", _CLASS_COLUMNS)
             if len(names) > 1 or "lost_ratio" in figures or "failed_tries_mean" in figures:
-                found.append((point, [name], figures))
-    return found
+                class_rows.append((point, [name], figures))
+    return class_rows
 
 
 def _state_rows(points: Sequence[PointResult]) -> list[_Found]:
@@ -102,7 +102,7 @@ def _figures(point: PointResult, prefix: str, columns: dict[str, str]) -> dict[s
 
 def _table(experiment: ExperimentResult, kind: _Kind, *, at_most: int) -> Table:
     columns, rows = kind.columns, kind.rows
-    shown = [one for one in columns if any(one in figures for _, _, figures in rows)]
+    shown = [column for column in columns if any(column in figures for _, _, figures in rows)]
     heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
     heads += [Head(word) for word in kind.words]
     heads += [Head(columns[one], is_number=True) for one in shown]

@@ -178,7 +178,7 @@ def _nothing_limits(
 
 def _none(verdicts: Iterable[Bottleneck]) -> str:
     """Return that points have no bottleneck; some may be full of work that is rejected anyway."""
-    found = [one.evidence for one in verdicts if not one.limits]
+    found = [verdict.evidence for verdict in verdicts if not verdict.limits]
     is_full = any(isinstance(one, NotLimited) and one.fullest.is_saturated for one in found)
     return "No bottleneck" if is_full else "No station is saturated"
 

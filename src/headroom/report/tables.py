@@ -146,12 +146,12 @@ def _response_cell(point: PointResult, metric: str, scale: Scale | None) -> Cell
 
 
 def _limit_cell(point: PointResult) -> Cell:
-    found = point.bottleneck
-    if found is None:
+    bottleneck = point.bottleneck
+    if bottleneck is None:
         return Cell("")
-    if not found.limits:
+    if not bottleneck.limits:
         return Cell("nothing" if point.estimates else "", "")
-    return Cell(found.name, found.name, remark=f"{found.utilization * 100.0:.1f}%")
+    return Cell(bottleneck.name, bottleneck.name, remark=f"{bottleneck.utilization * 100.0:.1f}%")
 
 
 def _state_cell(point: PointResult) -> Cell:

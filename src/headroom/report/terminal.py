@@ -311,14 +311,14 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: Scre
 
 
 def _render_estimates(point: PointResult, screen: Screen) -> None:
-    found = list(point.estimates.values())
-    if found:
+    estimates = list(point.estimates.values())
+    if estimates:
         screen.table(
             [
-                Column("Metric", [estimate.metric for estimate in found]),
-                Column("Value (95% interval)", [format_estimate(e) for e in found]),
-                Column("Centre", [estimate.centre for estimate in found]),
-                Column("n", [str(estimate.count) for estimate in found], is_number=True),
+                Column("Metric", [estimate.metric for estimate in estimates]),
+                Column("Value (95% interval)", [format_estimate(e) for e in estimates]),
+                Column("Centre", [estimate.centre for estimate in estimates]),
+                Column("n", [str(estimate.count) for estimate in estimates], is_number=True),
             ]
         )
 
@@ -353,7 +353,7 @@ def _render_resources(point: PointResult, screen: Screen) -> None:
         names = [f"{resource.name} ({resource.kind})" for resource in point.resources]
         metrics = ("utilization", "queue_len_mean", "wait_s_mean")
         columns = [_resource_column(point, metric) for metric in metrics]
-        screen.table([Column("Part", names), *(one for one in columns if any(one.cells))])
+        screen.table([Column("Part", names), *(column for column in columns if any(column.cells))])
 
 
 def _resource_column(point: PointResult, metric: str) -> Column:

@@ -77,9 +77,9 @@ def _when(point: PointResult, metric: str) -> str:
 def analysis_sentences(experiment: ExperimentResult) -> list[str]:
     """Return how the runs were analysed, each way once, where any of them have a natural end."""
     kinds = [point.analysed for point in experiment.points if point.analysed]
-    if not any(one.kind == "terminating" for one in kinds):
+    if not any(kind.kind == "terminating" for kind in kinds):
         return []
-    words = dict.fromkeys(analysis_words(one) for one in kinds)
+    words = dict.fromkeys(analysis_words(kind) for kind in kinds)
     return [*words, *_skewed_sentences(experiment)]
 
 
@@ -94,7 +94,7 @@ def _skewed_sentences(experiment: ExperimentResult) -> list[str]:
     if not found:
         return []
     first, *others = dict.fromkeys(title_metric(metric) for metric, _ in found)
-    names = join_words([first, *(f"{one[:1].lower()}{one[1:]}" for one in others)])
+    names = join_words([first, *(f"{other[:1].lower()}{other[1:]}" for other in others)])
     verb = "differ" if others else "differs"
     fewest = min(count for _, count in found)
     return [

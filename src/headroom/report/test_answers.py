@@ -77,7 +77,9 @@ def test_the_summary_counts_what_was_not_doubled() -> None:
     experiment = experiment_with(tried())
     points = [msgspec.structs.replace(p, what_ifs_left_out=9) for p in experiment.points]
     sentences = what_if_sentences(msgspec.structs.replace(experiment, points=points))
-    assert any(one.startswith("9 more used-up resources not doubled there") for one in sentences)
+    assert any(
+        sentence.startswith("9 more used-up resources not doubled there") for sentence in sentences
+    )
 
 
 def test_nothing_is_said_where_nothing_was_tried() -> None:

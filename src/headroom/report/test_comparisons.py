@@ -24,8 +24,8 @@ from tests.support.example_results import SHAPES, measured_experiment, model_exp
 def test_a_sentence_names_every_metric_with_verdict_and_ratio() -> None:
     experiment = compared(measured_experiment())
     assert experiment.compared is not None
-    found = experiment.compared
-    assert comparison_sentences(experiment) == [comparison_sentence(found, found.rows)]
+    comparison = experiment.compared
+    assert comparison_sentences(experiment) == [comparison_sentence(comparison, comparison.rows)]
 
 
 def test_the_table_has_a_row_for_each_metric_and_says_what_better_means() -> None:

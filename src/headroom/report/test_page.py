@@ -119,11 +119,11 @@ def test_text_of_a_study_never_becomes_markup(words: str) -> None:
 @given(NASTY)
 def test_the_embedded_results_are_the_results(words: str) -> None:
     result = _with_words(words)
-    found = re.search(
+    match = re.search(
         r'<script type="application/json" id="results">(.*?)</script>', render_page(result)
     )
-    assert found is not None
-    assert read_form(msgspec.json.decode(found[1], type=StoredStudy)) == result
+    assert match is not None
+    assert read_form(msgspec.json.decode(match[1], type=StoredStudy)) == result
 
 
 @given(st.recursive(st.text() | st.integers(), st.lists, max_leaves=5))

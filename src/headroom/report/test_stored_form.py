@@ -50,7 +50,7 @@ def test_what_a_metric_is_stands_once_however_many_points_have_it() -> None:
     result = large_study(200)
     stored = msgspec.json.decode(written(result))["experiments"][0]
     estimates = [one for point in stored["points"] for one in point["estimates"].values()]
-    assert not any({"metric", "unit", "better"} & one.keys() for one in estimates)
+    assert not any({"metric", "unit", "better"} & estimate.keys() for estimate in estimates)
     assert stored["metrics"]["throughput"]["better"] == "high"
     plain = len(msgspec.json.encode([point.estimates for point in result.experiments[0].points]))
     assert (

@@ -54,10 +54,10 @@ def format_saving(effect: Effect) -> str:
     >>> format_saving(effect)
     'over 1,000 times'
     """
-    found = effect.variance_reduction
-    if found is None or found > _MOST_SAVED:
+    variance_reduction = effect.variance_reduction
+    if variance_reduction is None or variance_reduction > _MOST_SAVED:
         return f"over {_MOST_SAVED:,.0f} times"
-    return f"{format_given(float(f'{found:.2g}'), '1')} times"
+    return f"{format_given(float(f'{variance_reduction:.2g}'), '1')} times"
 
 
 def what_if_sentences(experiment: ExperimentResult) -> list[str]:
@@ -199,14 +199,14 @@ def render_what_if_table(point: PointResult, screen: Screen) -> None:
 
 def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]:
     """Yield head, cells and whether they are numbers, for a table in the terminal."""
-    found = point.what_ifs
-    yield "What if", [one.text for one in found], False
+    what_ifs = point.what_ifs
+    yield "What if", [one.text for one in what_ifs], False
     metrics = dict.fromkeys(
-        effect.metric for one in found for effect in one.effects if effect.better != "none"
+        effect.metric for one in what_ifs for effect in one.effects if effect.better != "none"
     )
     for metric in list(metrics)[:_METRICS_IN_TERMINAL]:
-        effects = [next((e for e in one.effects if e.metric == metric), None) for one in found]
+        effects = [next((e for e in one.effects if e.metric == metric), None) for one in what_ifs]
         yield title_metric(metric), [format_effect(e) if e else "" for e in effects], False
-    firsts = [one.effects[0] if one.effects else None for one in found]
-    yield "Pairing saves", [format_saving(one) if one else "" for one in firsts], True
-    yield "Limits then", [_limit_then(one) for one in found], False
+    firsts = [one.effects[0] if one.effects else None for one in what_ifs]
+    yield "Pairing saves", [format_saving(first) if first else "" for first in firsts], True
+    yield "Limits then", [_limit_then(one) for one in what_ifs], False

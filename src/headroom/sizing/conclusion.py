@@ -45,7 +45,7 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
     trail = [trial_of(space, looked, n) for n, looked in enumerate(sizing.trail, start=1)]
     best = None if search.best is None else trials[search.best]
     undecided = _undecided(sizing, trials, best)
-    simulated = {one.place for one in sizing.trail if one.how == "simulation"}
+    simulated = {step.place for step in sizing.trail if step.how == "simulation"}
     confidence = max(0.0, 1.0 - question.error * len(search.supports(simulated.__contains__)))
     not_tried = int(search.open_places().sum())
     known = len(search.looked)
@@ -108,7 +108,7 @@ def _undecided(sizing: Sizing, trials: Mapping[Place, Trial], best: Trial | None
 
 def _nearest(trail: Sequence[Looked], trials: Mapping[Place, Trial]) -> Trial | None:
     """Return the simulated configuration whose worst target is missed by the least."""
-    settled = [one for one in trail if one.judgement is not None and any_value(one.checks)]
+    settled = [step for step in trail if step.judgement is not None and any_value(step.checks)]
     if not settled:
         return None
     nearest = min(settled, key=lambda one: (worst_shortfall(one.checks), one.place))
@@ -148,7 +148,7 @@ def _found(result: SizingResult) -> list[str]:
     best = result.best
     if best is None:
         return []
-    figures = "; ".join(f"{one.target.metric} {format_check(one)}" for one in best.checks)
+    figures = "; ".join(f"{check.target.metric} {format_check(check)}" for check in best.checks)
     first = f"{words_of(best.levels)} is the smallest that meets every target: {figures}."
     sentences = [first, *_second_choices(result)]
     if result.not_tried == 0:
@@ -182,14 +182,14 @@ def _nothing_found(result: SizingResult, causes: Sequence[str]) -> list[str]:
     sentences = [f"{what} every target over the given factors.", *causes]
     nearest = result.nearest
     if nearest is None:
-        reasons = dict.fromkeys(one.note for one in result.trail if one.note)
+        reasons = dict.fromkeys(step.note for step in result.trail if step.note)
         return sentences + [
             f"No configuration has results: {reason}." for reason in list(reasons)[:1]
         ]
     figures = "; ".join(
-        f"{one.target.text} missed with {format_check(one)}"
-        for one in nearest.checks
-        if one.value is not None and not one.target.is_met_by(one.value)
+        f"{check.target.text} missed with {format_check(check)}"
+        for check in nearest.checks
+        if check.value is not None and not check.target.is_met_by(check.value)
     )
     sentences.append(
         f"Nearest comes {words_of(nearest.levels)}: {figures or 'all met in the mean'}."

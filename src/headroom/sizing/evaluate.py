@@ -113,7 +113,7 @@ class Evaluator:
         InterruptedSearchError
             The user stopped it.
         """
-        points = tuple(point_of(self._subject, one) for one in configurations)
+        points = tuple(point_of(self._subject, configuration) for configuration in configurations)
         plan = self._plan(points)
         outcome = run_plan(
             plan,
@@ -145,8 +145,8 @@ class Evaluator:
                 could_run=False,
             )
             return nothing, [row.seed for row in rows]
-        found = self._rule.judge(experiment, [row.run for row in rows if row.run is not None])
-        return found, [row.seed for row in rows[: found.replications]]
+        verdict = self._rule.judge(experiment, [row.run for row in rows if row.run is not None])
+        return verdict, [row.seed for row in rows[: verdict.replications]]
 
     def _plan(self, points: tuple[Point, ...]) -> Plan:
         replications = Replications(

@@ -106,7 +106,7 @@ class Sizing:
 
     @property
     def _simulated_count(self) -> int:
-        return sum(one.how == "simulation" for one in self.trail)
+        return sum(step.how == "simulation" for step in self.trail)
 
     def configuration(self, place: Place) -> Configuration:
         """Return the parameters and changes of a place."""
@@ -188,8 +188,8 @@ class Sizing:
     def _unsettled(self) -> list[Place]:
         """Return the neighbours below the answer that only a formula has excluded."""
         base = self.search.best or self.space.top
-        by_formula = {one.place for one in self.trail if one.how == "formula"}
-        by_formula -= {one.place for one in self.trail if one.how == "simulation"}
+        by_formula = {step.place for step in self.trail if step.how == "formula"}
+        by_formula -= {step.place for step in self.trail if step.how == "simulation"}
         return [place for place in (base, *self.space.below(base)) if place in by_formula]
 
     def _screen(self, place: Place) -> bool:
@@ -210,9 +210,9 @@ class Sizing:
         return False
 
     def _simulate(self, batch: Sequence[tuple[Place, str]]) -> None:
-        found = self._evaluator.judge([self.configuration(place) for place, _ in batch])
+        verdict = self._evaluator.judge([self.configuration(place) for place, _ in batch])
         believed = self.search.is_believing
-        for (place, why), (judgement, seeds) in zip(batch, found, strict=True):
+        for (place, why), (judgement, seeds) in zip(batch, verdict, strict=True):
             self._note(
                 Looked(
                     place,
@@ -230,7 +230,7 @@ class Sizing:
         self._look_for_contradictions()
         if believed and not self.search.is_believing and self._new_guesses < MOST_NEW_GUESSES:
             self._new_guesses += 1
-            self._learn(batch[-1][0], found[-1][0])
+            self._learn(batch[-1][0], verdict[-1][0])
             self._expect()
 
     def _refute_bounds(self) -> None:
@@ -238,25 +238,25 @@ class Sizing:
         if self.refuted:
             return
         found = (
-            f"{check.target.metric} at {self.space.text(one.place)} is beyond its bound"
-            for one in self.trail
-            for check in one.checks
-            if one.judgement is not None and _is_beyond(check, self.forecast(one.place))
+            f"{check.target.metric} at {self.space.text(step.place)} is beyond its bound"
+            for step in self.trail
+            for check in step.checks
+            if step.judgement is not None and _is_beyond(check, self.forecast(step.place))
         )
         self.refuted = next(found, "")
         if self.refuted:
-            simulated = {one.place for one in self.trail if one.how == "simulation"}
+            simulated = {step.place for step in self.trail if step.how == "simulation"}
             self.search.forget(
-                one.place
-                for one in self.trail
-                if one.how == "formula"
-                and one.place not in simulated
-                and not self.forecast(one.place).is_exact
+                step.place
+                for step in self.trail
+                if step.how == "formula"
+                and step.place not in simulated
+                and not self.forecast(step.place).is_exact
             )
 
     def _refuse_if_nothing_runs(self) -> None:
         """Raise where each of the first simulations failed: that says nothing about sizes."""
-        settled = [one.judgement for one in self.trail if one.judgement is not None]
+        settled = [step.judgement for step in self.trail if step.judgement is not None]
         failed = [one for one in settled if not one.could_run]
         if len(failed) == len(settled) and (
             len(failed) >= MOST_FAILURES or self.search.next() is None
@@ -293,7 +293,7 @@ class Sizing:
             self.search.distrust()
 
     def _worse_with_more(self) -> list[str]:
-        settled = [one for one in self.trail if one.judgement is not None]
+        settled = [step for step in self.trail if step.judgement is not None]
         return [
             text
             for less in settled
@@ -327,11 +327,11 @@ def _is_surely_worse(less: FloatArray, more: FloatArray, target: Target) -> bool
     """Return whether pairs of one seed show a loss that neither chance nor size explains."""
     count = min(less.size, more.size)
     sign = -1.0 if target.is_floor else 1.0
-    found = paired_difference(
+    interval = paired_difference(
         sign * more[:count], sign * less[:count], confidence=WORSE_CONFIDENCE
     ).interval
     size = abs(float(np.mean(less[:count])))
-    return found.low is not None and found.low > WORSE * size
+    return interval.low is not None and interval.low > WORSE * size
 
 
 def change_of(name: str, level: Value) -> Change | None:

@@ -38,7 +38,7 @@ class Axis:
     @property
     def is_priced_by_value(self) -> bool:
         """True where the levels are numbers of 0 or more that grow: they are the cost."""
-        numbers = [float(one) for one in self.levels if _is_number(one)]
+        numbers = [float(level) for level in self.levels if _is_number(level)]
         return (
             len(numbers) == len(self.levels)
             and all(number >= 0.0 for number in numbers)
@@ -97,10 +97,10 @@ def parse_value(text: str) -> Value:
 
 
 def _levels(text: str, part: str) -> Sequence[Value]:
-    found = _RANGE.match(part)
-    if found is None:
+    match = _RANGE.match(part)
+    if match is None:
         return [parse_value(part)]
-    low, high = int(found.group(1)), int(found.group(2))
+    low, high = int(match.group(1)), int(match.group(2))
     if low > high:
         raise StudyError(f"the factor {text!r}: {part} is empty", cure="write the lower end first")
     if high - low >= MOST_CONFIGURATIONS:

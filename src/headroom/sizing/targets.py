@@ -85,10 +85,10 @@ def parse_target(text: str, metrics: Iterable[Metric]) -> Target:
     ...              [Metric(name="station.cpu.utilization", unit="1")]).bound
     0.8
     """
-    found = _FORM.match(text)
-    if found is None:
+    match = _FORM.match(text)
+    if match is None:
         raise StudyError(f"the target {text!r} cannot be read", cure=_CURE)
-    name, sign, number, suffix = found.groups()
+    name, sign, number, suffix = match.groups()
     known = {metric.name: metric for metric in metrics}
     metric = known.get(name)
     if metric is None:

@@ -63,7 +63,11 @@ def subject_of(setup: Mapping[str, Value], base: Path, **config: Value) -> Subje
     kind = registry.find_system("model")
     typed = msgspec.convert(dict(setup), kind.setup_type)
     system = kind.load(typed, base=base)
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
+    defaults = {
+        parameter.name: parameter.default
+        for parameter in system.parameters()
+        if parameter.default is not None
+    }
     return Subject(
         name="test", system=system, setup=typed, base=base, config={**defaults, **config}
     )
@@ -129,11 +133,11 @@ def test_the_fewest_servers_for_a_mean_response_are_those_of_erlang(
 ) -> None:
     """Oracle: M/M/c with 8 Erlang of load; the smallest c with R below the limit."""
     expected = next(c for c in range(9, 40) if 1.0 + mmc_wait(c, 8.0) <= limit_s)
-    found = size(queue, ["servers=1..40"], [f"response_s_mean<={limit_s}s"], folder=tmp_path)
-    assert found.best is not None
-    assert found.best.levels == {"servers": expected}
-    assert found.not_tried == 0
-    assert found.is_monotone
+    sizing = size(queue, ["servers=1..40"], [f"response_s_mean<={limit_s}s"], folder=tmp_path)
+    assert sizing.best is not None
+    assert sizing.best.levels == {"servers": expected}
+    assert sizing.not_tried == 0
+    assert sizing.is_monotone
 
 
 def test_the_fewest_servers_for_a_percentile_are_those_of_the_exact_distribution(
@@ -141,9 +145,9 @@ def test_the_fewest_servers_for_a_percentile_are_those_of_the_exact_distribution
 ) -> None:
     """Oracle: the response time of M/M/c; a limit half-way between two sizes, clear of both."""
     limit_s = (p95_s(10, 8.0) + p95_s(11, 8.0)) / 2.0
-    found = size(queue, ["servers=1..40"], [f"response_s_p95<={limit_s:.6f}s"], folder=tmp_path)
-    assert found.best is not None
-    assert found.best.levels == {"servers": 11}
+    sizing = size(queue, ["servers=1..40"], [f"response_s_p95<={limit_s:.6f}s"], folder=tmp_path)
+    assert sizing.best is not None
+    assert sizing.best.levels == {"servers": 11}
 
 
 LOSS_SYSTEM = """
@@ -170,25 +174,25 @@ def test_a_metric_that_no_formula_gives_is_bisected(tmp_path: Path) -> None:
     """
     (tmp_path / "model.py").write_text(LOSS_SYSTEM)
     subject = subject_of({"file": "model.py", "completions": 20_000}, tmp_path)
-    found = size(
+    sizing = size(
         subject, ["lines=1..64"], ["class.calls.lost_ratio<=0.04"], folder=tmp_path / "results"
     )
-    assert found.best is not None
+    assert sizing.best is not None
     lines = next(count for count in range(1, 65) if erlang_b(count, 20.0) <= 0.04)
-    assert found.best.levels == {"lines": lines}
-    assert len([one for one in found.trail if one.how == "simulation"]) <= 8
-    assert all("expected" not in one.why for one in found.trail)
+    assert sizing.best.levels == {"lines": lines}
+    assert len([step for step in sizing.trail if step.how == "simulation"]) <= 8
+    assert all("expected" not in step.why for step in sizing.trail)
 
 
 def test_sizes_without_a_steady_state_are_excluded_and_never_simulated(
     queue: Subject, tmp_path: Path
 ) -> None:
-    found = size(queue, ["servers=4..9"], ["response_s_mean<=2.5s"], folder=tmp_path)
-    overloaded = [one for one in found.trail if one.how == "overload"]
+    sizing = size(queue, ["servers=4..9"], ["response_s_mean<=2.5s"], folder=tmp_path)
+    overloaded = [step for step in sizing.trail if step.how == "overload"]
     assert overloaded
     assert all(int(str(one.levels["servers"])) <= 8 and not one.replications for one in overloaded)
-    assert found.best is not None
-    assert found.best.levels == {"servers": 9}
+    assert sizing.best is not None
+    assert sizing.best.levels == {"servers": 9}
 
 
 def test_the_fewest_servers_of_an_interactive_system_are_those_of_the_exact_solution(
@@ -204,27 +208,27 @@ def test_the_fewest_servers_of_an_interactive_system_are_those_of_the_exact_solu
         think_s=10.0,
         service_s=1.0,
     )
-    found = size(
+    sizing = size(
         subject, ["station.server.servers=1..16"], [f"throughput>={target}/s"], folder=tmp_path
     )
-    assert found.best is not None
-    assert found.best.levels == {"station.server.servers": expected}
+    assert sizing.best is not None
+    assert sizing.best.levels == {"station.server.servers": expected}
 
 
 def test_two_factors_and_their_costs_decide_together(tmp_path: Path) -> None:
     """Oracle: 30 jobs/s need 0.6 processors and 3 disks at full load; dear processors are saved."""
     subject = subject_of({"model": "central_server", "completions": 5_000}, tmp_path, jobs=64)
-    found = size(
+    sizing = size(
         subject,
         ["cpus=1..4", "disks=1..8"],
         ["throughput>=30/s"],
         folder=tmp_path,
         weights={"cpus": 5.0, "disks": 1.0},
     )
-    assert found.best is not None
-    assert found.best.levels == {"cpus": 1, "disks": 4}
-    assert found.best.cost == 9.0
-    fewer = [one for one in found.trail if one.levels == {"cpus": 1, "disks": 3}]
+    assert sizing.best is not None
+    assert sizing.best.levels == {"cpus": 1, "disks": 4}
+    assert sizing.best.cost == 9.0
+    fewer = [step for step in sizing.trail if step.levels == {"cpus": 1, "disks": 3}]
     assert fewer[-1].how == "simulation", "the neighbour below is simulated, formula or not"
     assert fewer[-1].verdict == "fails"
 
@@ -246,8 +250,8 @@ def test_a_search_gives_the_same_answer_twice_and_reuses_every_replication(
 
 
 def test_all_configurations_share_their_seeds(queue: Subject, tmp_path: Path) -> None:
-    found = size(queue, ["servers=9..12"], ["response_s_mean<=1.2s"], folder=tmp_path)
-    simulated = [one for one in found.trail if one.how == "simulation"]
+    sizing = size(queue, ["servers=9..12"], ["response_s_mean<=1.2s"], folder=tmp_path)
+    simulated = [step for step in sizing.trail if step.how == "simulation"]
     assert len(simulated) >= 2
     shortest = min(len(one.seeds) for one in simulated)
     assert len({tuple(one.seeds[:shortest]) for one in simulated}) == 1
@@ -257,36 +261,36 @@ def test_a_target_that_nothing_meets_says_what_comes_nearest_and_what_limits(
     tmp_path: Path,
 ) -> None:
     subject = subject_of({"model": "central_server", "completions": 5_000}, tmp_path, jobs=64)
-    found = size(subject, ["disks=1..3"], ["throughput>=50/s"], folder=tmp_path)
-    assert not found.is_found
-    assert found.nearest is not None
-    assert found.nearest.levels == {"disks": 3}
-    text = " ".join(found.statement)
+    sizing = size(subject, ["disks=1..3"], ["throughput>=50/s"], folder=tmp_path)
+    assert not sizing.is_found
+    assert sizing.nearest is not None
+    assert sizing.nearest.levels == {"disks": 3}
+    text = " ".join(sizing.statement)
     assert "No configuration meets" in text
     assert "disks = 3" in text
-    assert found.limit is not None
-    assert found.limit.name.startswith("disk")
+    assert sizing.limit is not None
+    assert sizing.limit.name.startswith("disk")
 
 
 def test_where_more_is_worse_nothing_is_inferred(tmp_path: Path) -> None:
     """2 threads are faster than 1 and 12: the top fails, its neighbour is better than it."""
     (tmp_path / "model.py").write_text(THRASHING)
     subject = subject_of({"file": "model.py", "completions": 4_000}, tmp_path)
-    found = size(subject, ["threads=1..12"], ["throughput>=1.15/s"], folder=tmp_path)
-    assert not found.is_monotone
-    assert found.contradictions
-    assert found.best is not None
-    assert found.best.levels == {"threads": 2}
-    assert found.inferred == 0
-    assert "not always better" in " ".join(found.statement)
+    sizing = size(subject, ["threads=1..12"], ["throughput>=1.15/s"], folder=tmp_path)
+    assert not sizing.is_monotone
+    assert sizing.contradictions
+    assert sizing.best is not None
+    assert sizing.best.levels == {"threads": 2}
+    assert sizing.inferred == 0
+    assert "not always better" in " ".join(sizing.statement)
 
 
 def test_a_search_that_was_cut_short_says_what_it_did_not_try(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(THRASHING)
     subject = subject_of({"file": "model.py", "completions": 2_000}, tmp_path)
-    found = size(subject, ["threads=1..12"], ["throughput>=1.15/s"], folder=tmp_path, most=3)
-    assert found.not_tried > 0
-    assert "were not tried" in " ".join(found.statement)
+    sizing = size(subject, ["threads=1..12"], ["throughput>=1.15/s"], folder=tmp_path, most=3)
+    assert sizing.not_tried > 0
+    assert "were not tried" in " ".join(sizing.statement)
 
 
 def test_a_formula_that_is_no_theorem_excludes_by_its_bound_and_a_margin_only() -> None:
@@ -322,9 +326,9 @@ def test_a_guess_of_a_percentile_is_mended_by_the_first_simulation(tmp_path: Pat
         {"model": "interactive", "completions": 20_000}, tmp_path, think_s=1.0, users=60
     )
     over = ["station.server.servers=1..200"]
-    found = size(subject, over, ["response_s_p95<=170ms"], folder=tmp_path)
-    assert found.best is not None
-    assert len([one for one in found.trail if one.how == "simulation"]) <= 6
+    sizing = size(subject, over, ["response_s_p95<=170ms"], folder=tmp_path)
+    assert sizing.best is not None
+    assert len([step for step in sizing.trail if step.how == "simulation"]) <= 6
 
 
 BROKEN = OPEN_QUEUE.replace(
@@ -348,7 +352,7 @@ def test_a_target_below_the_pure_service_time_is_named_as_the_cause(
     """Before, the answer told that nothing is saturated, and nothing of the second of service."""
     (tmp_path / "model.py").write_text(OPEN_QUEUE)
     subject = subject_of({"file": "model.py", "completions": 1_000}, tmp_path)
-    found = size(subject, ["servers=12..14"], [target], folder=tmp_path)
-    assert found.best is None
-    assert "below the pure service time" in found.statement[1]
-    assert "1.00 s on average (server 1.00 s)" in found.statement[1]
+    sizing = size(subject, ["servers=12..14"], [target], folder=tmp_path)
+    assert sizing.best is None
+    assert "below the pure service time" in sizing.statement[1]
+    assert "1.00 s on average (server 1.00 s)" in sizing.statement[1]

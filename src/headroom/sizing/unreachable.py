@@ -28,15 +28,17 @@ def unreachable(targets: tuple[Target, ...], forecast: Forecast, place: str) -> 
         That configuration in words.
     """
     for target in targets:
-        found = _RESPONSE.fullmatch(target.metric)
-        if found is None or target.is_floor:
+        match = _RESPONSE.fullmatch(target.metric)
+        if match is None or target.is_floor:
             continue
-        limits = _least([one for one in forecast.limits if found["name"] in {None, one.class_name}])
+        limits = _least(
+            [limit for limit in forecast.limits if match["name"] in {None, limit.class_name}]
+        )
         if limits is None or limits.alone_s <= target.bound:
             continue
         end = (
             "so that no number of servers meets this target"
-            if found["of"] == "mean"
+            if match["of"] == "mean"
             else "so that more servers will hardly meet this target"
         )
         yield (

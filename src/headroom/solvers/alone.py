@@ -16,7 +16,11 @@ from headroom.solvers.walk import OUTSIDE
 
 def exact_formula(network: Network) -> str:
     """Return the name of the theorem that makes an open network exact, empty where none does."""
-    if network.reasons or network.pools or any(one.arrivals.reason for one in network.classes):
+    if (
+        network.reasons
+        or network.pools
+        or any(class_.arrivals.reason for class_ in network.classes)
+    ):
         return ""
     names: dict[str, str] = {}
     for row, station in enumerate(network.stations):
@@ -62,7 +66,7 @@ def _is_last(network: Network, row: int, offenders: set[str]) -> bool:
     name = network.stations[row].name
     return all(
         target == OUTSIDE
-        for one in network.classes
-        for (origin, target), mass in one.flows.items()
+        for class_ in network.classes
+        for (origin, target), mass in class_.flows.items()
         if origin == name and mass > 0
     )

@@ -155,17 +155,17 @@ def _corrections(network: Network) -> str:
 def _centres(network: Network) -> Centres:
     rows = network.queues
     stations = [network.stations[row] for row in rows]
-    urgency = np.array([[one.priority for one in network.classes]] * len(rows))
-    knows = np.array([one.discipline in PRIORITY for one in stations], dtype=np.bool_)
+    urgency = np.array([[class_.priority for class_ in network.classes]] * len(rows))
+    knows = np.array([station.discipline in PRIORITY for station in stations], dtype=np.bool_)
     return Centres(
         visits=network.visits[rows],
         service_s=network.service_s[rows],
         service_c2=network.service_c2[rows],
-        servers=np.array([one.servers for one in stations]),
-        is_shared=np.array([one.discipline in SHARED for one in stations], dtype=np.bool_),
+        servers=np.array([station.servers for station in stations]),
+        is_shared=np.array([station.discipline in SHARED for station in stations], dtype=np.bool_),
         urgency=np.where(knows[:, None], urgency.reshape(len(rows), -1), 0.0),
         is_preemptive=np.array(
-            [one.discipline == "priority_preempt" for one in stations], dtype=np.bool_
+            [station.discipline == "priority_preempt" for station in stations], dtype=np.bool_
         ),
     )
 
@@ -185,9 +185,9 @@ def _loads(network: Network) -> Loads:
         return walk_time_s(network.classes[column].whole, stations)
 
     return Loads(
-        population=np.array([one.population for one in network.classes], dtype=np.int64),
+        population=np.array([class_.population for class_ in network.classes], dtype=np.int64),
         rate_per_s=network.rate_per_s,
-        think_s=np.array([one.think_s for one in network.classes]),
+        think_s=np.array([class_.think_s for class_ in network.classes]),
         cycle=cycle,
     )
 

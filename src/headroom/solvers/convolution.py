@@ -94,7 +94,7 @@ def _poisson(mean: float, most: int) -> FloatArray:
 
 
 def _factors(network: Closed, tilt: FloatArray) -> list[_Factor]:
-    found = []
+    factors = []
     for place, demands in enumerate(network.demand_s):
         offered = demands * tilt
         total = float(offered.sum())
@@ -104,8 +104,8 @@ def _factors(network: Closed, tilt: FloatArray) -> list[_Factor]:
             head = _head(total, servers, taken, most)
             ratio = total / (servers - taken)
             head *= (1 - ratio) / head.sum()
-            found.append(_Factor(place, head, ratio, offered / total, total))
-    return found
+            factors.append(_Factor(place, head, ratio, offered / total, total))
+    return factors
 
 
 def _head(offered: float, servers: float, taken: float, most: int) -> FloatArray:
@@ -122,9 +122,11 @@ def _tilt(network: Closed) -> FloatArray:
         return np.full(1, _saddle(network))
     from headroom.solvers.approximate import schweitzer  # noqa: PLC0415 - it starts from no tilt
 
-    found = schweitzer(network).throughput_per_s
-    load = network.demand_s @ found / (network.servers - network.open_load)
-    return np.asarray(found * min(1.0, WIDEST_TILT / max(float(load.max(initial=0.0)), 1e-300)))
+    throughput_per_s = schweitzer(network).throughput_per_s
+    load = network.demand_s @ throughput_per_s / (network.servers - network.open_load)
+    return np.asarray(
+        throughput_per_s * min(1.0, WIDEST_TILT / max(float(load.max(initial=0.0)), 1e-300))
+    )
 
 
 def _saddle(network: Closed) -> float:

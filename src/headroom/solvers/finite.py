@@ -64,7 +64,7 @@ class Known:
 
     def by_conditions(self, conditions: Sequence[Sequence[object] | None]) -> list[Way] | None:
         """Return the cases of a choice by conditions, None where some are not known."""
-        codes = [None if one is None else self._code(one) for one in conditions]
+        codes = [None if condition is None else self._code(condition) for condition in conditions]
         named = tuple(law for code in codes if code is not None for law in self._named(code))
         key = (id(conditions[0]), named)
         if key not in self._ways:
@@ -92,7 +92,7 @@ def code_of(amount: Amount | Sequence[object]) -> Code:
     if isinstance(amount, Distribution):
         return (_drawn(amount.to_data()),)
     if isinstance(amount, Expression):
-        items = [_token(one.kind, one.value) for one in amount.tokens]
+        items = [_token(token.kind, token.value) for token in amount.tokens]
     else:
         items = [_datum(one) for one in amount]
     found: list[Item] = []

@@ -105,18 +105,18 @@ class Factor:
     def inside(self, shares: FloatArray) -> FloatArray:
         """Return the shares of 0, 1, ... jobs, all counted, up to the number of rates."""
         most = len(self.rates)
-        found = np.zeros(most + 1)
+        zeros = np.zeros(most + 1)
         if self.foreign <= 0:
             kept = min(most, len(shares))
-            found[:kept] = shares[:kept]
+            zeros[:kept] = shares[:kept]
         else:
             logs, moved = self.coefficients(len(shares) - 1), np.log(1.0 - self.share)
             for j in map(int, np.flatnonzero(shares[:most] > 0)):
                 totals = np.arange(j, most)
                 weights = self.plain[totals] + _log_choose(totals, j) + (totals - j) * moved
-                found[totals] += shares[j] * np.exp(weights - logs[j])
-        found[most] = max(1.0 - float(found[:most].sum()), 0.0)
-        return found
+                zeros[totals] += shares[j] * np.exp(weights - logs[j])
+        zeros[most] = max(1.0 - float(zeros[:most].sum()), 0.0)
+        return zeros
 
 
 def several_servers(servers: float, demand_s: float, taken: float) -> Factor:
@@ -146,7 +146,7 @@ class Level:
     @property
     def work(self) -> float:
         """Additions that a solution takes, about."""
-        heads = sum(min(len(one.rates), self.most) for one in self.factors)
+        heads = sum(min(len(factor.rates), self.most) for factor in self.factors)
         steps = len(self.single_s) * 2 + heads * (1 + len(self.factors))
         return float((self.most + 1) * (steps + 1))
 
@@ -193,10 +193,10 @@ class Level:
                 rest = factor.times(rest)
         factor = self.factors[which]
         own = factor.coefficients(self.most) + np.arange(self.most + 1) * factor.log_step
-        found = np.zeros(self.most + 1)
+        zeros = np.zeros(self.most + 1)
         for n in np.flatnonzero(shares > 0):
-            found[: n + 1] += shares[n] * np.exp(own[: n + 1] + rest[n::-1] - self.constants[n])
-        return np.asarray(found / found.sum())
+            zeros[: n + 1] += shares[n] * np.exp(own[: n + 1] + rest[n::-1] - self.constants[n])
+        return np.asarray(zeros / zeros.sum())
 
 
 def geometric(logs: FloatArray, log_ratio: float) -> FloatArray:

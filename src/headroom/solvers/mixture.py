@@ -52,30 +52,30 @@ def chains_of(model: Model) -> Iterator[Chain]:
     [('users', (0.75, 0.25))]
     """
     members: dict[str, list[simulated.JobClass]] = {name: [] for name in model.mixes}
-    for one in model.classes.values():
-        if one.mix:
-            members[one.mix].append(one)
-    for one in model.classes.values():
-        if not one.mix:
-            yield Chain(name=one.name, classes=(one,), shares=(1.0,))
-        elif members[one.mix][0] is one:
-            yield _chain(model, one.mix, members[one.mix])
+    for class_ in model.classes.values():
+        if class_.mix:
+            members[class_.mix].append(class_)
+    for class_ in model.classes.values():
+        if not class_.mix:
+            yield Chain(name=class_.name, classes=(class_,), shares=(1.0,))
+        elif members[class_.mix][0] is class_:
+            yield _chain(model, class_.mix, members[class_.mix])
 
 
 def _chain(model: Model, name: str, classes: Sequence[simulated.JobClass]) -> Chain:
-    mix, total = model.mixes[name], sum(one.weight for one in classes)
+    mix, total = model.mixes[name], sum(class_.weight for class_ in classes)
     where = f"{mix.location}: mix {name!r}"
     reasons = []
     if isinstance(mix.draw, ComputedDraw):
         reasons.append(f"{where}: jobs compute their class; here each is drawn by its weight")
     if mix.draw == "deck" and len(classes) > 1:
         reasons.append(f"{where}: classes come from a deck; here each is drawn at random")
-    if len({one.priority for one in classes}) > 1:
+    if len({class_.priority for class_ in classes}) > 1:
         reasons.append(f"{where}: its classes have different priorities; here they have one")
     return Chain(
         name=name,
         classes=tuple(classes),
-        shares=tuple(one.weight / total for one in classes),
+        shares=tuple(class_.weight / total for class_ in classes),
         reasons=tuple(reasons),
     )
 

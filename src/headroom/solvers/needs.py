@@ -124,11 +124,11 @@ def _shares(model: Model) -> FloatArray:
     """Return how often each class is a walk of each column: shape (classes, columns)."""
     columns = list(chains_of(model))
     places = {name: place for place, name in enumerate(model.classes)}
-    found = np.zeros((len(places), len(columns)))
+    shares = np.zeros((len(places), len(columns)))
     for column, chain in enumerate(columns):
         for one, share in zip(chain.classes, chain.shares, strict=True):
-            found[places[one.name], column] = share
-    return found
+            shares[places[one.name], column] = share
+    return shares
 
 
 def _where(
@@ -141,8 +141,8 @@ def _where(
 
 def _is_fair(model: Model) -> bool:
     stations, pools = model.stations.values(), model.pools.values()
-    return all(one.discipline in FAIR and not one.blocks for one in stations) and all(
-        one.order == "fcfs" for one in pools
+    return all(station.discipline in FAIR and not station.blocks for station in stations) and all(
+        pool.order == "fcfs" for pool in pools
     )
 
 
@@ -154,7 +154,7 @@ def _together(model: Model, group: frozenset[str]) -> tuple[str, list[float], fl
 
 
 def _steps(model: Model) -> Iterator[Step]:
-    return (step for one in model.programs.values() for step in one.steps)
+    return (step for program in model.programs.values() for step in program.steps)
 
 
 def _chosen_rows(model: Model) -> Iterator[tuple[str, frozenset[str]]]:
@@ -165,7 +165,7 @@ def _chosen_rows(model: Model) -> Iterator[tuple[str, frozenset[str]]]:
     if any(isinstance(step.data.get("choice"), Mapping) for step in _steps(model)):
         for name, members in model.station_rows().items():
             if len(members) > 1 and members[0].discipline != "infinite":
-                yield name, frozenset(one.name for one in members)
+                yield name, frozenset(member.name for member in members)
 
 
 def _of_row(model: Model, name: str, members: frozenset[str]) -> tuple[str, list[float], float]:

@@ -158,7 +158,7 @@ class Network:
     @property
     def rate_per_s(self) -> FloatArray:
         """Shape (classes,): arrivals per second, 0 for closed classes."""
-        return np.array([one.rate_per_s for one in self.classes])
+        return np.array([class_.rate_per_s for class_ in self.classes])
 
     @property
     def queues(self) -> list[int]:
@@ -194,12 +194,12 @@ def network_of(model: Model) -> Network:
     initial = {name: Moments(one.initial, 0.0) for name, one in model.attributes.items()}
     chains, own = list(chains_of(model)), []
     for chain in chains:
-        own.append([_prepared(trees, initial, one) for one in chain.classes])
+        own.append([_prepared(trees, initial, class_) for class_ in chain.classes])
         for one, walk in zip(chain.classes, own[-1], strict=True):
             walk.run(one.program)
             _refuse_unknown(model.name, walk)
     walks = [mixed_walk(of, chain.shares) for of, chain in zip(own, chains, strict=True)]
-    units = _Units(tuple(_centre(model, one) for one in model.stations.values()), unit_s)
+    units = _Units(tuple(_centre(model, station) for station in model.stations.values()), unit_s)
     classes = tuple(
         replace(_job_class(chain, walk, units), members=_members(chain, of, units))
         for chain, walk, of in zip(chains, walks, own, strict=True)
@@ -345,14 +345,14 @@ def scaled(network: Network, row: int, factor: float, station: Centre) -> Networ
     stations = (*network.stations[:row], station, *network.stations[row + 1 :])
     classes = tuple(
         replace(
-            one,
-            whole=_scaled_section(one.whole, station.name, factor),
+            class_,
+            whole=_scaled_section(class_.whole, station.name, factor),
             parts={path: _scaled_part(part, station.name, factor) for path, part in
-                   one.parts.items()},
+                   class_.parts.items()},
             members=tuple(_scaled_member(member, row, factor, station.name) for member in
-                          one.members),
+                          class_.members),
         )
-        for one in network.classes
+        for class_ in network.classes
     )  # fmt: skip
     return replace(network, stations=stations, classes=classes, service_s=service)
 
@@ -405,10 +405,10 @@ def _mean_speed(station: Centre) -> float:
 
 def _binding_pools(model: Model, classes: Sequence[JobClass]) -> dict[str, int]:
     """Return the pools whose tokens can run out, and how many they have."""
-    found = {}
+    binding_pools = {}
     for name, pool in model.pools.items():
-        users = [one for one in classes if name in one.holds]
-        most = sum(one.population * one.holds[name].most_tokens for one in users)
-        if users and (any(one.is_open for one in users) or most > pool.tokens):
-            found[name] = pool.tokens
-    return found
+        users = [class_ for class_ in classes if name in class_.holds]
+        most = sum(user.population * user.holds[name].most_tokens for user in users)
+        if users and (any(user.is_open for user in users) or most > pool.tokens):
+            binding_pools[name] = pool.tokens
+    return binding_pools

@@ -76,7 +76,7 @@ def _alike(network: Network, row: int, rates: FloatArray, arrivals: float) -> Fl
 def _by_priority(network: Network, row: int, rates: FloatArray, arrivals: float) -> FloatArray:
     station = network.stations[row]
     servers = int(station.servers)
-    urgency = [one.priority for one in network.classes]
+    urgency = [class_.priority for class_ in network.classes]
     levels = sorted({p for p, rate in zip(urgency, rates, strict=True) if rate > 0}, reverse=True)
     groups = [np.array([p == level for p in urgency]) for level in levels]
     flows = [float(rates[group].sum()) for group in groups]
@@ -132,22 +132,22 @@ def _flows(network: Network, names: Sequence[str]) -> FloatArray:
     """Return [i, j]: jobs per second that go from station i to station j."""
     rows = {name: row for row, name in enumerate(names)}
     flow = np.zeros((len(names), len(names)))
-    for one in network.classes:
-        for (origin, target), mass in one.flows.items():
+    for class_ in network.classes:
+        for (origin, target), mass in class_.flows.items():
             if OUTSIDE not in {origin, target}:
-                flow[rows[origin], rows[target]] += one.rate_per_s * mass
+                flow[rows[origin], rows[target]] += class_.rate_per_s * mass
     return flow
 
 
 def _external_c2(network: Network, names: Sequence[str], into: FloatArray) -> FloatArray:
-    found = np.zeros(len(names))
-    for one in network.classes:
+    zeros = np.zeros(len(names))
+    for class_ in network.classes:
         for row, name in enumerate(names):
-            mass = one.flows.get((OUTSIDE, name), 0.0)
+            mass = class_.flows.get((OUTSIDE, name), 0.0)
             share = min(mass, 1.0)
-            part = share * one.arrivals.c2 + 1 - share
-            found[row] += one.rate_per_s * mass / into[row] * part
-    return found
+            part = share * class_.arrivals.c2 + 1 - share
+            zeros[row] += class_.rate_per_s * mass / into[row] * part
+    return zeros
 
 
 def _load(network: Network, row: int, rates: FloatArray) -> float:
@@ -160,9 +160,9 @@ def _superposition_weights(
 ) -> FloatArray:
     outside = np.zeros_like(into)
     squares = ((flow / into) ** 2).sum(axis=0)
-    for one in network.classes:
+    for class_ in network.classes:
         for row, station in enumerate(network.stations):
-            outside[row] = one.rate_per_s * one.flows.get((OUTSIDE, station.name), 0.0)
+            outside[row] = class_.rate_per_s * class_.flows.get((OUTSIDE, station.name), 0.0)
         squares += (outside / into) ** 2
     streams = 1 / np.maximum(squares, 1e-300)
     return np.asarray(1 / (1 + 4 * (1 - load) ** 2 * (np.minimum(streams, 1e12) - 1)))

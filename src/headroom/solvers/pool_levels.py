@@ -117,14 +117,14 @@ def _is_sure(network: Network, regions: Mapping[Path, Region]) -> bool:
     It is where a product form of one class is inside, at stations of its own: the last rate of
     the level decides on stability, however its jobs come and go.
     """
-    used = np.sum([(one.visits > 0).any(axis=1) for one in regions.values()], axis=0)
+    used = np.sum([(region.visits > 0).any(axis=1) for region in regions.values()], axis=0)
     is_one = len(network.classes) == 1 and len(network.pools) == 1
     return is_one and len(reasons_against(network)) == 1 and not (used > 1).any()
 
 
 def _spread_closed(network: Network, state: State, throughput: FloatArray) -> None:
     """Find the jobs of closed classes outside all pools."""
-    population = sum(one.population for one in network.classes)
+    population = sum(class_.population for class_ in network.classes)
     passages = float(throughput[network.closed].sum())
     shape = _shape(network, state, CLOSED, most=population, passages=passages)
     state.shapes[CLOSED] = shape
@@ -146,14 +146,15 @@ def _resolve(state: State, pool: str) -> None:
         state.present[pool] = factor.foreign_jobs(nobody)
         state.inside[pool] = factor.inside(nobody)
         return
-    total = sum(one.grants for one in parents)
+    total = sum(parent.grants for parent in parents)
     state.inside[pool] = np.average(
-        [one.inside for one in parents], axis=0, weights=[one.grants for one in parents]
+        [parent.inside for parent in parents], axis=0, weights=[parent.grants for parent in parents]
     )
-    present = sum(one.own for one in parents)
+    present = sum(parent.own for parent in parents)
     if outside > 0:
         present += sum(
-            one.others * outside / (asked - one.grants) * (one.grants / total) for one in parents
+            parent.others * outside / (asked - parent.grants) * (parent.grants / total)
+            for parent in parents
         )
     state.present[pool] = present
 
@@ -240,6 +241,6 @@ def kept_longer_s(network: Network, state: State, region: Region, row: int) -> f
 def sum_of(regions: Mapping[Path, Region]) -> Region:
     """Return what all regions ask for together."""
     parts = list(regions.values())
-    busy = np.sum([one.busy for one in parts], axis=0)
-    visits = np.sum([one.visits for one in parts], axis=0)
-    return Region(visits, busy, np.sum([one.delay for one in parts], axis=0))
+    busy = np.sum([part.busy for part in parts], axis=0)
+    visits = np.sum([part.visits for part in parts], axis=0)
+    return Region(visits, busy, np.sum([part.delay for part in parts], axis=0))

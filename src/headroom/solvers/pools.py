@@ -126,12 +126,12 @@ def _region_waits(network: Network, state: State, region: Region, jobs: FloatArr
     """Return the mean wait of a visit of each class, from the mean jobs at each station."""
     busy = region.busy.sum(axis=1)
     waiting = np.maximum(jobs - busy, 0.0)
-    found = np.zeros_like(region.busy)
+    region_waits = np.zeros_like(region.busy)
     for row in network.queues:
         if busy[row] > 0:
-            found[row] = _visit_waits(network, row, region.visits[row], float(waiting[row]))
-            found[row] += kept_longer_s(network, state, region, row)
-    return found
+            region_waits[row] = _visit_waits(network, row, region.visits[row], float(waiting[row]))
+            region_waits[row] += kept_longer_s(network, state, region, row)
+    return region_waits
 
 
 def _visit_waits(network: Network, row: int, visits: FloatArray, waiting: float) -> FloatArray:
@@ -154,8 +154,8 @@ def _outside_waits(network: Network, state: State, throughput: FloatArray) -> Fl
         replace(one, population=0, rate_per_s=float(rate))
         for one, rate in zip(network.classes, throughput, strict=True)
     )
-    found = open_waits(replace(network, classes=flows)).wait_s
-    return _beside_closed(network, state, found)
+    wait_s = open_waits(replace(network, classes=flows)).wait_s
+    return _beside_closed(network, state, wait_s)
 
 
 def _beside_closed(network: Network, state: State, found: FloatArray) -> FloatArray:
@@ -176,13 +176,13 @@ def _beside_closed(network: Network, state: State, found: FloatArray) -> FloatAr
 
 def _pool_waits(network: Network, state: State) -> dict[str, float]:
     """Return the mean wait (s) for tokens of each pool."""
-    found = {}
+    pool_waits = {}
     factors = wait_factors(Flows(network, state.regions, state.rates))
     for pool, inside in state.inside.items():
         held = float(inside @ np.arange(len(inside)))
         wait = max(state.present[pool] - held, 0.0) / state.asked(pool)
-        found[pool] = wait * factors[pool]
-    return found
+        pool_waits[pool] = wait * factors[pool]
+    return pool_waits
 
 
 def _following(
@@ -226,7 +226,7 @@ def _busiest(
             left = network.stations[row].servers - float(demands @ from_outside)
             found.append((float(demands[closed] @ throughput[closed]) / left, row))
     for pool, rates in state.rates.items():
-        grants = np.array([_grants(one, pool) for one in network.classes])
+        grants = np.array([_grants(class_, pool) for class_ in network.classes])
         if (grants[columns] > 0).any():
             left = max(float(rates[-1]) - float(grants @ from_outside), 1e-9 * float(rates[-1]))
             found.append((float(grants[closed] @ throughput[closed]) / left, pool))

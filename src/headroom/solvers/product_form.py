@@ -26,19 +26,21 @@ def reasons_against(network: Network) -> list[str]:
         if (network.visits[row] > 0).any():
             found += structure_reasons(network, station)
             found += law_reasons(network, row)
-    for one in network.classes:
-        if one.arrivals.reason:
-            found.append(f"class {one.name!r}: {one.arrivals.reason}")
+    for class_ in network.classes:
+        if class_.arrivals.reason:
+            found.append(f"class {class_.name!r}: {class_.arrivals.reason}")
     for pool in network.pools:
-        line = next(one.holds[pool].location for one in network.classes if pool in one.holds)
+        line = next(
+            class_.holds[pool].location for class_ in network.classes if pool in class_.holds
+        )
         found.append(f"{line}: jobs hold and wait for tokens of pool {pool!r}")
     return found
 
 
 def structure_reasons(network: Network, station: Centre) -> list[str]:
     """Return what of a station itself, whatever is asked of it, no product form knows."""
-    closed_jobs = math.fsum(one.population for one in network.classes)
-    most = math.inf if any(one.is_open for one in network.classes) else closed_jobs
+    closed_jobs = math.fsum(class_.population for class_ in network.classes)
+    most = math.inf if any(class_.is_open for class_ in network.classes) else closed_jobs
     where = f"station {station.name!r}"
     found = []
     if station.limit is not None and station.limit < most:
@@ -59,7 +61,10 @@ def law_reasons(network: Network, row: int) -> list[str]:
     """Return what the service times and the priorities at a station have against product form."""
     station = network.stations[row]
     uses = [
-        (one, use) for one in network.classes for use in one.uses if use.station == station.name
+        (class_, use)
+        for class_ in network.classes
+        for use in class_.uses
+        if use.station == station.name
     ]
     found: list[str] = []
     if not uses:
@@ -96,7 +101,7 @@ def _places(locations: list[str]) -> str:
 def feeders(network: Network, row: int) -> Iterator[tuple[JobClass, str]]:
     """Yield each class with each station (or the outside) from which it comes to this one."""
     name = network.stations[row].name
-    for one in network.classes:
-        for (origin, target), mass in one.flows.items():
+    for class_ in network.classes:
+        for (origin, target), mass in class_.flows.items():
             if target == name and mass > 0:
-                yield one, origin
+                yield class_, origin

@@ -44,13 +44,13 @@ def regions_of(network: Network, throughput_per_s: FloatArray) -> dict[Path, Reg
     """Return the regions of a network whose classes complete at these rates."""
     shape = (len(network.stations), len(network.classes))
     rows = {station.name: row for row, station in enumerate(network.stations)}
-    found: dict[Path, Region] = {}
+    regions: dict[Path, Region] = {}
     for key in (CLOSED, OPEN, *((pool,) for pool in network.pools)):
-        found[key] = Region(np.zeros(shape), np.zeros(shape), np.zeros(shape[1]))
+        regions[key] = Region(np.zeros(shape), np.zeros(shape), np.zeros(shape[1]))
     for column, one in enumerate(network.classes):
         rate = float(throughput_per_s[column])
         for key, part in _parts(network, one):
-            region = found[key]
+            region = regions[key]
             for name, visits in part.visits.items():
                 region.visits[rows[name], column] += rate * visits
                 region.busy[rows[name], column] += rate * part.work[name]
@@ -58,8 +58,8 @@ def regions_of(network: Network, throughput_per_s: FloatArray) -> dict[Path, Reg
             for pool, grants in part.grants.items():
                 if pool in network.pools:
                     region.grants[pool] = region.grants.get(pool, 0.0) + rate * grants
-        found[CLOSED].delay[column] += rate * one.think_s
-    return found
+        regions[CLOSED].delay[column] += rate * one.think_s
+    return regions
 
 
 def _parts(network: Network, one: JobClass) -> Iterator[tuple[Path, Part]]:
@@ -96,14 +96,14 @@ def inner_first(network: Network) -> list[str]:
 def places_of(network: Network, pool: str) -> tuple[int, float]:
     """Return how many jobs fit into a pool, and how many tokens (mean) each of them holds."""
     holds = [
-        (max(one.rate_per_s, float(one.population)) * hold.grants, hold.tokens / hold.grants)
-        for one in network.classes
-        if (hold := one.holds.get(pool)) is not None and hold.grants > 0
+        (max(class_.rate_per_s, float(class_.population)) * hold.grants, hold.tokens / hold.grants)
+        for class_ in network.classes
+        if (hold := class_.holds.get(pool)) is not None and hold.grants > 0
     ]
     total = sum(weight for weight, _ in holds)
     tokens = sum(weight * each for weight, each in holds) / total if total > 0 else 1.0
     fitting = max(int(network.pools[pool] / tokens + 1e-9), 1)
-    if any(one.is_open for one in network.classes if pool in one.holds):
+    if any(class_.is_open for class_ in network.classes if pool in class_.holds):
         return fitting, tokens
-    users = [one.population for one in network.classes if pool in one.holds]
+    users = [class_.population for class_ in network.classes if pool in class_.holds]
     return min(fitting, max(sum(users), 1)), tokens

@@ -102,13 +102,13 @@ class Solution:
     @property
     def throughput_per_s(self) -> float:
         """Completions of all classes per second."""
-        return math.fsum(one.throughput_per_s for one in self.classes)
+        return math.fsum(class_.throughput_per_s for class_ in self.classes)
 
     @property
     def response_s(self) -> float:
         """Mean response time (s) of whoever completes."""
         total = self.throughput_per_s
-        spent = math.fsum(one.throughput_per_s * one.response_s for one in self.classes)
+        spent = math.fsum(class_.throughput_per_s * class_.response_s for class_ in self.classes)
         return spent / total if total > 0 else math.nan
 
     @property
@@ -125,14 +125,14 @@ class Solution:
 
     def metrics(self) -> dict[str, float]:
         """Return every figure under the name that a simulated point gives it, in base units."""
-        jobs = math.fsum(one.jobs for one in self.classes)
+        jobs = math.fsum(class_.jobs for class_ in self.classes)
         found = {
             "throughput": self.throughput_per_s,
             "response_s_mean": self.response_s,
             "jobs_mean": jobs,
         }
-        for one in self.classes:
-            found |= {f"class.{one.name}.{name}": value for name, value in _of_class(one)}
+        for class_ in self.classes:
+            found |= {f"class.{class_.name}.{name}": value for name, value in _of_class(class_)}
         if len(self.classes) == 1:
             found |= dict(_percentiles(self.classes[0]))
         for station in self.stations:

@@ -156,10 +156,10 @@ def _closed_solution(network: Network, reasons: Sequence[str]) -> Solution:
 
 
 def _open_solution(network: Network, reasons: Sequence[str]) -> Solution:
-    found = open_waits(network)
-    throughput = network.rate_per_s * np.prod((1 - found.lost[:, None]) ** network.visits, axis=0)
-    rates = network.visits * network.rate_per_s * (1 - found.lost[:, None])
-    jobs = rates * (network.service_s + found.wait_s)
+    waits = open_waits(network)
+    throughput = network.rate_per_s * np.prod((1 - waits.lost[:, None]) ** network.visits, axis=0)
+    rates = network.visits * network.rate_per_s * (1 - waits.lost[:, None])
+    jobs = rates * (network.service_s + waits.wait_s)
     theorem = "Jackson's theorem" if len(network.queues) > 1 else "M/M/c"
     method = theorem if not reasons else exact_formula(network)
     joined = fork_join(network)
@@ -170,12 +170,12 @@ def _open_solution(network: Network, reasons: Sequence[str]) -> Solution:
     answer = Answer(
         method=method or "decomposition into G/G/c queues, Allen and Cunneen",
         throughput_per_s=throughput,
-        wait_s=found.wait_s,
+        wait_s=waits.wait_s,
         jobs=jobs,
     )
     left_out = () if is_exact else reasons
     return _solution(
-        network, answer, left_out, is_exact=is_exact, responses=response, lost=found.lost
+        network, answer, left_out, is_exact=is_exact, responses=response, lost=waits.lost
     )
 
 

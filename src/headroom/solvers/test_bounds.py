@@ -213,7 +213,7 @@ def test_an_open_class_that_starves_is_not_taken_off_the_capacity() -> None:
     program.use(cpu, exponential(1))
     model.closed_class("urgent", program, population=3, priority=1)
     model.open_class("patient", program, interarrival=exponential(2))
-    found = {one.class_name: one for one in bounds_in(model)}
+    found = {bound.class_name: bound for bound in bounds_in(model)}
     assert found["urgent"].throughput_per_s_high == pytest.approx(1.0)
     assert STARVED in found["urgent"].notes
     throughput, _ = measured(simulate(model, seed=1, completions=20_000), 0)

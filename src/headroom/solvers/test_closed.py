@@ -302,8 +302,8 @@ def test_levels_agree_with_convolution_at_every_population(network: Closed) -> N
     level = Level(jobs, think, single[single > 0], several)
     assert (np.diff(level.rates) >= -1e-9 * level.rates[1:]).all()
     for count in {1, jobs}:
-        found = convolve(replace(network, population=np.array([count])))
-        assert level.rates[count - 1] == pytest.approx(throughput(found))
+        solution = convolve(replace(network, population=np.array([count])))
+        assert level.rates[count - 1] == pytest.approx(throughput(solution))
 
 
 def test_a_million_users_at_one_server_are_no_trouble() -> None:

@@ -52,17 +52,17 @@ def by_hand(jobs: int) -> tuple[float, dict[str, float]]:
 
 
 def responses(solution: Solution) -> dict[str, float]:
-    return {one.name: one.response_s for one in solution.classes}
+    return {class_.name: class_.response_s for class_ in solution.classes}
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8, 40])
 def test_a_mix_drawn_by_chance_is_solved_exactly(jobs: int) -> None:
-    found = solve(shop(jobs=jobs))
+    solution = solve(shop(jobs=jobs))
     throughput, times = by_hand(jobs)
-    assert found.is_exact
-    assert found.throughput_per_s == pytest.approx(throughput)
-    assert responses(found) == pytest.approx(times)
-    assert [one.throughput_per_s / throughput for one in found.classes] == pytest.approx(
+    assert solution.is_exact
+    assert solution.throughput_per_s == pytest.approx(throughput)
+    assert responses(solution) == pytest.approx(times)
+    assert [class_.throughput_per_s / throughput for class_ in solution.classes] == pytest.approx(
         [0.75, 0.25]
     )
 
@@ -75,12 +75,12 @@ def test_what_is_solved_is_what_a_run_finds() -> None:
 
 
 def test_jobs_of_all_classes_at_all_stations_and_thinking_are_the_population() -> None:
-    found = solve(shop())
-    present = sum(sum(one.jobs_by_class.values()) for one in found.stations)
-    assert present + found.throughput_per_s * 0.5 == pytest.approx(8)
-    assert sum(one.jobs for one in found.classes) == pytest.approx(present)
-    for one in found.stations:
-        assert sum(one.throughput_by_class.values()) == pytest.approx(one.throughput_per_s)
+    solution = solve(shop())
+    present = sum(sum(station.jobs_by_class.values()) for station in solution.stations)
+    assert present + solution.throughput_per_s * 0.5 == pytest.approx(8)
+    assert sum(class_.jobs for class_ in solution.classes) == pytest.approx(present)
+    for station in solution.stations:
+        assert sum(station.throughput_by_class.values()) == pytest.approx(station.throughput_per_s)
 
 
 def test_a_mix_of_one_class_is_that_class() -> None:
@@ -99,12 +99,12 @@ def test_a_mix_of_one_class_is_that_class() -> None:
 
 
 def test_a_deck_is_an_approximation_and_says_its_line() -> None:
-    found = solve(shop(draw="deck"))
-    assert not found.is_exact
-    (reason,) = found.reasons
+    solution = solve(shop(draw="deck"))
+    assert not solution.is_exact
+    (reason,) = solution.reasons
     assert "test_mixes.py:" in reason
     assert "mix 'users': classes come from a deck" in reason
-    assert found.throughput_per_s == pytest.approx(by_hand(8)[0], rel=0.02)
+    assert solution.throughput_per_s == pytest.approx(by_hand(8)[0], rel=0.02)
 
 
 def test_classes_of_different_priority_in_a_mix_are_an_approximation() -> None:
@@ -118,13 +118,13 @@ def test_classes_of_different_priority_in_a_mix_are_an_approximation() -> None:
 
 
 def test_times_under_a_pool_add_up_to_the_time_of_the_mix() -> None:
-    found = solve(shop(jobs=20, tokens=3))
-    assert not found.is_exact
-    mean = sum(one.throughput_per_s * one.response_s for one in found.classes)
-    assert 20 / found.throughput_per_s - 0.5 == pytest.approx(mean / found.throughput_per_s)
+    solution = solve(shop(jobs=20, tokens=3))
+    assert not solution.is_exact
+    mean = sum(class_.throughput_per_s * class_.response_s for class_ in solution.classes)
+    assert 20 / solution.throughput_per_s - 0.5 == pytest.approx(mean / solution.throughput_per_s)
     run = simulate(shop(jobs=20, tokens=3), seed=2, completions=100_000)
     seen = run.classes.columns["completion_count"][-1].sum() / run.snapshot_times_s[-1]
-    assert found.throughput_per_s == pytest.approx(seen, rel=0.05)
+    assert solution.throughput_per_s == pytest.approx(seen, rel=0.05)
 
 
 def test_a_mix_beside_arrivals_from_outside_leaves_them_their_share() -> None:
@@ -132,11 +132,11 @@ def test_a_mix_beside_arrivals_from_outside_leaves_them_their_share() -> None:
     program = model.program("report")
     program.use(model.stations["disk"], exponential(0.03))
     model.open_class("reports", program, interarrival=exponential(0.1))
-    found = solve(model)
-    assert found.is_exact
-    assert [one.name for one in found.classes] == ["look", "buy", "reports"]
-    assert found.classes[2].throughput_per_s == pytest.approx(10)
-    disk = next(one for one in found.stations if one.name == "disk")
+    solution = solve(model)
+    assert solution.is_exact
+    assert [class_.name for class_ in solution.classes] == ["look", "buy", "reports"]
+    assert solution.classes[2].throughput_per_s == pytest.approx(10)
+    disk = next(station for station in solution.stations if station.name == "disk")
     assert list(disk.throughput_by_class) == ["look", "buy", "reports"]
 
 
@@ -155,7 +155,7 @@ def test_two_mixes_share_a_station_as_two_classes_do() -> None:
     for name in ("a", "b"):
         members = {f"{name}{number}": (visit, number) for number in (1, 2)}
         model.closed_mix(name, members, population=2, think=exponential(3))
-    found = {one.name: one.throughput_per_s for one in solve(model).classes}
+    found = {class_.name: class_.throughput_per_s for class_ in solve(model).classes}
     assert found["a2"] == pytest.approx(2 * found["a1"])
     assert found == pytest.approx({**found, "b1": found["a1"], "b2": found["a2"]})
 
@@ -177,9 +177,9 @@ def test_a_number_that_jobs_carry_gets_its_shares_and_its_reason() -> None:
         program.use(model.stations["disk 2"], exponential(3))
     model.closed_class("users", program, population=4)
     assert network_of(model).visits[:, 0] == pytest.approx([1 / 3, 1 / 3, 2 / 3])
-    found = solve(model)
-    assert not found.is_exact
-    assert "a route is chosen by what the job carries; here by chance" in found.reasons[0]
+    solution = solve(model)
+    assert not solution.is_exact
+    assert "a route is chosen by what the job carries; here by chance" in solution.reasons[0]
 
 
 def test_a_number_that_nobody_knows_counts_as_equally_likely() -> None:

@@ -79,7 +79,7 @@ def test_priorities_agree_with_the_known_answers(
     model = with_arrivals(document(use(), discipline=discipline), 2.5, "urgent", priority=1)
     solution = solve(with_arrivals(model, 2.5, "patient"))
     assert solution.is_exact
-    assert [one.response_s for one in solution.classes] == pytest.approx(responses, abs=1e-6)
+    assert [class_.response_s for class_ in solution.classes] == pytest.approx(responses, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_breakdowns_are_a_reason() -> None:
     model = with_users(document(use()))
     cpu = model.stations["cpu"]
     model.breakdowns(cpu, time_to_failure=exponential(9), repair=exponential(1))
-    assert any("break down" in one for one in solve(model).reasons)
+    assert any("break down" in reason for reason in solve(model).reasons)
 
 
 def two_nodes(model: Model, main: Program) -> None:
@@ -235,7 +235,7 @@ def test_work_after_a_reply_loads_the_server_but_not_the_caller() -> None:
     solution = solve(with_arrivals(document(steps), 10.0))
     assert solution.stations[0].utilization == pytest.approx(0.03)
     assert solution.response_s == pytest.approx(0.1, rel=0.1)
-    assert any("second phase" in one for one in solution.reasons)
+    assert any("second phase" in reason for reason in solution.reasons)
 
 
 def test_a_quorum_waits_for_the_first_of_its_arms() -> None:

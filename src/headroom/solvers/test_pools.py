@@ -158,7 +158,7 @@ def test_a_station_that_closed_classes_fill_inside_a_pool_does_not_hide_open_one
             program.use(disk, exponential(1))
     model.closed_class("busy", model.programs["busy"], population=15, think=exponential(2))
     model.open_class("rare", model.programs["rare"], interarrival=exponential(45))
-    found = {one.name: one for one in solve(model).classes}
+    found = {class_.name: class_ for class_ in solve(model).classes}
     assert 5 < found["rare"].response_s < 20
     assert found["busy"].throughput_per_s == pytest.approx(1 - 1 / 45, rel=1e-3)
 

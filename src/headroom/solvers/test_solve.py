@@ -269,7 +269,7 @@ def test_mixed_networks_give_open_classes_what_is_theirs() -> None:
         model.program(name).use(cpu, exponential(1))
     model.open_class("online", model.programs["online"], interarrival=exponential(2))
     model.closed_class("batch", model.programs["batch"], population=1, think=exponential(1e6))
-    found = {one.name: one for one in solve(model).classes}
+    found = {class_.name: class_ for class_ in solve(model).classes}
     assert found["online"].throughput_per_s == pytest.approx(0.5)
     assert found["online"].response_s == pytest.approx(2.0, rel=1e-4)
 
@@ -299,7 +299,7 @@ def test_product_form_models_are_exact_and_obey_the_laws(model: Model) -> None:
     solution = solve(model)
     assert solution.is_exact
     jobs = sum(one.jobs for one in solution.stations)
-    assert jobs == pytest.approx(sum(one.jobs for one in solution.classes), rel=1e-8)
+    assert jobs == pytest.approx(sum(class_.jobs for class_ in solution.classes), rel=1e-8)
     for station in solution.stations:
         assert 0 < station.utilization <= 1 + 1e-12
         assert station.jobs == pytest.approx(

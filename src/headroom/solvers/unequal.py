@@ -52,7 +52,7 @@ def at_speeds(network: Network, throughput_per_s: FloatArray) -> Network:
     jobs, as a multiple of the mean speed that they find.
     """
     found = network
-    jobs = math.inf if network.open else float(sum(one.population for one in network.classes))
+    jobs = math.inf if network.open else float(sum(class_.population for class_ in network.classes))
     for row, station in enumerate(network.stations):
         offered = float(network.demand_s[row] @ throughput_per_s)
         if is_unequal(station) and offered > 0:

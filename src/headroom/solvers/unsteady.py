@@ -14,9 +14,9 @@ from headroom.solvers.errors import SolverError
 def refuse_unsteady(model: Model) -> None:
     """Raise `SolverError` where jobs of `model` lose patience, or its capacities change."""
     parsed = parse_model(model)
-    for one in changes_of(parsed):
+    for change in changes_of(parsed):
         raise SolverError(
-            f"{one.text}, and the solvers know only constant capacities",
+            f"{change.text}, and the solvers know only constant capacities",
             cure="simulate it",
         )
     for tree in parsed.trees.values():

@@ -34,7 +34,7 @@ class Flows:
 
     def asked(self, pool: str) -> float:
         """Return how often a second tokens of a pool are asked for."""
-        return math.fsum(one.grants.get(pool, 0.0) for one in self.regions.values())
+        return math.fsum(region.grants.get(pool, 0.0) for region in self.regions.values())
 
 
 def wait_factors(flows: Flows) -> dict[str, float]:
@@ -44,7 +44,7 @@ def wait_factors(flows: Flows) -> dict[str, float]:
     for pool, rates in flows.rates.items():
         releases[pool] = _release_c2(flows, pool, releases)
         c2 = (_arrival_c2(flows.network, pool) + releases[pool]) / 2.0
-        users = [one for one in flows.network.classes if pool in one.holds]
+        users = [class_ for class_ in flows.network.classes if pool in class_.holds]
         found[pool] = faded(c2, flows.asked(pool) / float(rates[-1]), users)
     return found
 
@@ -57,17 +57,23 @@ def faded(c2: float, load: float, users: Sequence[JobClass]) -> float:
     >>> faded(4.0, 0.5, [])
     4.0
     """
-    if all(one.is_open for one in users):
+    if all(user.is_open for user in users):
         return c2
-    jobs = sum(one.population for one in users)
+    jobs = sum(user.population for user in users)
     return 1.0 + (c2 - 1.0) * (1.0 - math.pow(min(load, 1.0), 1.0 + math.sqrt(jobs)))
 
 
 def _arrival_c2(network: Network, pool: str) -> float:
     """Return the c2 of the time between requests for a pool; 1 for closed classes."""
-    users = [one for one in network.classes if pool in one.holds and one.holds[pool].grants > 0]
-    asked = [max(one.rate_per_s, float(one.population)) * one.holds[pool].grants for one in users]
-    shares = [min(one.holds[pool].grants, 1.0) for one in users]
+    users = [
+        class_
+        for class_ in network.classes
+        if pool in class_.holds and class_.holds[pool].grants > 0
+    ]
+    asked = [
+        max(user.rate_per_s, float(user.population)) * user.holds[pool].grants for user in users
+    ]
+    shares = [min(user.holds[pool].grants, 1.0) for user in users]
     c2 = [share * one.arrivals.c2 + 1.0 - share for one, share in zip(users, shares, strict=True)]
     return float(np.average(c2, weights=asked))
 
@@ -95,12 +101,12 @@ def _release_c2(flows: Flows, pool: str, releases: Mapping[str, float]) -> float
 def _held_c2(network: Network, pool: str) -> float:
     """Return the c2 of the time that tokens are held, without any waiting, over all classes."""
     weights, means, variances = [], [], []
-    for one in network.classes:
-        grants = one.holds[pool].grants if pool in one.holds else 0.0
+    for class_ in network.classes:
+        grants = class_.holds[pool].grants if pool in class_.holds else 0.0
         if grants > 0:
-            under = [part for path, part in one.parts.items() if pool in path]
+            under = [part for path, part in class_.parts.items() if pool in path]
             total = math.fsum(math.fsum(part.work.values()) + part.delay for part in under)
-            weights.append(max(one.rate_per_s, float(one.population)) * grants)
+            weights.append(max(class_.rate_per_s, float(class_.population)) * grants)
             means.append(total / grants)
             variances.append(math.fsum(part.variance for part in under) / grants)
     mean = float(np.average(means, weights=weights))

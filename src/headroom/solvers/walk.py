@@ -109,7 +109,7 @@ def _arm_look(arm: Section, mass: float) -> tuple[object, ...]:
         tuple((name, f"{value / mass:.9g}") for name, value in sorted(table.items()))
         for table in (arm.visits, arm.work, arm.grants)
     ]
-    inside = tuple((f"{one.mass / mass:.9g}", _look(one)) for one in arm.joins)
+    inside = tuple((f"{join.mass / mass:.9g}", _look(join)) for join in arm.joins)
     return (*tables, f"{arm.delay / mass:.9g}", inside)
 
 
@@ -356,14 +356,14 @@ class Walk:
 
     def _ways(self, node: BranchBlock) -> Sequence[Way]:
         """Return how often each case is taken: as often as the values that decide, if known."""
-        found = None
+        ways = None
         if node.kind == "index" and node.by is not None:
-            found = self.known.by_number(node.by, len(node.cases))
+            ways = self.known.by_number(node.by, len(node.cases))
         elif node.kind == "condition":
-            found = self.known.by_conditions([case.chosen.condition for case in node.cases])
-        if found is not None:
+            ways = self.known.by_conditions([case.chosen.condition for case in node.cases])
+        if ways is not None:
             self._note(node, "a route is chosen by what the job carries; here by chance")
-            return found
+            return ways
         shares = self._shares(node, node.kind, [case.chosen for case in node.cases])
         return [Way(share, {}) for share in shares]
 

@@ -184,8 +184,8 @@ def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
     region = _ratio_region(claim)
     if not above.sample.values.any() and not below.sample.values.any():
         return _of_nothing(region)
-    found = judge(above, below, low=region.low, high=region.high, statistic=claim.statistic)
-    return _of_judgement(found, region)
+    verdict = judge(above, below, low=region.low, high=region.high, statistic=claim.statistic)
+    return _of_judgement(verdict, region)
 
 
 def _of_nothing(region: Region) -> Finding:
@@ -485,13 +485,13 @@ def _check_crossover(claim: CrossoverClaim, evidence: Evidence) -> Finding:
     }
     if len(ratios) < FEWEST_LEVELS:
         raise NoEvidenceError(MissingEvidence(code="few_common_levels", factor=claim.factor))
-    found = crossings_of([ratio_at(level, one) for level, one in ratios.items()])
-    if len(found.crossings) != 1:
-        count = len(found.crossings)
-        is_sure = not count and all(stretch.side for stretch in found.stretches)
+    crossings = crossings_of([ratio_at(level, one) for level, one in ratios.items()])
+    if len(crossings.crossings) != 1:
+        count = len(crossings.crossings)
+        is_sure = not count and all(stretch.side for stretch in crossings.stretches)
         several = CrossoversEvidence(count=count, levels=len(ratios))
         return Finding(verdict="differs" if is_sure else "undecided", evidence=several)
-    (one,) = found.crossings
+    (one,) = crossings.crossings
     middle = (one.low + one.high) / 2.0 if one.level is None else one.level
     interval = Interval(value=middle, low=one.low, high=one.high, method="none")
     margin = (claim.tolerance or 0.0) * abs(claim.level)
@@ -544,17 +544,17 @@ def _numeric_curve(
     claim: _CurveClaim, evidence: Evidence, *, start: float = -INFINITY, stop: float = INFINITY
 ) -> dict[float, Side]:
     """Return the points from `start` to `stop` in ascending order, two levels or more."""
-    found = _numbers(claim, _levels(claim, evidence))
-    inside = [level for level in found if start <= level <= stop]
+    numbers = _numbers(claim, _levels(claim, evidence))
+    inside = [level for level in numbers if start <= level <= stop]
     if len(inside) < 2:  # noqa: PLR2004 - nothing to compare
         raise NoEvidenceError(
             MissingEvidence(
-                code="few_levels_in_range" if len(inside) < len(found) else "few_levels",
+                code="few_levels_in_range" if len(inside) < len(numbers) else "few_levels",
                 factor=claim.factor,
                 is_quick=evidence.is_quick,
             )
         )
-    return {level: side_of(found[level], claim.metric, evidence) for level in inside}
+    return {level: side_of(numbers[level], claim.metric, evidence) for level in inside}
 
 
 _CHECKS: dict[type, Callable[[Any, Evidence], Finding]] = {

@@ -155,8 +155,8 @@ def test_an_ordering_holds_when_every_step_is_up(
     assert found.comparisons == 2
     assert found.confidence == pytest.approx(0.975)
     assert (found.shape, found.factor, row.unit) == ("ordered", "tool", "1/s")
-    assert [one.level for one in found.levels] == list(names)
-    assert [one.value for one in found.levels] == pytest.approx(values)
+    assert [level.level for level in found.levels] == list(names)
+    assert [level.value for level in found.levels] == pytest.approx(values)
     failed = None if found.decisive is None else (found.decisive.level, found.decisive.to_level)
     assert failed == (None if verdict == "holds" else ("gzip", "lz4"))
 
@@ -218,13 +218,13 @@ def test_a_flat_claim_compares_every_level_with_the_mean(
     pairs = [(level, spread(v, 0.05)) for level, v in zip((10, 20, 30), values, strict=True)]
     row = check("flat", curve(pairs), factor="users", tolerance=tolerance)
     assert row.verdict == verdict
-    found = row.evidence
-    assert isinstance(found, FlatEvidence)
-    assert found.comparisons == 6
-    assert found.confidence == pytest.approx(1.0 - 0.05 / 6)
-    assert found.mean == pytest.approx(sum(values) / 3)
-    assert found.largest_distance == pytest.approx(max(abs(v - found.mean) for v in values))
-    assert (found.decisive is None) == (verdict == "holds")
+    evidence = row.evidence
+    assert isinstance(evidence, FlatEvidence)
+    assert evidence.comparisons == 6
+    assert evidence.confidence == pytest.approx(1.0 - 0.05 / 6)
+    assert evidence.mean == pytest.approx(sum(values) / 3)
+    assert evidence.largest_distance == pytest.approx(max(abs(v - evidence.mean) for v in values))
+    assert (evidence.decisive is None) == (verdict == "holds")
 
 
 def test_a_flat_claim_may_look_at_a_part_of_the_levels() -> None:

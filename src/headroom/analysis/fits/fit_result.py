@@ -37,8 +37,8 @@ def fit_result(experiment: PlannedExperiment) -> FitResult | None:
         sets=[_set(one) for one in fit.sets],
         reason=fit.reason,
         cure=fit.cure,
-        candidates=[_candidate(one) for one in fit.candidates],
-        profiles=[_profile(one, units) for one in fit.profiles],
+        candidates=[_candidate(candidate) for candidate in fit.candidates],
+        profiles=[_profile(profile, units) for profile in fit.profiles],
     )
 
 

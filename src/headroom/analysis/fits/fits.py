@@ -266,7 +266,7 @@ def _loads(
     """Return how hard each source point drives the fitted model."""
     if not isinstance(fit.method, FitsDemands):
         return ()
-    values = {one.name: one.value for one in outcome.parameters}
+    values = {parameter.name: parameter.value for parameter in outcome.parameters}
     loads = []
     for one in found:
         config = fit.method.model_config(_source_point(one), target, fit.options)
@@ -361,7 +361,7 @@ def _with_intervals(
             cure="make the runs of the source longer, or lower their load",
         )
     whole = fit.method.fit([_source_point(one) for one in found], target, fit.options)
-    rounded = tuple(_rounded(one, target) for one in whole.parameters)
+    rounded = tuple(_rounded(parameter, target) for parameter in whole.parameters)
     wanting = [
         one.name
         for one in rounded
@@ -434,9 +434,9 @@ def _replicates(
             return [], f"no interval: without some replications, {error.message}"
         values.append(
             {
-                one.name: float(one.value)
-                for one in outcome.parameters
-                if isinstance(one.value, (int, float))
+                parameter.name: float(parameter.value)
+                for parameter in outcome.parameters
+                if isinstance(parameter.value, (int, float))
             }
         )
     return values, ""

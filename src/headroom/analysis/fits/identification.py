@@ -104,7 +104,9 @@ def identify(solutions: Sequence[Solution], *, parameters: int) -> Identified:
             least=best.squares,
             observations=len(observations),
             parameters=parameters,
-            variances=[one.variance for one in observations if one.variance],
+            variances=[
+                observation.variance for observation in observations if observation.variance
+            ],
         )
         candidates = _candidates(best, solutions, rise)
         _check_candidates(candidates, best)
@@ -124,7 +126,7 @@ def _candidates(
     if not best.problem.settled:
         return ()
     count = len(best.problem.observations)
-    others = [one for one in solutions if one.problem is not best.problem]
+    others = [solution for solution in solutions if solution.problem is not best.problem]
     return tuple(
         Candidate(
             values=one.values,
@@ -137,7 +139,7 @@ def _candidates(
 
 def _check_candidates(candidates: Sequence[Candidate], best: Solution) -> None:
     names = list(best.problem.settled)
-    left = [one for one in candidates if not one.is_refuted]
+    left = [candidate for candidate in candidates if not candidate.is_refuted]
     if len(left) < 2:  # noqa: PLR2004 - one is the answer
         return
     left.sort(key=lambda one: [float(one.values[name]) for name in names])

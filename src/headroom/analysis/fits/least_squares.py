@@ -122,22 +122,22 @@ def _plain(values: Mapping[str, Value], target: Target) -> Iterator[FittedParame
 def _observations(
     points: Sequence[SourcePoint], target: Target, options: Options
 ) -> list[Observation]:
-    found = []
+    observations = []
     for point in points:
         config = _config_of(point, target, options)
-        found += [
+        observations += [
             Observation(
                 point=point, config=config, metric=metric, value=point.observed[metric].value
             )
             for metric in options.metrics
             if metric in point.observed and point.observed[metric].value > 0.0
         ]
-    if not found:
+    if not observations:
         raise FitError(
             f"the sources report none of {', '.join(options.metrics)}",
             cure="name metrics that both the sources and the model have",
         )
-    return found
+    return observations
 
 
 def _config_of(point: SourcePoint, target: Target, options: Options) -> dict[str, Value]:
@@ -193,18 +193,18 @@ def _residuals(
     values: Mapping[str, Value],
     target: Target,
 ) -> Iterator[Residual]:
-    for one in observations:
-        config = {**one.config, **values}
-        fitted = model.values(config).get(one.metric)
+    for observation in observations:
+        config = {**observation.config, **values}
+        fitted = model.values(config).get(observation.metric)
         if fitted is None:
             continue
-        known = one.point.observed[one.metric]
+        known = observation.point.observed[observation.metric]
         units = {metric.name: metric.unit for metric in target.system.metrics(config)}
         yield Residual(
-            experiment=one.point.experiment,
-            levels=dict(one.point.levels),
-            metric=one.metric,
-            unit=units.get(one.metric, ""),
+            experiment=observation.point.experiment,
+            levels=dict(observation.point.levels),
+            metric=observation.metric,
+            unit=units.get(observation.metric, ""),
             observed=known.value,
             low=known.low,
             high=known.high,

@@ -64,14 +64,14 @@ def _mean(law: Any) -> float:  # noqa: ANN401 - a law as data
 
 
 def _utilization(system: System, config: Mapping[str, Value]) -> float | None:
-    found = forecast_at(system, config)
-    if found is None:
+    forecast = forecast_at(system, config)
+    if forecast is None:
         return None
-    if found.overload:
+    if forecast.overload:
         return 1.0
     shares = [
         value
-        for name, value in found.values.items()
+        for name, value in forecast.values.items()
         if name.startswith("station.") and name.endswith(".utilization")
     ]
     return max(shares) if shares else None

@@ -49,8 +49,8 @@ class ModelAnswers:
         return self.known[key]
 
     def _forecast(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        found = forecast_at(self.system, config)
-        return {} if found is None else found.values
+        forecast = forecast_at(self.system, config)
+        return {} if forecast is None else forecast.values
 
     def _simulated(self, config: Mapping[str, Value]) -> Mapping[str, float]:
         runs = [self.system.run(config, seed=seed) for seed in range(_SIMULATIONS)]

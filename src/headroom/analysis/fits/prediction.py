@@ -217,9 +217,9 @@ def _wrong_demands(
 ) -> list[dict[str, Value]]:
     """Return the parameters with all fitted demands too large and too small by `distance`."""
     signs = {
-        one.name: 1.0 if one.unit in _TIMES else -1.0
-        for one in fitted.found.parameters
-        if one.unit in _TIMES or one.unit.startswith("1/")
+        parameter.name: 1.0 if parameter.unit in _TIMES else -1.0
+        for parameter in fitted.found.parameters
+        if parameter.unit in _TIMES or parameter.unit.startswith("1/")
     }
     return [
         {
@@ -260,14 +260,14 @@ def with_margin(estimate: Estimate, *, fit: Sides, method: Sides, degrees: float
         degrees=degrees,
     )
     run = Interval(value=estimate.value, low=estimate.low, high=estimate.high, method="none")
-    found = widened(run, margin)
-    is_full_at_1 = estimate.metric.endswith("utilization") and found.high is not None
+    interval = widened(run, margin)
+    is_full_at_1 = estimate.metric.endswith("utilization") and interval.high is not None
     return msgspec.structs.replace(
         estimate,
-        low=found.low,
-        high=min(found.high or 0.0, 1.0) if is_full_at_1 else found.high,
-        method="prediction" if found.low is not None else "none",
-        note=found.note or estimate.note,
+        low=interval.low,
+        high=min(interval.high or 0.0, 1.0) if is_full_at_1 else interval.high,
+        method="prediction" if interval.low is not None else "none",
+        note=interval.note or estimate.note,
         margin=margin,
     )
 
@@ -396,9 +396,9 @@ def _prediction(fitted: FittedSet, reach: Reach | None, load: Load) -> Predictio
 
 
 def _range_of(loads: Sequence[Load]) -> LoadRange:
-    clients = [one.clients for one in loads if one.clients is not None]
-    think = [one.think_s for one in loads if one.think_s is not None]
-    busy = [one.utilization for one in loads if one.utilization is not None]
+    clients = [load.clients for load in loads if load.clients is not None]
+    think = [load.think_s for load in loads if load.think_s is not None]
+    busy = [load.utilization for load in loads if load.utilization is not None]
     return LoadRange(
         clients=(min(clients), max(clients)) if clients else None,
         think_s=(min(think), max(think)) if think else None,

@@ -110,7 +110,9 @@ class Problem:
     def errors(self, place: FloatArray) -> FloatArray:
         """Return the relative error of each observation."""
         values = self.values(place)
-        return np.array([_relative_error(one, self._model, values) for one in self.observations])
+        return np.array(
+            [_relative_error(observation, self._model, values) for observation in self.observations]
+        )
 
     def squares(self, place: FloatArray) -> float:
         """Return the sum of squared errors; infinite where the model answers nothing."""
@@ -140,14 +142,14 @@ class Problem:
         low = np.array([self.scales[one].low for one in free])
         high = np.array([self.scales[one].high for one in free])
         margin = 1e-9 * (high - low)
-        found = scipy.optimize.least_squares(
+        least_squares = scipy.optimize.least_squares(
             lambda part: self.errors(whole(part)),
             np.clip(place[list(free)], low + margin, high - margin),
             bounds=(low, high),
             diff_step=_STEP[self._model.source],
             x_scale=high - low,
         )
-        return self.squares(whole(found.x)), whole(found.x)
+        return self.squares(whole(least_squares.x)), whole(least_squares.x)
 
     def first_step(self, place: FloatArray, held: int, rise: float) -> float:
         """Return about how far a parameter must move for the sum of squares to rise by `rise`."""

@@ -282,7 +282,7 @@ def test_a_queue_is_recognised_from_its_sweep_and_predicts_a_load_not_seen(tmp_p
         run_all(plan, journal)
         result = analysed(plan, journal)
     predict, fit = predicted(result)
-    found = {one.name: one for one in fit.sets[0].parameters}
+    found = {parameter.name: parameter for parameter in fit.sets[0].parameters}
     assert found["servers"].value == 3
     service = found["service_s"]
     assert service.low is not None
@@ -419,11 +419,11 @@ def driven(folder: Path, number: int = -1, stage: str = "before") -> int:
 
 def table_of(folder: Path) -> list[Any]:
     with sqlite3.connect(folder / "results" / "journal.sqlite") as connection:
-        found = connection.execute(
+        cursor = connection.execute(
             "SELECT experiment, point_key, replication, seed, fingerprint, levels, state, run "
             "FROM replication ORDER BY experiment, point_key, replication, id"
         )
-        return [(*head, without_machine(run)) for *head, run in found]
+        return [(*head, without_machine(run)) for *head, run in cursor]
 
 
 @pytest.mark.parametrize(

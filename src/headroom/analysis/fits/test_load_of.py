@@ -65,10 +65,12 @@ def test_both_experiments_have_the_load_and_only_one_the_fitted_value(tmp_path: 
         assert other.config["utilization"] == one.config["utilization"]
         assert other.config["utilization"] == pytest.approx(0.5, rel=0.1)
         assert other.config["service_s"] != one.config["service_s"]
-    (use,) = (one for one in foreseen.parameters if one.parameter.name == "utilization")
+    (use,) = (
+        parameter for parameter in foreseen.parameters if parameter.parameter.name == "utilization"
+    )
     assert use.source == "fitted: the load of experiment loaded"
-    assert [one.name for one in fit.sets[0].parameters] == ["service_s"]
-    assert any(one.startswith("the load is that of") for one in fit.sets[0].notes)
+    assert [parameter.name for parameter in fit.sets[0].parameters] == ["service_s"]
+    assert any(note.startswith("the load is that of") for note in fit.sets[0].notes)
 
 
 def test_it_waits_for_the_experiment_whose_load_it_takes(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ class _Round:
 
 
 def _is_whole(factor: FactorSpec) -> bool:
-    return factor.parameter.type == "int" or all(isinstance(one, int) for one in factor.levels)
+    return factor.parameter.type == "int" or all(isinstance(level, int) for level in factor.levels)
 
 
 def curves_over(points: Sequence[Point], factor: str) -> list[list[Point]]:
@@ -195,13 +195,13 @@ def next_level(
     >>> next_level(curve, limit, Refine()), next_level(curve, limit, Refine(to=0.6))
     (30.0, None)
     """
-    found = limit_crossing(
+    crossing = limit_crossing(
         curve, at_most=in_base_units(limit.at_most), at_least=in_base_units(limit.at_least)
     )
-    if found.state != "breaks":
+    if crossing.state != "breaks":
         return None
-    low = min(curve) if found.holds_at is None else found.holds_at
-    high = max(curve) if found.breaks_at is None else found.breaks_at
+    low = min(curve) if crossing.holds_at is None else crossing.holds_at
+    high = max(curve) if crossing.breaks_at is None else crossing.breaks_at
     if high - low <= rule.to * abs(high):
         return None
     inside = sorted(level for level in curve if low <= level <= high)

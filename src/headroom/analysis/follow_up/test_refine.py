@@ -133,10 +133,10 @@ def test_the_break_is_closed_in_on_and_each_level_is_new(
         assert level not in curve
         assert not is_whole or isinstance(level, int)
         curve[float(level)] = Sample(values=np.array([level, level], dtype=float))
-    found = limit_crossing(curve, at_most=truth)
+    crossing = limit_crossing(curve, at_most=truth)
     assert level is None
-    assert found.holds_at is not None
-    assert found.breaks_at is not None
-    assert found.holds_at <= truth <= found.breaks_at
-    gap = found.breaks_at - found.holds_at
-    assert gap <= max(to * found.breaks_at, 1.0 if is_whole else 0.0) * (1.0 + 1e-9)
+    assert crossing.holds_at is not None
+    assert crossing.breaks_at is not None
+    assert crossing.holds_at <= truth <= crossing.breaks_at
+    gap = crossing.breaks_at - crossing.holds_at
+    assert gap <= max(to * crossing.breaks_at, 1.0 if is_whole else 0.0) * (1.0 + 1e-9)

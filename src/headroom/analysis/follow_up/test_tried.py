@@ -104,12 +104,14 @@ def test_a_full_station_whose_doubling_gives_nothing_is_not_called_the_limit(
 ) -> None:
     point = analysed(tmp_path, function)
     assert point.estimates["station.log.utilization"].value > 0.9
-    assert {one.change for one in point.what_ifs} >= {"station.log.servers=x2"}
+    assert {what_if.change for what_if in point.what_ifs} >= {"station.log.servers=x2"}
     assert point.bottleneck is not None
     assert not point.bottleneck.limits
     overflows = point.bottleneck.evidence.overflows
-    assert [(one.resource.name, one.harmless) for one in overflows] == [("log", why)]
-    gains = [e.ratio for one in point.what_ifs for e in one.effects if e.metric == "throughput"]
+    assert [(overflow.resource.name, overflow.harmless) for overflow in overflows] == [("log", why)]
+    gains = [
+        e.ratio for what_if in point.what_ifs for e in what_if.effects if e.metric == "throughput"
+    ]
     assert max(gains) < 1.05
 
 
@@ -120,7 +122,9 @@ def test_a_full_station_whose_rejections_cost_jobs_or_time_limits(
     point = analysed(tmp_path, function)
     assert point.bottleneck is not None
     assert (point.bottleneck.limits, point.bottleneck.name) == (True, "log")
-    gains = [e.ratio for one in point.what_ifs for e in one.effects if e.metric == "throughput"]
+    gains = [
+        e.ratio for what_if in point.what_ifs for e in what_if.effects if e.metric == "throughput"
+    ]
     assert max(gains) > 1.3
 
 

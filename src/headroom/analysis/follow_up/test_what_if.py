@@ -64,7 +64,7 @@ def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path)
     plan = planned(tmp_path, model="interactive", rest=INTERACTIVE)
     result = with_what_ifs(plan, tmp_path)
     assert point_at(result, 2).what_ifs == [], "nothing limits 2 users"
-    found = {one.change: one for one in point_at(result, 60).what_ifs}
+    found = {what_if.change: what_if for what_if in point_at(result, 60).what_ifs}
     base = repairman_throughput(1, 60, 1.0, 0.05)
     expected = {
         "station.server.servers=x2": repairman_throughput(2, 60, 1.0, 0.05) / base,
@@ -130,7 +130,11 @@ def test_the_study_decides_what_is_doubled(tmp_path: Path, rule: str, count: int
     with Journal.open(tmp_path / "journal.sqlite", create=True) as journal:
         run_study(plan, journal)
         changed = planned_what_ifs(plan, journal)
-    points = [] if changed is None else [p for one in changed.experiments for p in one.points]
+    points = (
+        []
+        if changed is None
+        else [p for experiment in changed.experiments for p in experiment.points]
+    )
     assert len(points) == count
 
 
@@ -159,7 +163,7 @@ def test_only_the_few_changes_that_can_matter_are_tried(
     (tmp_path / "study.toml").write_text(text.format(rest=f'{rule}\nwarm_up.method = "none"'))
     result = with_what_ifs(make_plan(load_study(tmp_path), quick=False), tmp_path)
     point = result.experiments[0].points[0]
-    changes = {one.change for one in point.what_ifs}
+    changes = {what_if.change for what_if in point.what_ifs}
     assert len(changes) == count
     assert point.bottleneck is not None
     assert any(f"station.{point.bottleneck.name}." in change for change in changes)
@@ -221,7 +225,7 @@ def test_a_system_that_is_done_before_the_other_one_is_warm_is_compared_too(tmp_
     point = result.experiments[0].points[0]
     assert point.warm_up is not None
     assert point.warm_up.cut_s > 48
-    found = {one.change: one for one in point.what_ifs}["station.disk.speed=x2"]
+    found = {what_if.change: what_if for what_if in point.what_ifs}["station.disk.speed=x2"]
     assert found.effects, found.note
     effect = next(one for one in found.effects if one.metric == "throughput")
     assert effect.ratio == pytest.approx(2.0, rel=0.05)
@@ -264,7 +268,7 @@ def test_an_overloaded_point_says_whether_doubling_would_carry_the_load(tmp_path
     result = with_what_ifs(plan, tmp_path)
     point = result.experiments[0].points[0]
     assert point.saturation is not None
-    tried = {one.change: one for one in point.what_ifs}
+    tried = {what_if.change: what_if for what_if in point.what_ifs}
     assert tried.keys() == {"station.server.servers=x2", "station.server.speed=x2"}
     assert all(one.saturation is None for one in tried.values())
     assert all("response_s_mean" in {e.metric for e in one.reached} for one in tried.values())

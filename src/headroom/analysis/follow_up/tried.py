@@ -58,10 +58,10 @@ def useless_stations(result: PointResult) -> frozenset[str]:
         A point with what was tried there.
     """
     gains: dict[str, list[float]] = {}
-    for one in result.what_ifs:
-        changes = changes_in(one.change)
+    for what_if in result.what_ifs:
+        changes = changes_in(what_if.change)
         if len(changes) == 1 and changes[0] in doubled("station", changes[0].name):
-            gains.setdefault(changes[0].name, []).append(_largest_gain(one))
+            gains.setdefault(changes[0].name, []).append(_largest_gain(what_if))
     return frozenset(
         name
         for name, found in gains.items()

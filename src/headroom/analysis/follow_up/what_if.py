@@ -121,11 +121,17 @@ def _used_up(summary: PointSummary, rule: WhatIf) -> list[_Resource]:
 
     The limiting one comes first, then the busiest, so that a maximum cuts off the least promising.
     """
-    found = summary.bottleneck
+    bottleneck = summary.bottleneck
     if not summary.windows:  # Overloaded: doubling may give a steady state.
-        return [] if found is None or found.kind == "none" else [(found.kind, found.name)]
+        return (
+            []
+            if bottleneck is None or bottleneck.kind == "none"
+            else [(bottleneck.kind, bottleneck.name)]
+        )
     least = 0.0 if rule.parts == "all" else SATURATED
-    limiting = (found.kind, found.name) if found is not None and found.limits else None
+    limiting = (
+        (bottleneck.kind, bottleneck.name) if bottleneck is not None and bottleneck.limits else None
+    )
     shares = _utilizations(summary)
     used = [key for key, share in shares.items() if share >= least or key == limiting]
     return sorted(used, key=lambda key: (key != limiting, -shares[key]))
@@ -133,14 +139,14 @@ def _used_up(summary: PointSummary, rule: WhatIf) -> list[_Resource]:
 
 def _utilizations(summary: PointSummary) -> dict[_Resource, float]:
     """Return the utilization of each station and pool; classes have no capacity to double."""
-    found: dict[_Resource, float] = {}
+    utilizations: dict[_Resource, float] = {}
     for table in sorted(summary.windows[0].run.resources, key=lambda table: table.kind):
         if table.kind in ("pool", "station"):
             for name in table.names:
                 sample = summary.samples.get(f"{table.kind}.{name}.utilization")
                 if sample is not None:
-                    found[table.kind, name] = sample.value
-    return found
+                    utilizations[table.kind, name] = sample.value
+    return utilizations
 
 
 def untried_count(result: PointResult, found: Iterable[WhatIfResult]) -> int:
@@ -183,8 +189,8 @@ def all_doubled(
         The study and its replications.
     """
     rows = _done(Selection(plan, journal).rows(experiment, point))
-    found = _changes_at(experiment, point, rows, WhatIf(parts="all"))
-    return [(change,) for change in found]
+    changes = _changes_at(experiment, point, rows, WhatIf(parts="all"))
+    return [(change,) for change in changes]
 
 
 def _is_possible(experiment: PlannedExperiment, point: Point, changes: Sequence[Change]) -> bool:
@@ -286,7 +292,7 @@ def _reached(
     """Return the metrics that have no bound at a saturated point, and settle after a change."""
     if result.saturation is None or summary.saturation is not None:
         return []
-    without_bound = [one for one in metrics if one.name in result.saturation.unbounded]
+    without_bound = [metric for metric in metrics if metric.name in result.saturation.unbounded]
     return list(estimates_of(without_bound, summary.samples).values())
 
 
@@ -361,11 +367,11 @@ def _effect(
         return None
     old = [before[number][metric.name] for number in both]
     new = [after[number][metric.name] for number in both]
-    found = paired_ratio(new, old)
-    interval = found.interval
+    ratio = paired_ratio(new, old)
+    interval = ratio.interval
     if not math.isfinite(interval.value):
         return None
-    reduction = found.variance_reduction
+    reduction = ratio.variance_reduction
     return Effect(
         metric=metric.name,
         unit=metric.unit,
@@ -375,7 +381,7 @@ def _effect(
         ratio=interval.value,
         low=interval.low,
         high=interval.high,
-        pairs=found.pairs,
+        pairs=ratio.pairs,
         variance_reduction=reduction
         if reduction is not None and math.isfinite(reduction)
         else None,
@@ -429,7 +435,7 @@ def in_words(
     >>> in_words(changes_in("hit_ratio=0.9"), [], {"hit_ratio": 0.5})
     'hit_ratio 0.5 to 0.9'
     """
-    capacities = {(one.kind, one.name): one.capacity for one in resources}
+    capacities = {(resource.kind, resource.name): resource.capacity for resource in resources}
     return " and ".join(
         _parameter_in_words(change, config or {})
         if change.kind == "parameter"

@@ -147,12 +147,12 @@ def _of_ratios(
         return {}
     parts = [
         Residuals(
-            np.concatenate([one.residuals[place] for one in ratios], axis=1), lengths_s[lasts]
+            np.concatenate([ratio.residuals[place] for ratio in ratios], axis=1), lengths_s[lasts]
         )
         for place, (lengths_s, lasts) in enumerate(map(_intervals, windows))
     ]
-    found = spreads(parts, np.concatenate([one.denominators for one in ratios]), **sizes)
-    names = (name for one in ratios for name in one.names)
+    found = spreads(parts, np.concatenate([ratio.denominators for ratio in ratios]), **sizes)
+    names = (name for ratio in ratios for name in ratio.names)
     return {name: one for name, one in zip(names, found, strict=True) if one is not None}
 
 

@@ -46,7 +46,10 @@ def kept_bins(window: Window) -> dict[str, Bins]:
     Several classes are merged into `POOLED_METRICS` as well. Times by the number of jobs present
     are no observations: `kept_occupancies` returns them.
     """
-    found = _kept(window, [one for one in window.run.histograms if not is_occupancy(one.metric)])
+    found = _kept(
+        window,
+        [histogram for histogram in window.run.histograms if not is_occupancy(histogram.metric)],
+    )
     for pooled in POOLED_METRICS:
         of_classes = [bins for name, bins in found.items() if is_of_a_class(name, pooled)]
         if of_classes and pooled not in found:
@@ -56,7 +59,9 @@ def kept_bins(window: Window) -> dict[str, Bins]:
 
 def kept_occupancies(window: Window) -> dict[str, Bins]:
     """Return for each station how long each number of jobs was present, in parts of the time."""
-    found = _kept(window, [one for one in window.run.histograms if is_occupancy(one.metric)])
+    found = _kept(
+        window, [histogram for histogram in window.run.histograms if is_occupancy(histogram.metric)]
+    )
     return {
         metric: Bins(bins.low, bins.high, bins.counts / bins.counts.sum())
         for metric, bins in found.items()

@@ -73,8 +73,8 @@ def samples_of(
     """
     centre: Centre = "median" if column is Column.MEASURE else "mean"
     samples = {}
-    for metric in dict.fromkeys(name for one in values for name in one):
-        found = np.array([one[metric] for one in values if metric in one])
+    for metric in dict.fromkeys(name for value in values for name in value):
+        found = np.array([value[metric] for value in values if metric in value])
         samples[metric] = Sample(values=found, centre=centre)
     if column is not Column.MODEL:
         return samples

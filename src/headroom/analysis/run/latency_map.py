@@ -70,7 +70,9 @@ def latency_map(runs: Sequence[Run]) -> LatencyMap | None:
 
 def _chosen(run: Run) -> list[Histogram]:
     """Return the histograms that together have each response once; none where all are empty."""
-    by_name = {one.metric: one for one in run.histograms if one.counts.any()}
+    by_name = {
+        histogram.metric: histogram for histogram in run.histograms if histogram.counts.any()
+    }
     for whole in (ROUNDS, _METRIC):
         if whole in by_name:
             return [by_name[whole]]
@@ -83,7 +85,7 @@ def _chosen(run: Run) -> list[Histogram]:
 
 def _lengths(histograms: Sequence[Histogram]) -> FloatArray:
     """Return the edges of a grid of response times (s) that covers all of them."""
-    used = [(one, one.counts.any(axis=0)) for one in histograms]
+    used = [(histogram, histogram.counts.any(axis=0)) for histogram in histograms]
     low = min(float(one.bin_low[keep].min()) for one, keep in used)
     high = max(float(one.bin_high[keep].max()) for one, keep in used)
     low = max(low, high * 1e-9, 1e-9)

@@ -105,7 +105,7 @@ def correlation_times(values: FloatArray, starts: IntArray) -> FloatArray:
     """
     count = values.shape[-1]
     if values.size > _MOST_AT_ONCE and starts.size > 1:
-        return np.concatenate([correlation_times(values[..., one:], _HERE) for one in starts])
+        return np.concatenate([correlation_times(values[..., start:], _HERE) for start in starts])
     covariances, least = _covariances(values, starts, _fast_length(2 * count))
     return _summed_up(covariances, count - starts, least)
 

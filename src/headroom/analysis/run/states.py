@@ -107,18 +107,18 @@ def _class_ratios(window: Window) -> dict[str, float]:
         return {}
     gained = window.increments(table)
     done = gained["completion_count"]
-    found = {}
+    class_ratios = {}
     for place, name in enumerate(table.names):
         ended = float(done[place]) + _at(gained, "lost_count", place)
         for metric, column in _CLASS_COUNTS.items():
             if column in gained:
-                found[f"class.{name}.{metric}"] = _over(float(gained[column][place]), ended)
-    return found
+                class_ratios[f"class.{name}.{metric}"] = _over(float(gained[column][place]), ended)
+    return class_ratios
 
 
 def _visit_means(window: Window) -> dict[str, float]:
     """Return what each class meets at each station and pool, where classes are told apart."""
-    found: dict[str, float] = {}
+    visit_means: dict[str, float] = {}
     for kind, owner, count in (("visit", "station", "completion_count"),
                                ("pool_visit", "pool", "grant_count")):  # fmt: skip
         table = window.table(kind)  # type: ignore[arg-type]  # the loop's two kinds
@@ -130,13 +130,13 @@ def _visit_means(window: Window) -> dict[str, float]:
             if visits <= 0.0:
                 continue
             prefix = f"{owner}.{name}."
-            found[f"{prefix}throughput"] = visits / window.length_s
-            found[f"{prefix}wait_s_mean"] = gained["wait_s_sum"][place] / visits
-            found[f"{prefix}queue_len_mean"] = _waited_s(gained, place) / window.length_s
+            visit_means[f"{prefix}throughput"] = visits / window.length_s
+            visit_means[f"{prefix}wait_s_mean"] = gained["wait_s_sum"][place] / visits
+            visit_means[f"{prefix}queue_len_mean"] = _waited_s(gained, place) / window.length_s
             if "response_s_sum" in gained:
-                found[f"{prefix}response_s_mean"] = gained["response_s_sum"][place] / visits
-                found[f"{prefix}jobs_mean"] = _present_s(gained, place) / window.length_s
-    return found
+                visit_means[f"{prefix}response_s_mean"] = gained["response_s_sum"][place] / visits
+                visit_means[f"{prefix}jobs_mean"] = _present_s(gained, place) / window.length_s
+    return visit_means
 
 
 def _time_shares(window: Window) -> dict[str, float]:
@@ -145,7 +145,7 @@ def _time_shares(window: Window) -> dict[str, float]:
     if classes is None or "delay_s" not in classes.columns:
         return {}
     gained = window.increments(classes)
-    found: dict[str, float] = {}
+    time_shares: dict[str, float] = {}
     for place, name in enumerate(classes.names):
         whole_s = float(gained["jobs_s"][place])
         if whole_s <= 0.0:
@@ -153,8 +153,8 @@ def _time_shares(window: Window) -> dict[str, float]:
         times_s = dict(_place_times_s(window, name, is_only=len(classes.names) == 1))
         for column, metric in _CLASS_STATES.items():
             times_s[metric] = _at(gained, column, place)
-        found.update({f"class.{name}.{s}": time_s / whole_s for s, time_s in times_s.items()})
-    return found
+        time_shares.update({f"class.{name}.{s}": time_s / whole_s for s, time_s in times_s.items()})
+    return time_shares
 
 
 def _place_times_s(window: Window, name: str, *, is_only: bool) -> Iterator[tuple[str, float]]:

@@ -27,23 +27,23 @@ def windows(count: int, *, jobs: int = 2_000) -> list[Window]:
 
 def test_runs_with_enough_bursts_are_long_enough_whatever_their_correlation_times() -> None:
     """Cause: a central server that hardly varies was called short at 60 correlation times."""
-    found = run_length(windows(1), CALM, correlation_s=500.0, warm_up_s=30.0)
-    assert found is not None
-    assert found.times_in_all == pytest.approx(found.times_in_a_run)
-    assert found.times_in_all < 10
-    assert (found.is_short, found.metrics, found.note) == (False, [], "")
+    length = run_length(windows(1), CALM, correlation_s=500.0, warm_up_s=30.0)
+    assert length is not None
+    assert length.times_in_all == pytest.approx(length.times_in_a_run)
+    assert length.times_in_all < 10
+    assert (length.is_short, length.metrics, length.note) == (False, [], "")
 
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_a_short_run_names_its_metrics_and_its_advice_would_do(count: int) -> None:
     few = {**CALM, "response_s_p99": Spread(1.0, 20, 0.5, bursts=ENOUGH_BURSTS / 3.0)}
-    found = run_length(windows(count), few, correlation_s=10.0, warm_up_s=0.0)
-    assert found is not None
-    assert (found.is_short, found.metrics) == (True, ["response_s_p99"])
-    assert "too few bursts for response_s_p99," in found.note
-    assert f"run at least {found.completions_needed:,} completions" in found.note
-    assert ("in each" in found.note) == (count > 1)
-    assert 3.0 * 0.9 <= found.completions_needed / 2_000 <= 3.0 * 1.3
+    length = run_length(windows(count), few, correlation_s=10.0, warm_up_s=0.0)
+    assert length is not None
+    assert (length.is_short, length.metrics) == (True, ["response_s_p99"])
+    assert "too few bursts for response_s_p99," in length.note
+    assert f"run at least {length.completions_needed:,} completions" in length.note
+    assert ("in each" in length.note) == (count > 1)
+    assert 3.0 * 0.9 <= length.completions_needed / 2_000 <= 3.0 * 1.3
 
 
 def test_few_bursts_make_only_the_response_times_doubtful_that_rest_on_them() -> None:
@@ -73,10 +73,10 @@ def test_a_skewed_estimate_is_no_reason_for_doubt() -> None:
 
 def test_the_note_says_that_a_tail_is_heavy() -> None:
     tail = Spread(1.0, 20, 0.5, bursts=90.0, tail_index=HEAVY_TAIL - 0.5)
-    found = run_length(windows(5), {"response_s_p95": tail}, correlation_s=10.0, warm_up_s=0.0)
-    assert found is not None
-    assert "a tail too heavy for response_s_p95, whose" in found.note
-    assert found.note.endswith("in each replication to see whether it ends")
+    length = run_length(windows(5), {"response_s_p95": tail}, correlation_s=10.0, warm_up_s=0.0)
+    assert length is not None
+    assert "a tail too heavy for response_s_p95, whose" in length.note
+    assert length.note.endswith("in each replication to see whether it ends")
 
 
 def test_without_correlation_time_or_tables_nothing_is_said() -> None:

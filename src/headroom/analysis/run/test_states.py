@@ -103,7 +103,9 @@ def test_a_replication_without_losses_counts_as_none_lost() -> None:
     values = [state_values(window_of(run)) for run in runs]
     samples = samples_of(values, {}, Column.MODEL)
     assert samples["class.web.lost_ratio"].value == pytest.approx(0.05)
-    assert [one.name for one in state_metrics(samples)] == ["class.web.lost_ratio"]
+    assert [state_metric.name for state_metric in state_metrics(samples)] == [
+        "class.web.lost_ratio"
+    ]
 
 
 def test_rejected_arrivals_count_beside_those_that_came_in() -> None:
@@ -140,7 +142,7 @@ def test_every_figure_has_a_unit() -> None:
 
 def test_tables_by_class_are_no_resources() -> None:
     run = window_of(VISITS, REQUESTS, table("station", ["cpu"], busy_s=[1.0])).run
-    assert [one.name for one in resources_of(run)] == ["cpu"]
+    assert [resource.name for resource in resources_of(run)] == ["cpu"]
 
 
 def test_times_by_jobs_present_are_parts_of_the_time_and_no_observations() -> None:

@@ -115,9 +115,9 @@ def test_the_longest_queue_is_that_of_the_whole_run() -> None:
         "pool.y.queue_len_max": 0.0,
     }
     samples = samples_of([values], {}, Column.MODEL)
-    found = estimates_of(resource_metrics(resources_of(run)), samples)
-    assert found["station.x.queue_len_max"].value == 7.0
-    assert found["pool.x.queue_len_max"].unit == "1"
+    estimates = estimates_of(resource_metrics(resources_of(run)), samples)
+    assert estimates["station.x.queue_len_max"].value == 7.0
+    assert estimates["pool.x.queue_len_max"].unit == "1"
 
 
 def test_a_series_without_tables_reports_its_mean_after_the_cut() -> None:

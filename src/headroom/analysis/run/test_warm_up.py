@@ -34,9 +34,9 @@ def mser_by_definition(values: FloatArray) -> tuple[int, float]:
 
 @given(values_of_a_series)
 def test_mser_finds_the_minimum_of_its_definition(values: FloatArray) -> None:
-    found = mser(values).dropped
+    dropped = mser(values).dropped
     _, least = mser_by_definition(values)
-    kept = values[found:]
+    kept = values[dropped:]
     spread = float(np.sum((kept - kept.mean()) ** 2)) / kept.size**2
     assert spread == pytest.approx(least, rel=1e-9, abs=1e-9)
 

@@ -63,14 +63,14 @@ def test_exact_totals_give_the_moments_of_the_kept_observations(
 ) -> None:
     segments = [np.array(one) for one in lists]
     kept = np.concatenate(segments[min(cut, len(segments) - 1) :])
-    found = values_of(counted("service_s", segments), cut_s=min(cut, len(segments) - 1))
-    assert found["service_s_mean"] == pytest.approx(kept.mean())
-    assert (found["service_s_min"], found["service_s_max"]) == (kept.min(), kept.max())
+    values = values_of(counted("service_s", segments), cut_s=min(cut, len(segments) - 1))
+    assert values["service_s_mean"] == pytest.approx(kept.mean())
+    assert (values["service_s_min"], values["service_s_max"]) == (kept.min(), kept.max())
     if kept.size > 1:
         error = 1e-7 * kept.max()
-        assert found["service_s_stdev"] == pytest.approx(kept.std(ddof=1), rel=1e-6, abs=error)
+        assert values["service_s_stdev"] == pytest.approx(kept.std(ddof=1), rel=1e-6, abs=error)
     deviation = np.abs(kept - kept.mean()).mean()
-    assert found["service_s_mean_deviation"] == pytest.approx(deviation, abs=WIDTH_S)
+    assert values["service_s_mean_deviation"] == pytest.approx(deviation, abs=WIDTH_S)
 
 
 @given(st.lists(st.floats(1e-5, 1e-2), min_size=2, max_size=60))
@@ -101,20 +101,20 @@ def test_moments_of_bins_scale_with_the_unit(pairs: list[tuple[int, int]], facto
     plain = Bins(low, low + 1.0, np.array([float(counts[int(one)]) for one in low]))
     scaled = Bins(factor * plain.low, factor * plain.high, plain.counts)
     assert mean_deviation(scaled) == pytest.approx(factor * mean_deviation(plain))
-    assert moments(scaled) == pytest.approx(tuple(factor * one for one in moments(plain)))
+    assert moments(scaled) == pytest.approx(tuple(factor * moment for moment in moments(plain)))
     assert mean_deviation(plain) <= moments(plain)[1] * np.sqrt(1.0 + 1e-9) + 1e-12
 
 
 def test_classes_together_have_the_totals_of_all_observations() -> None:
     random = np.random.default_rng(2)
     reads, writes = random.exponential(1e-3, 400), random.exponential(3e-3, 100)
-    found = values_of(
+    values = values_of(
         counted("class.read.service_s", [reads]), counted("class.write.service_s", [writes])
     )
     both = np.concatenate([reads, writes])
-    assert found["service_s_mean"] == pytest.approx(both.mean())
-    assert found["service_s_max"] == both.max()
-    assert found["class.read.service_s_stdev"] == pytest.approx(reads.std(ddof=1))
+    assert values["service_s_mean"] == pytest.approx(both.mean())
+    assert values["service_s_max"] == both.max()
+    assert values["class.read.service_s_stdev"] == pytest.approx(reads.std(ddof=1))
 
 
 def measured(sizes: list[int]) -> list[Run]:

@@ -53,7 +53,7 @@ def part_of(run: Run, *, from_s: float, to_s: float) -> Window | None:
         series=(),
         snapshot_times_s=kept.times_s[: last + 1],
         resources=tuple(_table_until(table, kept, first, last) for table in kept.tables),
-        histograms=tuple(_histogram_until(one, last) for one in kept.histograms),
+        histograms=tuple(_histogram_until(histogram, last) for histogram in kept.histograms),
     )
     return Window(run=part, first=first, start_s=start_s, end_s=end_s)
 

@@ -296,10 +296,10 @@ def _stations_settled_s(runs: Sequence[Run]) -> float:
     Response times do not tell: where many queues fill slowly while one empties, each job waits
     for about as long, and so does the next.
     """
-    found = jobs_over_time(runs)
-    if found is None:
+    course = jobs_over_time(runs)
+    if course is None:
         return 0.0
-    jobs, step_s = found
+    jobs, step_s = course
     if times_beyond_one(jobs) == 0.0:
         return 0.0
     start = settle(jobs).start
@@ -312,9 +312,9 @@ def _correlation_s(
     """Return the longest correlation time (s) after the cut: of the responses, of the jobs."""
     times_s = [_response_correlation_s(average, cut.cut_s) for average in averages
                if class_of(average.metric) not in cut.classes_left_out]  # fmt: skip
-    found = jobs_over_time(runs)
-    if found is not None:
-        jobs, step_s = found
+    course = jobs_over_time(runs)
+    if course is not None:
+        jobs, step_s = course
         kept = jobs[..., int(cut.cut_s / step_s) :]
         times_s.append(times_beyond_one(kept) * step_s)
     return max(times_s, default=0.0)

@@ -116,7 +116,7 @@ def crossings_of(curve: Sequence[RatioAt], *, confidence: float = 0.95) -> Cross
     """
     points = sorted(curve, key=lambda one: one.level)
     widening = _widening(len(points), confidence)
-    bands = [_band(one) for one in points]
+    bands = [_band(point) for point in points]
     places = [
         place
         for ends, neighbours in zip(pairwise(points), pairwise(bands), strict=True)

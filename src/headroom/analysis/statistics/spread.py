@@ -245,8 +245,8 @@ def _degrees(batches: int, skewness: float) -> float:
 
 def _variances(batches: FloatArray, shares: FloatArray) -> FloatArray:
     """Return the variance of each column's sum, from its batches."""
-    found: FloatArray = np.sum(batches**2 / shares[:, None], axis=0) / (shares.size - 1)
-    return found
+    variances: FloatArray = np.sum(batches**2 / shares[:, None], axis=0) / (shares.size - 1)
+    return variances
 
 
 def _skewness(batches: FloatArray, shares: FloatArray, variances: FloatArray) -> FloatArray:

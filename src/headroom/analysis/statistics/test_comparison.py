@@ -33,9 +33,13 @@ def test_a_paired_difference_is_the_paired_t_of_the_library(values: FloatArray, 
 def test_a_paired_ratio_ends_where_the_paired_test_rejects(values: FloatArray, seed: int) -> None:
     """Oracle: at a bound r of Fieller's interval the t-test of a - r b has the value 0.05."""
     first, second = two(values, seed)
-    found = paired_ratio(first, second).interval
-    assume(found.low is not None and found.high is not None and found.high - found.low > 1e-6)
-    for bound in (found.low, found.high):
+    interval = paired_ratio(first, second).interval
+    assume(
+        interval.low is not None
+        and interval.high is not None
+        and interval.high - interval.low > 1e-6
+    )
+    for bound in (interval.low, interval.high):
         assert bound is not None
         rest = first - bound * second
         statistic = rest.mean() / (rest.std(ddof=1) / math.sqrt(rest.size))
@@ -95,23 +99,23 @@ def test_common_random_numbers_save_replications_and_the_figure_says_how_many() 
 
 
 def test_opposite_answers_to_the_same_chance_show_as_a_reduction_below_one() -> None:
-    found = paired_difference([1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0])
-    assert found.correlation == pytest.approx(-1.0)
-    assert found.variance_reduction == pytest.approx(0.5)
+    difference = paired_difference([1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0])
+    assert difference.correlation == pytest.approx(-1.0)
+    assert difference.variance_reduction == pytest.approx(0.5)
 
 
 def test_equal_systems_differ_by_nothing_and_all_chance_cancels() -> None:
     values = np.array([10.0, 11.0, 13.0])
-    found = paired_difference(values, values)
-    assert (found.interval.low, found.interval.high) == (0.0, 0.0)
-    assert found.variance_reduction == math.inf
+    difference = paired_difference(values, values)
+    assert (difference.interval.low, difference.interval.high) == (0.0, 0.0)
+    assert difference.variance_reduction == math.inf
     ratio = paired_ratio(values, values).interval
     assert (ratio.low, ratio.value, ratio.high) == (1.0, 1.0, 1.0)
 
 
 def test_systems_without_chance_have_no_reduction_to_speak_of() -> None:
-    found = paired_difference([2.0, 2.0], [1.0, 1.0])
-    assert (found.correlation, found.variance_reduction) == (None, None)
+    difference = paired_difference([2.0, 2.0], [1.0, 1.0])
+    assert (difference.correlation, difference.variance_reduction) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +127,9 @@ def test_systems_without_chance_have_no_reduction_to_speak_of() -> None:
     ],
 )
 def test_a_ratio_without_an_interval_says_why(a: list[float], b: list[float], note: str) -> None:
-    found = paired_ratio(a, b).interval
-    assert (found.low, found.high) == (None, None)
-    assert note in found.note
+    interval = paired_ratio(a, b).interval
+    assert (interval.low, interval.high) == (None, None)
+    assert note in interval.note
 
 
 @pytest.mark.parametrize(

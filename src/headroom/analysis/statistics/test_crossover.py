@@ -47,22 +47,22 @@ def test_equal_things_rarely_cross() -> None:
 
 
 def test_one_that_is_always_better_has_no_crossover() -> None:
-    found = simulated({1.0: -1.0, 2.0: -1.5, 4.0: -2.0}, 1)
-    assert found.crossings == ()
-    assert [one.side for one in found.stretches] == [-1]
+    result = simulated({1.0: -1.0, 2.0: -1.5, 4.0: -2.0}, 1)
+    assert result.crossings == ()
+    assert [stretch.side for stretch in result.stretches] == [-1]
 
 
 def test_a_ratio_may_cross_twice() -> None:
-    found = simulated({1.0: -2.0, 2.0: 2.0, 3.0: 2.0, 4.0: -2.0}, 2)
-    assert [one.side for one in found.crossings] == [1, -1]
-    assert [one.side for one in found.stretches] == [-1, 1, -1]
+    result = simulated({1.0: -2.0, 2.0: 2.0, 3.0: 2.0, 4.0: -2.0}, 2)
+    assert [crossing.side for crossing in result.crossings] == [1, -1]
+    assert [stretch.side for stretch in result.stretches] == [-1, 1, -1]
 
 
 def test_a_level_without_an_interval_decides_nothing() -> None:
     sure = RatioAt(level=1.0, ratio=0.5, low=0.4, high=0.6)
-    found = crossings_of([sure, RatioAt(level=2.0, ratio=1.0, low=None, high=None)])
-    assert found.crossings == ()
-    assert {one.side for one in found.stretches} <= {-1, 0}
+    crossings = crossings_of([sure, RatioAt(level=2.0, ratio=1.0, low=None, high=None)])
+    assert crossings.crossings == ()
+    assert {stretch.side for stretch in crossings.stretches} <= {-1, 0}
 
 
 def test_between_a_ratio_and_a_saturated_level_only_the_levels_are_known() -> None:
@@ -102,12 +102,12 @@ def compared(*ratios: float) -> Crossover:
 
 
 def test_a_comparison_says_from_which_size_on_a_level_is_better() -> None:
-    found = compared(2.0, 1.5, 0.7, 0.4)
-    (point,) = found.points
-    assert found.state == "crosses"
+    comparison = compared(2.0, 1.5, 0.7, 0.4)
+    (point,) = comparison.points
+    assert comparison.state == "crosses"
     assert point.beyond == "better"
     assert 16.0 < point.low < point.high < 64.0
-    assert [one.verdict for one in found.ranges] == ["worse", "better"]
+    assert [one.verdict for one in comparison.ranges] == ["worse", "better"]
 
 
 def test_a_comparison_without_a_crossover_says_so() -> None:

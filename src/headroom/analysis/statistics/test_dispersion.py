@@ -35,10 +35,10 @@ def test_a_ratio_of_spreads_is_covered(law: str, count: int, statistic: Statisti
     covered = 0
     for _ in range(EXPERIMENTS):
         first, second = 16.0 * LAWS[law](random, count), LAWS[law](random, count)
-        found = statistic_ratio(sample(first), sample(second), statistic)
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= 16.0 <= found.high
+        ratio = statistic_ratio(sample(first), sample(second), statistic)
+        assert ratio.low is not None
+        assert ratio.high is not None
+        covered += ratio.low <= 16.0 <= ratio.high
     assert 0.925 <= covered / EXPERIMENTS <= 0.99
 
 
@@ -49,10 +49,10 @@ def test_a_single_standard_deviation_is_covered_less_where_values_are_skewed(
     random = np.random.default_rng(12)
     covered = 0
     for _ in range(EXPERIMENTS):
-        found = statistic_interval(sample(LAWS[law](random, 20)), "stdev")
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= TRUE_STDEV[law] <= found.high
+        interval = statistic_interval(sample(LAWS[law](random, 20)), "stdev")
+        assert interval.low is not None
+        assert interval.high is not None
+        covered += interval.low <= TRUE_STDEV[law] <= interval.high
     assert covered / EXPERIMENTS >= least
 
 

@@ -53,10 +53,10 @@ def test_the_p_value_is_small_just_where_the_interval_leaves_out_zero(
     values: FloatArray,
     shift: int,
 ) -> None:
-    found = signed_rank_interval(values + shift)
-    assert found.low is not None
-    assert found.high is not None
-    is_outside = found.low > 0.0 or found.high < 0.0
+    interval = signed_rank_interval(values + shift)
+    assert interval.low is not None
+    assert interval.high is not None
+    is_outside = interval.low > 0.0 or interval.high < 0.0
     assert is_outside == (signed_rank_p(values + shift) <= 0.05 + 1e-12)
 
 
@@ -64,12 +64,15 @@ def test_ties_make_the_interval_cover_more_not_less() -> None:
     """Whole numbers around zero: the closed interval covers at least 95% (Noether 1967)."""
     random = np.random.default_rng(5)
     draws = random.integers(-2, 3, (2000, 10)).astype(float)
-    found = [signed_rank_interval(one) for one in draws]
+    found = [signed_rank_interval(draw) for draw in draws]
     missed = sum(one.low > 0.0 or one.high < 0.0 for one in found)  # type: ignore[operator]
     assert missed <= stats.binom.isf(1e-6, 2000, 0.05)
 
 
 def test_too_few_pairs_say_how_many_would_do() -> None:
-    found = signed_rank_interval(np.arange(5.0))
-    assert (found.low, found.note) == (None, "5 pairs of runs can never decide: run 6 or more")
+    interval = signed_rank_interval(np.arange(5.0))
+    assert (interval.low, interval.note) == (
+        None,
+        "5 pairs of runs can never decide: run 6 or more",
+    )
     assert [fewest_pairs(1.0 - 0.05 / m) for m in (1, 2, 3, 10)] == [6, 7, 7, 9]

@@ -29,17 +29,17 @@ def test_the_interval_of_the_shift_has_the_ranks_of_the_table_of_mann_and_whitne
     for first, second, critical in ((4, 4, 0), (5, 5, 2), (8, 8, 13), (10, 10, 23), (6, 9, 10)):
         low, high = np.arange(1.0, first + 1.0), 100.0 * np.arange(1.0, second + 1.0)
         gaps = sorted(a - b for a, b in itertools.product(low, high))
-        found = shift_between(low, high)
-        assert found.low == gaps[critical]
-        assert found.high == gaps[-1 - critical]
+        shift = shift_between(low, high)
+        assert shift.low == gaps[critical]
+        assert shift.high == gaps[-1 - critical]
 
 
 def test_three_and_three_runs_have_no_interval() -> None:
     three = np.array([1.0, 2.0, 3.0])
     assert shift_between(three, 10.0 + three).low is None
-    found = ratio_within_pairs(10.0 * three, three)
-    assert found.low is None
-    assert found.note == "3 pairs of runs can never decide: run 6 or more"
+    ratio = ratio_within_pairs(10.0 * three, three)
+    assert ratio.low is None
+    assert ratio.note == "3 pairs of runs can never decide: run 6 or more"
     one = np.array([1.0])
     assert ratio_within_pairs(one, one).note == "1 pair of runs can never decide: run 6 or more"
 

@@ -35,12 +35,12 @@ def measured(values: Iterable[float], *, start: float = 0.0, seeds: int | None =
 
 
 def simulated(values: Iterable[float], *, seeds: int | None = None) -> Side:
-    found = measured(values, seeds=seeds)
+    figures = measured(values, seeds=seeds)
     return Side(
-        sample=Sample(values=found.sample.values),
+        sample=Sample(values=figures.sample.values),
         metric="wall_s",
         column=Column.MODEL,
-        runs=found.runs,
+        runs=figures.runs,
     )
 
 
@@ -62,9 +62,9 @@ def test_a_few_zeros_decide_by_differences_and_one_list_of_zeros_is_less_than_an
 ) -> None:
     errors = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     many = [5.0, 8.0, 4.0, 9.0, 7.0, 3.0, 6.0, 8.0]
-    found = judge(measured(many), measured(errors, start=start), low=0.9, high=1.1)
-    assert found.place == "above"
-    assert "differences decide" in found.note
+    verdict = judge(measured(many), measured(errors, start=start), low=0.9, high=1.1)
+    assert verdict.place == "above"
+    assert "differences decide" in verdict.note
     assert judge(measured(errors), measured(many, start=start), high=2.0).place == "inside"
 
 
@@ -74,9 +74,9 @@ def test_an_outlier_in_a_block_costs_less_than_it_did() -> None:
     slow = list(10.0 * drift * (1.0 + 0.02 * np.sin(np.arange(12))))
     fast = list(1.3 * drift)
     fast[3] *= 14.0
-    found = judge(measured(fast), measured(slow, start=1.0), low=0.95, high=1.05)
-    assert found.place == "below"
-    assert found.ratio.value == pytest.approx(0.13, rel=0.1)
+    verdict = judge(measured(fast), measured(slow, start=1.0), low=0.95, high=1.05)
+    assert verdict.place == "below"
+    assert verdict.ratio.value == pytest.approx(0.13, rel=0.1)
 
 
 def test_runs_apart_and_simulated_runs_are_not_paired() -> None:
@@ -109,8 +109,8 @@ def test_medians_apart_have_the_quotient_of_the_medians() -> None:
     one, other = measured(3.0 * random.lognormal(0, 0.1, 9)), measured(
         random.lognormal(0, 0.1, 9), start=1000.0
     )  # fmt: skip
-    found = ratio_of(one, other)
-    assert found.value == pytest.approx(one.sample.value / other.sample.value)
-    assert found.method == "two intervals"
-    assert found.low is not None
-    assert 2.0 < found.low < found.value
+    ratio = ratio_of(one, other)
+    assert ratio.value == pytest.approx(one.sample.value / other.sample.value)
+    assert ratio.method == "two intervals"
+    assert ratio.low is not None
+    assert 2.0 < ratio.low < ratio.value

@@ -45,11 +45,14 @@ def ratio_within_pairs(
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (1.5, 1.5, 1.5)
     """
-    found = signed_rank_interval(np.log(first / second), confidence=confidence)
-    if found.low is None or found.high is None:
-        return replace(found, value=math.exp(found.value))
+    interval = signed_rank_interval(np.log(first / second), confidence=confidence)
+    if interval.low is None or interval.high is None:
+        return replace(interval, value=math.exp(interval.value))
     return replace(
-        found, value=math.exp(found.value), low=math.exp(found.low), high=math.exp(found.high)
+        interval,
+        value=math.exp(interval.value),
+        low=math.exp(interval.low),
+        high=math.exp(interval.high),
     )
 
 

@@ -49,7 +49,7 @@ def undecidable(plan: Plan) -> dict[str, str]:
     found = {}
     for experiment in plan.experiments:
         planned = experiment.most_replications
-        short = [one for one in _questions(experiment, plan) if one.needs > planned]
+        short = [question for question in _questions(experiment, plan) if question.needs > planned]
         if short:
             found[experiment.spec.name] = _sentence(experiment, short, is_quick=plan.is_quick)
     return found
@@ -119,7 +119,7 @@ def _needed(claim: Claim, experiment: PlannedExperiment, plan: Plan) -> int:
 
 def _comparisons(claim: Claim, plan: Plan) -> int:
     """Return how many intervals of a claim must hold together."""
-    experiments = {one.spec.name: one for one in plan.experiments}
+    experiments = {experiment.spec.name: experiment for experiment in plan.experiments}
     own = experiments.get(claim.experiment)
     match claim:
         case AgreementClaim():

@@ -96,8 +96,8 @@ def judge(
     """
     if statistic not in SPREADS and not has_ratio(above, below):
         return _judge_by_differences(above, below, low, high, confidence)
-    found = ratio_of(above, below, statistic=statistic, confidence=confidence)
-    return Judgement(place=place_of(found, low=low, high=high), ratio=found, note=found.note)
+    ratio = ratio_of(above, below, statistic=statistic, confidence=confidence)
+    return Judgement(place=place_of(ratio, low=low, high=high), ratio=ratio, note=ratio.note)
 
 
 def place_of(found: Interval, *, low: float, high: float) -> Place:

@@ -193,7 +193,7 @@ def find_culprits(
         if not row.is_saturated or any(row is one for one in harmless):
             continue
         ends = _ends(row, ranked, behind)
-        causes += [end for end in ends if all(end is not one for one in causes)]
+        causes += [end for end in ends if all(end is not cause for cause in causes)]
         if all(end is not row for end in ends):
             blames.append((row, ends))
     return Culprits(causes=causes, blames=blames)

@@ -21,13 +21,13 @@ def disk_health_of(rows: Sequence[ReplicationRow]) -> dict[str, DiskFigure]:
     counters = [row.run.counters for row in rows if row.run is not None]
     names = {
         name.removeprefix(HEALTH_BEFORE): None
-        for one in counters
-        for name in one
+        for counter in counters
+        for name in counter
         if name.startswith(HEALTH_BEFORE)
     }
     found = {}
     for name in names:
         keys = (HEALTH_BEFORE + name, HEALTH_AFTER + name)
-        values = [one[key] for one in counters for key in keys if key in one]
+        values = [counter[key] for counter in counters for key in keys if key in counter]
         found[name] = DiskFigure(first=values[0], last=values[-1], highest=max(values))
     return found

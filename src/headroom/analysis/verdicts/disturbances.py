@@ -73,17 +73,17 @@ def shares_of(counters: Counters) -> dict[Kind, float]:
     span_s = counters.get("span_s", 0.0)
     if span_s <= 0.0:
         return {}
-    found: dict[Kind, float] = {}
+    shares: dict[Kind, float] = {}
     if "busy_s" in counters:
-        found["others"] = _others(counters, span_s)
+        shares["others"] = _others(counters, span_s)
     if "steal_s" in counters:
         wanted_s = counters["busy_s"] + counters["steal_s"]
-        found["steal"] = counters["steal_s"] / wanted_s if wanted_s else 0.0
+        shares["steal"] = counters["steal_s"] / wanted_s if wanted_s else 0.0
     if counters.get("quota_periods"):
-        found["throttling"] = min(counters["throttled_periods"] / counters["quota_periods"], 1.0)
+        shares["throttling"] = min(counters["throttled_periods"] / counters["quota_periods"], 1.0)
     if "swapped_pages" in counters:
-        found["swapping"] = min(counters["swapped_pages"] * SWAP_PAGE_S / span_s, 1.0)
-    return found
+        shares["swapping"] = min(counters["swapped_pages"] * SWAP_PAGE_S / span_s, 1.0)
+    return shares
 
 
 def _others(counters: Counters, span_s: float) -> float:

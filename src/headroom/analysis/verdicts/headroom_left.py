@@ -169,7 +169,7 @@ def _between(side: _Side, place: int) -> Crossing:
         evidence,
         is_kept_again=any(side.worst(n) <= 0.0 for n in range(place + 1, len(side.levels))),
         is_cut=max(level, *highs) >= side.levels[-1],
-        lacks_interval=any(one.interval().low is None for one in neighbours),
+        lacks_interval=any(neighbour.interval().low is None for neighbour in neighbours),
     )
     if evidence.lacks_interval:
         return Crossing(state="breaks", level=level, evidence=evidence, breaks_at=breaks_at)
@@ -201,11 +201,11 @@ _Law: TypeAlias = Callable[[_Side, int, float], tuple[float, float, float]]
 
 def _linear(side: _Side, place: int, share: float) -> tuple[float, float, float]:
     before, after = side.samples[place - 1], side.samples[place]
-    found = contrast([before, after], [1.0 - share, share])
-    low = found.value if found.low is None else found.low
-    high = found.value if found.high is None else found.high
+    difference = contrast([before, after], [1.0 - share, share])
+    low = difference.value if difference.low is None else difference.low
+    high = difference.value if difference.high is None else difference.high
     bounds = [side.sign * (value - side.limit) for value in (low, high)]
-    return side.sign * (found.value - side.limit), min(bounds), max(bounds)
+    return side.sign * (difference.value - side.limit), min(bounds), max(bounds)
 
 
 def _reciprocal(side: _Side, place: int, share: float) -> tuple[float, float, float]:
@@ -218,8 +218,12 @@ def _reciprocal(side: _Side, place: int, share: float) -> tuple[float, float, fl
         (1.0 - share) * (value / before.value) ** 2,
         share * (value / after.value) ** 2,
     )
-    found = contrast([before, after], weights)
-    half = 0.0 if found.low is None or found.high is None else (found.high - found.low) / 2.0
+    difference = contrast([before, after], weights)
+    half = (
+        0.0
+        if difference.low is None or difference.high is None
+        else (difference.high - difference.low) / 2.0
+    )
     excess = side.sign * (value - side.limit)
     return excess, excess - half, excess + half
 
@@ -331,14 +335,14 @@ def crossing_of(
         Unit of the metric.
     """
     at_most, at_least = in_base_units(limit.at_most), in_base_units(limit.at_least)
-    found = limit_crossing(curve, at_most=at_most, at_least=at_least)
+    crossing = limit_crossing(curve, at_most=at_most, at_least=at_least)
     verdict: Verdict | None = None
     undecided: UndecidedCode = ""
     if limit.current is not None:
         verdict, undecided = verdict_at(limit.current, curve, at_most=at_most, at_least=at_least)
     headroom, low, high = (
         None if level is None or limit.current is None else level / limit.current
-        for level in (found.level, found.low, found.high)
+        for level in (crossing.level, crossing.low, crossing.high)
     )
     return LimitCrossing(
         metric=limit.metric,
@@ -347,16 +351,16 @@ def crossing_of(
         at_least=at_least,
         factor=factor,
         where=where,
-        state=found.state,
-        level=found.level,
-        level_low=found.low,
-        level_high=found.high,
+        state=crossing.state,
+        level=crossing.level,
+        level_low=crossing.low,
+        level_high=crossing.high,
         current=limit.current,
         headroom=headroom,
         headroom_low=low,
         headroom_high=high,
-        holds_at=found.holds_at,
-        breaks_at=found.breaks_at,
+        holds_at=crossing.holds_at,
+        breaks_at=crossing.breaks_at,
         verdict=verdict,
-        evidence=msgspec.structs.replace(found.evidence, undecided=undecided),
+        evidence=msgspec.structs.replace(crossing.evidence, undecided=undecided),
     )

@@ -71,7 +71,7 @@ def _is_known(row: LevelComparison) -> bool:
 def _crossover(rows: Sequence[LevelComparison], factor: str, compared: LevelsCompared) -> Crossover:
     first = rows[0]
     known = [_ratio_at(row, float(row.where[factor])) for row in rows]
-    found = crossings_of(known, confidence=compared.confidence)
+    crossings = crossings_of(known, confidence=compared.confidence)
     words = _VERDICTS[first.better]
     where: dict[str, Value] = {n: v for n, v in first.where.items() if n != factor}
     return Crossover(
@@ -81,14 +81,19 @@ def _crossover(rows: Sequence[LevelComparison], factor: str, compared: LevelsCom
         better=first.better,
         factor=factor,
         where=where,
-        state=_state(found),
+        state=_state(crossings),
         points=[
-            CrossoverPoint(level=one.level, low=one.low, high=one.high, beyond=words[one.side])
-            for one in found.crossings
+            CrossoverPoint(
+                level=crossing.level,
+                low=crossing.low,
+                high=crossing.high,
+                beyond=words[crossing.side],
+            )
+            for crossing in crossings.crossings
         ],
         ranges=[
-            CrossoverRange(low=one.low, high=one.high, verdict=words[one.side])
-            for one in found.stretches
+            CrossoverRange(low=stretch.low, high=stretch.high, verdict=words[stretch.side])
+            for stretch in crossings.stretches
         ],
     )
 
@@ -96,7 +101,7 @@ def _crossover(rows: Sequence[LevelComparison], factor: str, compared: LevelsCom
 def _state(found: Crossings) -> CrossoverState:
     if found.crossings:
         return "crosses"
-    return "none" if all(one.side for one in found.stretches) else "undecided"
+    return "none" if all(stretch.side for stretch in found.stretches) else "undecided"
 
 
 def _ratio_at(row: LevelComparison, level: float) -> RatioAt:

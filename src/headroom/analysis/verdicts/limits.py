@@ -109,7 +109,7 @@ def _unknown_stations(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 def _grows(run: Run, kind: str, name: str) -> bool:
     """Return whether the queue of a resource grows from half to half of `run`."""
-    table = next((one for one in run.resources if one.kind == kind), None)
+    table = next((resource for resource in run.resources if resource.kind == kind), None)
     if table is None or name not in table.names:
         return False
     queue_s = table.columns["queue_s"][:, table.names.index(name)]
@@ -125,5 +125,5 @@ def _grows(run: Run, kind: str, name: str) -> bool:
 
 def _means(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the mean of each metric over the replications that gave it."""
-    names = dict.fromkeys(name for one in values for name in one)
-    return {name: fmean(one[name] for one in values if name in one) for name in names}
+    names = dict.fromkeys(name for value in values for name in value)
+    return {name: fmean(value[name] for value in values if name in value) for name in names}

@@ -66,16 +66,16 @@ def test_a_saturated_station_limits_and_the_evidence_shows_why() -> None:
     )
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "database")
-    found = limiting(verdict)
-    assert (found.why, found.cause.name, found.cause.waiting) == ("busy", "database", 41.2)
-    assert found.cause.utilization == pytest.approx(0.987)
-    assert found.cause.low is not None
-    assert found.cause.high is not None
-    assert found.cause.low < 0.987 < found.cause.high
-    assert (found.population, found.is_awaited, found.others) == (60.0, True, 2)
-    assert found.next is not None
-    assert found.next.name == "web"
-    assert found.next.utilization == pytest.approx(0.62)
+    limit = limiting(verdict)
+    assert (limit.why, limit.cause.name, limit.cause.waiting) == ("busy", "database", 41.2)
+    assert limit.cause.utilization == pytest.approx(0.987)
+    assert limit.cause.low is not None
+    assert limit.cause.high is not None
+    assert limit.cause.low < 0.987 < limit.cause.high
+    assert (limit.population, limit.is_awaited, limit.others) == (60.0, True, 2)
+    assert limit.next is not None
+    assert limit.next.name == "web"
+    assert limit.next.utilization == pytest.approx(0.62)
 
 
 def test_more_jobs_than_the_population_are_not_said_to_be_of_it() -> None:
@@ -114,11 +114,11 @@ def test_a_pool_with_idle_stations_behind_it_limits() -> None:
     )
     assert verdict is not None
     assert (verdict.kind, verdict.name) == ("pool", "connections")
-    found = limiting(verdict)
-    assert (found.why, found.cause.waiting, found.population) == ("held", 31.2, 60.0)
-    assert found.inside is not None
-    assert (found.inside.name, found.inside.is_saturated) == ("database", False)
-    assert found.behind == []
+    limit = limiting(verdict)
+    assert (limit.why, limit.cause.waiting, limit.population) == ("held", 31.2, 60.0)
+    assert limit.inside is not None
+    assert (limit.inside.name, limit.inside.is_saturated) == ("database", False)
+    assert limit.behind == []
 
 
 def test_a_pool_that_guards_only_a_delay_limits_too() -> None:
@@ -207,9 +207,9 @@ def test_a_station_that_is_held_up_is_a_symptom_of_the_one_that_has_no_place() -
     )
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "press")
-    found = limiting(verdict)
-    assert found.why == "full_places"
-    mill, pallets = sorted(found.symptoms, key=lambda one: one.resource.name)
+    limit = limiting(verdict)
+    assert limit.why == "full_places"
+    mill, pallets = sorted(limit.symptoms, key=lambda one: one.resource.name)
     assert (mill.resource.name, mill.because) == ("mill", "no_place")
     assert mill.resource.blocked == pytest.approx(0.38)
     assert mill.resource.utilization == pytest.approx(0.6)
@@ -228,7 +228,7 @@ def test_a_chain_of_full_stations_is_followed_to_its_end() -> None:
     )
     assert verdict is not None
     assert verdict.name == "third"
-    symptoms = {one.resource.name: one.because for one in limiting(verdict).symptoms}
+    symptoms = {symptom.resource.name: symptom.because for symptom in limiting(verdict).symptoms}
     assert symptoms["first"] == "no_place"
 
 
@@ -259,9 +259,9 @@ def test_where_a_station_is_broken_the_time_that_it_is_down_limits() -> None:
     verdict = find_bottleneck([resource("station", "web", 0.66, down=0.33)], Behind(), CLOSED)
     assert verdict is not None
     assert verdict.limits
-    found = limiting(verdict)
-    assert (found.why, found.cause.name, found.cause.down) == ("down", "web", 0.33)
-    assert found.cause.utilization == pytest.approx(0.66)
+    limit = limiting(verdict)
+    assert (limit.why, limit.cause.name, limit.cause.down) == ("down", "web", 0.33)
+    assert limit.cause.utilization == pytest.approx(0.66)
 
 
 def test_load_that_is_turned_away_is_told_beside_any_verdict() -> None:
@@ -360,7 +360,7 @@ def test_a_station_that_turns_away_without_harm_still_limits_the_holders_of_a_po
     )
     assert verdict is not None
     assert (verdict.limits, verdict.name) == (True, "log")
-    assert [one.resource.name for one in limiting(verdict).symptoms] == ["buffers"]
+    assert [symptom.resource.name for symptom in limiting(verdict).symptoms] == ["buffers"]
 
 
 def test_where_all_that_is_full_turns_away_without_harm_nothing_limits() -> None:
@@ -377,8 +377,8 @@ def test_background_work_that_must_be_done_limits_but_is_in_no_response_time() -
     verdict = find_bottleneck([log], Behind(unawaited={"station": ("log",)}), load)
     assert verdict is not None
     assert (verdict.limits, verdict.name, verdict.wait_share) == (True, "log", None)
-    found = limiting(verdict)
-    assert (found.cause.waiting, found.is_awaited) == (30.0, False)
+    limit = limiting(verdict)
+    assert (limit.cause.waiting, limit.is_awaited) == (30.0, False)
 
 
 def test_the_load_counts_lost_jobs_and_failed_tries_of_all_classes() -> None:
@@ -416,7 +416,7 @@ def test_the_evidence_says_for_whom_a_shared_station_works() -> None:
     load = load_of(classes, values)
     verdict = find_bottleneck([resource("station", "disk", 1.0)], Behind(), load)
     assert verdict is not None
-    assert [(one.name, round(one.share, 9)) for one in limiting(verdict).classes] == [
+    assert [(class_.name, round(class_.share, 9)) for class_ in limiting(verdict).classes] == [
         ("scrub", 0.6),
         ("users", 0.4),
     ]

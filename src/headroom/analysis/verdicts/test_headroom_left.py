@@ -30,11 +30,11 @@ def test_the_interval_holds_the_load_at_which_an_open_queue_breaks_its_limit(loa
     curve: dict[float, Sample | None] = {
         level: sample(0.01 / (1.0 - level)) for level in (0.3, 0.5, 0.7, 0.8, 0.9)
     }
-    found = limit_crossing(curve, at_most=0.01 / (1.0 - load))
-    assert found.state == "breaks"
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low <= load <= found.high
+    crossing = limit_crossing(curve, at_most=0.01 / (1.0 - load))
+    assert crossing.state == "breaks"
+    assert crossing.low is not None
+    assert crossing.high is not None
+    assert crossing.low <= load <= crossing.high
 
 
 @pytest.mark.parametrize("users", [120, 190, 260])
@@ -45,11 +45,11 @@ def test_the_interval_holds_the_users_at_which_a_saturated_system_breaks_its_lim
     curve: dict[float, Sample | None] = {
         float(n): sample(n * 0.01 - 0.5, 0.01) for n in range(100, 301, 50)
     }
-    found = limit_crossing(curve, at_most=users * 0.01 - 0.5)
-    assert found.level == pytest.approx(users, rel=0.02)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low <= users <= found.high
+    crossing = limit_crossing(curve, at_most=users * 0.01 - 0.5)
+    assert crossing.level == pytest.approx(users, rel=0.02)
+    assert crossing.low is not None
+    assert crossing.high is not None
+    assert crossing.low <= users <= crossing.high
 
 
 def test_a_throughput_that_must_be_reached_breaks_where_it_falls_below() -> None:
@@ -64,21 +64,21 @@ def test_an_interval_that_the_levels_cut_off_says_so() -> None:
     wide: dict[float, Sample | None] = {
         1.0: sample(1.0), 2.0: sample(2.0), 3.0: sample(3.0, 0.3)
     }  # fmt: skip
-    found = limit_crossing(wide, at_most=2.9)
-    assert found.high == 3.0
-    assert found.evidence.is_cut
+    crossing = limit_crossing(wide, at_most=2.9)
+    assert crossing.high == 3.0
+    assert crossing.evidence.is_cut
     assert not limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=2.5).evidence.is_cut
-    assert (found.evidence.before, found.evidence.after) == (2.0, 3.0)
+    assert (crossing.evidence.before, crossing.evidence.after) == (2.0, 3.0)
 
 
 def test_a_limit_that_no_level_breaks_says_up_to_where() -> None:
-    found = limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=10.0)
-    assert found == Crossing(state="holds", evidence=CrossingEvidence(at=3.0))
+    crossing = limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=10.0)
+    assert crossing == Crossing(state="holds", evidence=CrossingEvidence(at=3.0))
 
 
 def test_a_limit_that_the_lowest_level_breaks_says_so() -> None:
-    found = limit_crossing(sloped([5.0, 6.0]), at_most=1.0)
-    assert found == Crossing(state="broken", evidence=CrossingEvidence(at=5.0))
+    crossing = limit_crossing(sloped([5.0, 6.0]), at_most=1.0)
+    assert crossing == Crossing(state="broken", evidence=CrossingEvidence(at=5.0))
 
 
 @pytest.mark.parametrize("limit", [1.0, 3.0])
@@ -86,9 +86,9 @@ def test_a_limit_inside_the_interval_of_an_outer_level_stays_unclear(limit: floa
     curve: dict[float, Sample | None] = {n: sample(n, 0.2) for n in (1.0, 2.0, 3.0)}
     centre = {level: one.value for level, one in curve.items() if one}
     nudge = 1e-3 if limit == 3.0 else -1e-3
-    found = limit_crossing(curve, at_most=centre[limit] + nudge)
+    crossing = limit_crossing(curve, at_most=centre[limit] + nudge)
     expected = CrossingEvidence(unclear="near_limit", at=limit)
-    assert found == Crossing(state="unclear", evidence=expected)
+    assert crossing == Crossing(state="unclear", evidence=expected)
 
 
 def test_levels_without_figures_are_named() -> None:
@@ -100,19 +100,19 @@ def test_a_limit_that_is_kept_again_is_not_hidden() -> None:
     curve: dict[float, Sample | None] = {
         1.0: sample(1.0), 2.0: sample(5.0), 3.0: sample(1.0)
     }  # fmt: skip
-    found = limit_crossing(curve, at_most=3.0)
-    assert found.level is not None
-    assert 1.0 < found.level < 2.0
-    assert found.evidence.is_kept_again
+    crossing = limit_crossing(curve, at_most=3.0)
+    assert crossing.level is not None
+    assert 1.0 < crossing.level < 2.0
+    assert crossing.evidence.is_kept_again
 
 
 def test_the_headroom_is_counted_from_the_load_of_today() -> None:
     limit = Limit(metric="response_s_p95", at_most=15.0, current=5.0)
-    found = crossing_of(limit, "users", {}, sloped([10.0, 20.0]), "s")
-    assert found.headroom == pytest.approx(3.0, rel=0.01)
-    assert found.headroom_low is not None
-    assert found.headroom_high is not None
-    assert found.headroom_low <= 3.0 <= found.headroom_high
+    crossing = crossing_of(limit, "users", {}, sloped([10.0, 20.0]), "s")
+    assert crossing.headroom == pytest.approx(3.0, rel=0.01)
+    assert crossing.headroom_low is not None
+    assert crossing.headroom_high is not None
+    assert crossing.headroom_low <= 3.0 <= crossing.headroom_high
 
 
 @given(
@@ -130,19 +130,19 @@ def test_a_crossing_lies_between_its_levels_and_inside_its_interval(
     }
     centres = [one.value for one in curve.values() if one]
     limit = centres[0] + share * (centres[-1] - centres[0])
-    found = limit_crossing(curve, at_most=limit)
-    if found.state != "breaks":
-        assert found.state in {"unclear", "holds", "broken"}
+    crossing = limit_crossing(curve, at_most=limit)
+    if crossing.state != "breaks":
+        assert crossing.state in {"unclear", "holds", "broken"}
         return
-    assert found.low is not None
-    assert found.level is not None
-    assert found.high is not None
-    assert 0.0 <= found.low <= found.level <= found.high <= len(rises) - 1
+    assert crossing.low is not None
+    assert crossing.level is not None
+    assert crossing.high is not None
+    assert 0.0 <= crossing.low <= crossing.level <= crossing.high <= len(rises) - 1
 
 
 def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:
-    found = limit_crossing(sloped([5.0, 6.0, 9.0]), at_least=5.5)
-    assert found.evidence == CrossingEvidence(at=5.0, kept_from=6.0)
+    crossing = limit_crossing(sloped([5.0, 6.0, 9.0]), at_least=5.5)
+    assert crossing.evidence == CrossingEvidence(at=5.0, kept_from=6.0)
 
 
 def test_levels_without_intervals_give_a_crossing_without_one() -> None:
@@ -151,10 +151,10 @@ def test_levels_without_intervals_give_a_crossing_without_one() -> None:
         level: Sample(values=level + np.linspace(-0.1, 0.1, 5), centre="median")
         for level in (1.0, 2.0)
     }
-    found = limit_crossing(curve, at_most=1.5)
-    assert found.level == pytest.approx(1.5)
-    assert found.low is None
-    assert found.evidence.lacks_interval
+    crossing = limit_crossing(curve, at_most=1.5)
+    assert crossing.level == pytest.approx(1.5)
+    assert crossing.low is None
+    assert crossing.evidence.lacks_interval
 
 
 def test_measured_medians_with_intervals_give_one() -> None:
@@ -162,10 +162,10 @@ def test_measured_medians_with_intervals_give_one() -> None:
         level: Sample(values=level + np.linspace(-0.1, 0.1, 9), centre="median")
         for level in (1.0, 2.0)
     }
-    found = limit_crossing(curve, at_most=1.5)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low <= 1.5 <= found.high
+    crossing = limit_crossing(curve, at_most=1.5)
+    assert crossing.low is not None
+    assert crossing.high is not None
+    assert crossing.low <= 1.5 <= crossing.high
 
 
 @pytest.mark.parametrize(

@@ -121,21 +121,21 @@ def test_blocks_take_a_drift_of_the_machine_out_of_the_ratio() -> None:
     drift = np.linspace(1.0, 5.0, 10)
     disk = point({"target": "disk"}, {"response_s_p99": list(2.0 * drift)})
     ram = point({"target": "ram"}, {"response_s_p99": list(1.8 * drift)}, start=1)
-    found = compared(disk, ram)
-    row = only(found)
+    comparison = compared(disk, ram)
+    row = only(comparison)
     assert (row.pairs, row.verdict) == (10, "better")
     assert (row.low, row.high) == pytest.approx((0.9, 0.9))
-    assert found.order == RunOrder(code="interleaved", intact=10, blocks=10)
+    assert comparison.order == RunOrder(code="interleaved", intact=10, blocks=10)
     assert row.evidence == ComparisonEvidence(code="beyond")
 
 
 def test_levels_that_ran_one_after_the_other_are_not_paired_and_that_is_said() -> None:
     disk = point({"target": "disk"}, {"response_s_p99": noisy(2.0)})
     ram = point({"target": "ram"}, {"response_s_p99": noisy(1.0)}, start=1000)
-    found = compared(disk, ram)
-    assert only(found).pairs == 0
-    assert only(found).verdict == "better"
-    assert found.order == RunOrder(code="apart", intact=0, blocks=8)
+    comparison = compared(disk, ram)
+    assert only(comparison).pairs == 0
+    assert only(comparison).verdict == "better"
+    assert comparison.order == RunOrder(code="apart", intact=0, blocks=8)
 
 
 def test_one_replication_made_good_later_costs_one_pair_only() -> None:
@@ -143,9 +143,9 @@ def test_one_replication_made_good_later_costs_one_pair_only() -> None:
     ram = point({"target": "ram"}, {"response_s_p99": noisy(1.0, count=10)}, start=1)
     late = RunOfPoint(replication=3, started_at="2026-01-02", values=ram.runs[3].values)
     moved = [late if run.replication == 3 else run for run in ram.runs]
-    found = compared(disk, ComparedPoint(result=ram.result, samples=ram.samples, runs=moved))
-    assert only(found).pairs == 9
-    assert found.order == RunOrder(code="interleaved", intact=9, blocks=10)
+    comparison = compared(disk, ComparedPoint(result=ram.result, samples=ram.samples, runs=moved))
+    assert only(comparison).pairs == 9
+    assert comparison.order == RunOrder(code="interleaved", intact=9, blocks=10)
 
 
 def test_three_runs_can_never_decide_and_several_metrics_need_more() -> None:
@@ -156,14 +156,14 @@ def test_three_runs_can_never_decide_and_several_metrics_need_more() -> None:
     assert row.evidence.code == "few_runs"
     assert "run 6 or more" in row.evidence.message
     both = {"response_s_p99": noisy(1.0, count=6), "throughput": noisy(1.0, count=6)}
-    found = compared(
+    comparison = compared(
         point({"target": "disk"}, both),
         point({"target": "ram"}, both, start=1),
         metrics=[RESPONSE, RATE],
     )
-    assert found.confidence == pytest.approx(0.975)
-    assert {one.evidence.code for one in found.rows} == {"few_runs"}
-    assert all("run 7 or more" in one.evidence.message for one in found.rows)
+    assert comparison.confidence == pytest.approx(0.975)
+    assert {one.evidence.code for one in comparison.rows} == {"few_runs"}
+    assert all("run 7 or more" in one.evidence.message for one in comparison.rows)
 
 
 def test_each_combination_of_the_other_factors_has_its_own_base() -> None:
@@ -173,8 +173,8 @@ def test_each_combination_of_the_other_factors_has_its_own_base() -> None:
             [("disk", 4, 1.0), ("ram", 4, 0.5), ("disk", 64, 2.0), ("ram", 64, 4.0)]
         )
     ]
-    found = compared(*points)
-    assert [(row.where["size"], row.verdict) for row in found.rows] == [
+    comparison = compared(*points)
+    assert [(row.where["size"], row.verdict) for row in comparison.rows] == [
         (4, "better"), (64, "worse"),
     ]  # fmt: skip
 
@@ -191,5 +191,5 @@ def test_zeros_have_no_ratio_but_a_verdict_where_both_have_only_zeros() -> None:
 
 
 def test_a_base_that_was_not_run_is_told() -> None:
-    found = compared(point({"target": "ram"}, {"response_s_p99": noisy(1.0)}))
-    assert (found.rows, found.why_empty) == ([], NoComparison(code="base_not_run"))
+    comparison = compared(point({"target": "ram"}, {"response_s_p99": noisy(1.0)}))
+    assert (comparison.rows, comparison.why_empty) == ([], NoComparison(code="base_not_run"))

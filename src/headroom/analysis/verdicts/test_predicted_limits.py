@@ -32,29 +32,29 @@ def within(factor: float) -> dict[float, Estimate]:
 
 
 def test_a_break_is_as_early_and_as_late_as_the_ends_of_the_prediction_intervals() -> None:
-    found = counting_predictions(BREAKS, within(2.0))
-    assert found.level == 2.5
-    assert found.level_low == pytest.approx(1.5)  # where 2 x 30 is reached
-    assert found.level_high == pytest.approx(3.5)  # where 120 / 2 is
-    assert found.headroom_high == pytest.approx(3.5)
-    assert (found.holds_at, found.breaks_at) == (1.0, 4.0)
-    assert found.verdict == "holds"
+    predictions = counting_predictions(BREAKS, within(2.0))
+    assert predictions.level == 2.5
+    assert predictions.level_low == pytest.approx(1.5)  # where 2 x 30 is reached
+    assert predictions.level_high == pytest.approx(3.5)  # where 120 / 2 is
+    assert predictions.headroom_high == pytest.approx(3.5)
+    assert (predictions.holds_at, predictions.breaks_at) == (1.0, 4.0)
+    assert predictions.verdict == "holds"
 
 
 def test_a_break_that_may_lie_beyond_the_levels_says_so() -> None:
-    found = counting_predictions(BREAKS, within(3.0))
-    assert found.level_low == 1.0
-    assert found.level_high == 4.0
-    assert found.evidence == CrossingEvidence(before=2.0, after=3.0, is_cut=True)
-    assert found.breaks_at is None
+    predictions = counting_predictions(BREAKS, within(3.0))
+    assert predictions.level_low == 1.0
+    assert predictions.level_high == 4.0
+    assert predictions.evidence == CrossingEvidence(before=2.0, after=3.0, is_cut=True)
+    assert predictions.breaks_at is None
 
 
 def test_a_verdict_that_the_prediction_does_not_support_is_undecided() -> None:
     near = replace(BREAKS, current=2.0)
     assert counting_predictions(near, within(1.4)).verdict == "holds"
-    found = counting_predictions(near, within(1.6))
-    assert found.verdict == "undecided"
-    assert found.evidence.undecided == "prediction"
+    predictions = counting_predictions(near, within(1.6))
+    assert predictions.verdict == "undecided"
+    assert predictions.evidence.undecided == "prediction"
     broken = replace(BREAKS, current=3.0, verdict="differs")
     assert counting_predictions(broken, within(1.2)).verdict == "differs"
     assert counting_predictions(broken, within(1.4)).verdict == "undecided"
@@ -68,9 +68,9 @@ def test_a_state_that_the_prediction_does_not_support_is_unclear(
     state: str, factor: float, expected: str
 ) -> None:
     one = replace(BREAKS, state=state, level=None, level_low=None, level_high=None, verdict=None)
-    found = counting_predictions(one, within(factor))
-    assert found.state == expected
-    assert found.evidence.unclear == ("" if state == "unclear" else "prediction")
+    predictions = counting_predictions(one, within(factor))
+    assert predictions.state == expected
+    assert predictions.evidence.unclear == ("" if state == "unclear" else "prediction")
 
 
 def test_an_open_end_breaks_the_limit_at_once_and_a_floor_is_the_other_way_round() -> None:
@@ -82,10 +82,10 @@ def test_an_open_end_breaks_the_limit_at_once_and_a_floor_is_the_other_way_round
         level: replace(one, low=1.0 / (one.high or 1.0), high=1.0 / (one.low or math.inf))
         for level, one in within(1.0).items()
     }
-    found = counting_predictions(replace(floor, at_least=1.0 / LIMIT), rates)
-    assert found.level_low == 2.4
-    assert found.level_high is not None
-    assert 2.5 < found.level_high < 3.0
+    predictions = counting_predictions(replace(floor, at_least=1.0 / LIMIT), rates)
+    assert predictions.level_low == 2.4
+    assert predictions.level_high is not None
+    assert 2.5 < predictions.level_high < 3.0
 
 
 def test_without_estimates_nothing_changes() -> None:

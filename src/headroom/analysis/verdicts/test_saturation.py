@@ -86,15 +86,15 @@ def full(result: StudyResult) -> PointResult:
 
 def test_a_point_above_the_capacity_reports_what_flows_and_what_grows(full: PointResult) -> None:
     """M/M/1 offered 1.3 times its capacity serves its capacity; the queue takes the rest."""
-    found = full.saturation
-    assert found is not None
-    assert (found.kind, found.name, found.basis) == ("station", "server", "formulas")
-    assert found.load == pytest.approx(1.3)
-    assert found.served_per_s is not None
-    assert found.growth_per_s is not None
-    assert found.growth_per_s == pytest.approx(0.3 * found.served_per_s, rel=0.3)
-    assert "response_s_p95" in found.unbounded
-    assert set(full.estimates) & set(found.unbounded) == set()
+    saturation = full.saturation
+    assert saturation is not None
+    assert (saturation.kind, saturation.name, saturation.basis) == ("station", "server", "formulas")
+    assert saturation.load == pytest.approx(1.3)
+    assert saturation.served_per_s is not None
+    assert saturation.growth_per_s is not None
+    assert saturation.growth_per_s == pytest.approx(0.3 * saturation.served_per_s, rel=0.3)
+    assert "response_s_p95" in saturation.unbounded
+    assert set(full.estimates) & set(saturation.unbounded) == set()
     assert full.estimates["throughput"].low is not None
     assert not full.lacks_figures
 
@@ -204,6 +204,6 @@ def test_a_measured_rate_that_is_not_reached_is_saturated() -> None:
         for one in reached
     ]
     assert is_saturated(runs)
-    found = saturation_of(runs, None)
-    assert found.load == pytest.approx(1000.0 / 810.0, rel=0.01)
+    saturation = saturation_of(runs, None)
+    assert saturation.load == pytest.approx(1000.0 / 810.0, rel=0.01)
     assert not is_saturated([Run(values=run.values, offered={"throughput": 812.0}) for run in runs])

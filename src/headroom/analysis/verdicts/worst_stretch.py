@@ -71,9 +71,9 @@ def _worst_span(
         longest_queue=queue_peak([window.run for window in windows], worst),
         is_last=worst.to_s >= min(window.end_s for window in windows),
         others=[
-            SaturatedSpan(name=one.name, from_s=one.from_s, to_s=one.to_s)
-            for one in stretches[1:]
-            if one.from_s >= worst.to_s or one.to_s <= worst.from_s
+            SaturatedSpan(name=stretch.name, from_s=stretch.from_s, to_s=stretch.to_s)
+            for stretch in stretches[1:]
+            if stretch.from_s >= worst.to_s or stretch.to_s <= worst.from_s
         ],
         whole_utilization=None if whole is None else whole.value,
     )

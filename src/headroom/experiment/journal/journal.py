@@ -205,8 +205,8 @@ class Journal:
     def environments(self) -> list[dict[str, Any]]:
         """Return all environments in the order of their sessions; ``"id"`` is their number."""
         with explained(self.path):
-            found = self._connection.execute("SELECT id, facts FROM environment ORDER BY id")
-            known = [(number, facts_of(text)) for number, text in found]
+            cursor = self._connection.execute("SELECT id, facts FROM environment ORDER BY id")
+            known = [(number, facts_of(text)) for number, text in cursor]
         return [{"id": number, **facts} for number, facts in known if facts is not None]
 
     def rows(self, experiment: str, point_key: str) -> list[ReplicationRow]:

@@ -174,9 +174,9 @@ def container(root: Path = ROOT) -> dict[str, Any]:
         *(_limits(folder) for folder in _control_groups(root)),
         *(_older_limits(folder) for folder in _older_control_groups(root)),
     ]
-    memories = [one["memory_bytes_max"] for one in limits if "memory_bytes_max" in one]
-    shares = [one["cpu_count_max"] for one in limits if "cpu_count_max" in one]
-    cpusets = [one["cpus"] for one in limits if "cpus" in one]
+    memories = [limit["memory_bytes_max"] for limit in limits if "memory_bytes_max" in limit]
+    shares = [limit["cpu_count_max"] for limit in limits if "cpu_count_max" in limit]
+    cpusets = [limit["cpus"] for limit in limits if "cpus" in limit]
     is_container = any((root / name).exists() for name in (".dockerenv", "run/.containerenv"))
     return present(
         {

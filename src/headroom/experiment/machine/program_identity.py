@@ -64,10 +64,10 @@ def journal_stamp(journal: Path) -> Stamp | None:
 
 def settled_stamp(path: Path) -> Stamp | None:
     """Return what changes with a file; None where there is none, or it changed just now."""
-    found = stamp_of(path)
-    if found is None or time_ns() - max(found[2:]) < _SETTLED_NS:
+    stamp = stamp_of(path)
+    if stamp is None or time_ns() - max(stamp[2:]) < _SETTLED_NS:
         return None
-    return found
+    return stamp
 
 
 @cache

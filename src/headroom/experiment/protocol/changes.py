@@ -113,12 +113,12 @@ def parse_change(text: str) -> Change:
     >>> parse_change("hit_ratio = 0.90").text, parse_change("rate=*2").text
     ('hit_ratio=0.9', 'rate=x2')
     """
-    found = _FORM.match(text.strip())
-    if found is None and (parameter := _PARAMETER.match(text.strip())):
+    match = _FORM.match(text.strip())
+    if match is None and (parameter := _PARAMETER.match(text.strip())):
         return _of_parameter(text, *parameter.groups())
-    if found is None:
+    if match is None:
         raise StudyError(f"the change {text!r} cannot be read", cure=_CURE)
-    kind, name, aspect, sign, number = found.groups()
+    kind, name, aspect, sign, number = match.groups()
     if aspect not in _ASPECTS[kind]:
         raise StudyError(f"the change {text!r}: a {kind} has no {aspect}", cure=_CURE)
     return Change(
@@ -178,8 +178,8 @@ def split_changes(
     >>> [[one.name for one in part] for part in split_changes(both)]
     [['rate'], ['cpu']]
     """
-    parameters = tuple(one for one in changes if one.kind == "parameter")
-    return parameters, tuple(one for one in changes if one.kind != "parameter")
+    parameters = tuple(change for change in changes if change.kind == "parameter")
+    return parameters, tuple(change for change in changes if change.kind != "parameter")
 
 
 def _aspect(word: str) -> Aspect:

@@ -194,7 +194,7 @@ class Target:
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Declared parameters of the system, by name."""
-        return {one.name: one for one in self.system.parameters()}
+        return {parameter.name: parameter for parameter in self.system.parameters()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,7 +416,10 @@ class FittedSet:
     @property
     def values(self) -> dict[str, Value]:
         """Parameter to its fitted value, those of a load that is taken over included."""
-        return {**{one.name: one.value for one in self.found.parameters}, **self.taken}
+        return {
+            **{parameter.name: parameter.value for parameter in self.found.parameters},
+            **self.taken,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,9 +24,10 @@ def mark_fresh(plan: Plan, journal: Journal) -> list[str]:
     those that have no measurements.
     """
     names = [
-        one.spec.name
-        for one in plan.experiments
-        if one.system.column is Column.MEASURE and journal.newest_environment(one.spec.name)
+        experiment.spec.name
+        for experiment in plan.experiments
+        if experiment.system.column is Column.MEASURE
+        and journal.newest_environment(experiment.spec.name)
     ]
     if names:
         journal.add_environment({**environment.collect(plan.folder), FRESH: names})

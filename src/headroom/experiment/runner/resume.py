@@ -62,7 +62,10 @@ class Survey:
 
 def survey(plan: Plan, journal: Journal, criteria: Mapping[str, Criteria]) -> Survey:
     """Read the journal once and return what counts for the plan."""
-    found = [_survey_one(one, journal, criteria[one.spec.name]) for one in plan.experiments]
+    found = [
+        _survey_one(experiment, journal, criteria[experiment.spec.name])
+        for experiment in plan.experiments
+    ]
     kept: Counter[str] = Counter()
     for one in found:
         kept.update(one.kept)

@@ -324,14 +324,18 @@ class _Session:
 
     def _worker_pool(self, jobs: int) -> Executor:
         recipes = {
-            one.spec.name: recipe_of(one.system, one.setup, one.base, time_windows(one.spec))
-            for one in self._plan.experiments
-            if one.system.column is Column.MODEL
+            experiment.spec.name: recipe_of(
+                experiment.system, experiment.setup, experiment.base, time_windows(experiment.spec)
+            )
+            for experiment in self._plan.experiments
+            if experiment.system.column is Column.MODEL
         }
         return WorkerPool(recipes, worker_count=jobs)
 
     def _inline_executor(self) -> Executor:
-        return InlineExecutor({one.spec.name: one.system for one in self._plan.experiments})
+        return InlineExecutor(
+            {experiment.spec.name: experiment.system for experiment in self._plan.experiments}
+        )
 
     @property
     def _may_start(self) -> bool:

@@ -104,7 +104,9 @@ class Schedule:
 
     def settled(self) -> list[PointState]:
         """Return the points with open-ended replications of which none waits or runs."""
-        return [one for one in self._states.values() if not one.is_fixed and not one.open_count]
+        return [
+            state for state in self._states.values() if not state.is_fixed and not state.open_count
+        ]
 
     def take(self) -> Planned:
         """Remove and return the next replication."""

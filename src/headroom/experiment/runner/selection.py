@@ -104,8 +104,8 @@ def criteria_of_run(plan: Plan, journal: Journal) -> dict[str, Criteria]:
     """Return what a stored row of each experiment must agree with to be reused on this machine."""
     environments = journal.environments()
     return {
-        one.spec.name: criteria_of(plan, journal, one, environments, is_run=True)
-        for one in plan.experiments
+        experiment.spec.name: criteria_of(plan, journal, experiment, environments, is_run=True)
+        for experiment in plan.experiments
     }
 
 
@@ -137,7 +137,11 @@ def criteria_of(
     name, here = experiment.spec.name, machine_identity.machine_here()
     sessions = [machines[number] for number, facts in known.items() if _has_worked(facts, name)]
     newest = journal.newest_environment(name)
-    is_here = is_run or newest not in machines or any(not here.difference(one) for one in sessions)
+    is_here = (
+        is_run
+        or newest not in machines
+        or any(not here.difference(session) for session in sessions)
+    )
     machine = here if is_here else machines[newest]
     fresh = (number for number, facts in known.items() if name in fresh_experiments(facts))
     since = max((one for one in fresh if not machine.difference(machines[one])), default=0)

@@ -24,7 +24,11 @@ def shown(plan: Plan) -> list[int]:
     """Return the sessions of the rows that an analysis reads."""
     with Journal.open(journal_path(plan.folder, plan.is_quick), create=False) as journal:
         selection = Selection(plan, journal)
-        return [row.environment for one in plan.experiments for row in selection.heads(one)]
+        return [
+            row.environment
+            for experiment in plan.experiments
+            for row in selection.heads(experiment)
+        ]
 
 
 def test_what_is_measured_again_replaces_what_was_and_nothing_is_deleted(plan_of: MakePlan) -> None:

@@ -44,7 +44,9 @@ def counted_rows(plan: Plan) -> list[ReplicationRow]:
 
 def all_rows(plan: Plan) -> list[ReplicationRow]:
     with journal_of(plan) as journal:
-        return [row for one in plan.experiments for row in journal.heads(one.spec.name)]
+        return [
+            row for experiment in plan.experiments for row in journal.heads(experiment.spec.name)
+        ]
 
 
 @BOTH
@@ -74,11 +76,11 @@ def test_one_worker_and_several_give_the_same_table(plan_of: MakePlan) -> None:
 
 def table_of(plan: Plan) -> list[tuple[Any, ...]]:
     with journal_of(plan) as journal:
-        found = journal._connection.execute(
+        cursor = journal._connection.execute(
             "SELECT experiment, point_key, fingerprint, levels, replication, seed, state, error, "
             "run FROM replication ORDER BY experiment, point_key, replication, id"
         )
-        return list(found)
+        return list(cursor)
 
 
 @BOTH

@@ -14,7 +14,7 @@ STUDY = (
 
 
 def schedule_of(plan: Plan, done: dict[str, frozenset[int]] | None = None) -> Schedule:
-    points = ((one, point) for one in plan.experiments for point in one.points)
+    points = ((experiment, point) for experiment in plan.experiments for point in experiment.points)
     return Schedule(points, done=done or {}, seed=plan.seed)
 
 
@@ -120,10 +120,10 @@ def test_refusing_an_experiment_leaves_the_others(plan_of: MakePlan) -> None:
     refused, other = plan.experiments
     schedule = schedule_of(plan, {refused.points[0].key: frozenset({0})})
     firsts, dropped = schedule.refuse("load")
-    assert {(one.point.key, one.replication) for one in firsts} == {
+    assert {(first.point.key, first.replication) for first in firsts} == {
         (refused.points[0].key, 1),
         (refused.points[1].key, 0),
     }
     assert dropped == 3
-    assert all(schedule.finish(one, is_done=False).open_count == 0 for one in firsts)
+    assert all(schedule.finish(first, is_done=False).open_count == 0 for first in firsts)
     assert {key for _, key in taken(schedule)} == {point.key for point in other.points}

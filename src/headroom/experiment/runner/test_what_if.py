@@ -61,12 +61,18 @@ def test_changes_that_are_tried_together_are_read_back_together() -> None:
 
 def test_a_changed_parameter_is_configured_and_belongs_to_the_fingerprint() -> None:
     """Its seeds stay those of the point, and an edit that touches the new value alone counts."""
-    name, value = next((one.name, one) for one in SYSTEM.parameters() if one.type == "float")
-    base = replace(BASE, config={one.name: one.default or 0 for one in SYSTEM.parameters()})
+    name, value = next(
+        (parameter.name, parameter)
+        for parameter in SYSTEM.parameters()
+        if parameter.type == "float"
+    )
+    base = replace(
+        BASE, config={parameter.name: parameter.default or 0 for parameter in SYSTEM.parameters()}
+    )
     changes = changes_in(f"{name}=x2; station.cpu.servers=x2")
     changed = changed_point(base, changes, SYSTEM)
     assert changed.config == {**base.config, name: float(value.default or 0) * 2}
-    assert [one.text for one in changed.changes] == ["station.cpu.servers=x2"]
+    assert [change.text for change in changed.changes] == ["station.cpu.servers=x2"]
     assert changed.seed(7, 3) == base.seed(7, 3)
     other = replace(base, fingerprint="of another model")
     assert changed_point(other, changes, SYSTEM).fingerprint == changed.fingerprint

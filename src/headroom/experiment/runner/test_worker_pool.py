@@ -69,12 +69,12 @@ def test_capacity_counts_idle_workers(pool: WorkerPool) -> None:
 def test_only_the_task_that_killed_its_worker_fails(pool: WorkerPool) -> None:
     """The tasks behind it in the chunk go to another worker."""
     pool.submit([task(0), task(1, "dies"), task(2), task(3, "dies"), task(4)])
-    found = all_results(pool, 5)
-    assert {number for number, result in found.items() if result.error} == {1, 3}
-    assert "was killed by SIGKILL (9)" in found[1].error
-    assert "too little memory" in found[1].error
+    results = all_results(pool, 5)
+    assert {number for number, result in results.items() if result.error} == {1, 3}
+    assert "was killed by SIGKILL (9)" in results[1].error
+    assert "too little memory" in results[1].error
     for number in (0, 2, 4):
-        run = found[number].run
+        run = results[number].run
         assert run is not None
         assert decode_run(run).values["response_s_mean"] == number
 
@@ -97,11 +97,11 @@ def test_a_system_that_cannot_be_loaded_fails_its_tasks_only(recipe: Recipe) -> 
     gone = Recipe(system="no_such_module:System", setup={}, base=recipe.base)
     pool = WorkerPool({"load": recipe, "broken": broken, "gone": gone}, worker_count=1)
     pool.submit([task(0, experiment="broken"), task(1, experiment="gone"), task(2)])
-    found = all_results(pool, 3)
+    results = all_results(pool, 3)
     pool.close()
-    assert "observations is negative" in found[0].error
-    assert "no_such_module" in found[1].error
-    assert not found[2].error
+    assert "observations is negative" in results[0].error
+    assert "no_such_module" in results[1].error
+    assert not results[2].error
 
 
 def test_cancel_ends_tasks_that_hang(pool: WorkerPool, tmp_path: Path) -> None:
@@ -119,12 +119,12 @@ def test_only_the_task_that_is_past_its_time_limit_fails(recipe: Recipe) -> None
     assert pool.most_tasks == 1
     pool.submit([task(0, "hangs", experiment="limited"), task(1)])
     pool.submit([task(2)])
-    found = all_results(pool, 3)
+    results = all_results(pool, 3)
     pool.close()
-    assert {number for number, result in found.items() if result.error} == {0}
-    assert "ended at its time limit of 0.5 s" in found[0].error
-    assert "time_limit_s" in found[0].error
-    assert found[0].wall_s >= 0.5
+    assert {number for number, result in results.items() if result.error} == {0}
+    assert "ended at its time limit of 0.5 s" in results[0].error
+    assert "time_limit_s" in results[0].error
+    assert results[0].wall_s >= 0.5
 
 
 def test_workers_that_do_not_start_are_an_unfit_environment(

@@ -114,7 +114,7 @@ def check_patterns(
     for point in points:
         if not missing:
             return
-        names |= {one.name: None for one in system.metrics(point.config)}
+        names |= {metric.name: None for metric in system.metrics(point.config)}
         missing = {
             number: pattern
             for number, pattern in missing.items()
@@ -269,7 +269,7 @@ def _check_value(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None
         raise loaded.error(
             place, "value and bounds are two claims", cure="keep value, or at_least and at_most"
         )
-    if sum(one is not None for one in tolerances) != (claim.value is not None):
+    if sum(tolerance is not None for tolerance in tolerances) != (claim.value is not None):
         raise loaded.error(
             place,
             "a value needs one tolerance, and bounds need none",
@@ -339,7 +339,7 @@ def _check_agreement(
     several = next((places for places in found if len(places) > 1), None)
     if several is not None:
         levels = [candidates[number] for number in several]
-        names = [name for name in levels[0] if len({one[name] for one in levels}) > 1]
+        names = [name for name in levels[0] if len({level[name] for level in levels}) > 1]
         raise loaded.error(
             place,
             f"several points of {claim.to_experiment!r} could be meant",

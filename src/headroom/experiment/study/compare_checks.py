@@ -69,7 +69,7 @@ def _base(
         raise loaded.error(
             place,
             f"factor {factor.name!r} has no level {compare.base!r}",
-            cure=suggestion(str(compare.base), [str(one) for one in factor.levels]),
+            cure=suggestion(str(compare.base), [str(level) for level in factor.levels]),
         )
     if len(set(factor.levels)) < 2:  # noqa: PLR2004 - one of them is the base
         raise loaded.error(

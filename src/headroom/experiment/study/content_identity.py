@@ -24,7 +24,10 @@ def study_files_identity(plan: Plan) -> bytes:
 
     Take it right after the plan: a file that is edited later is another one.
     """
-    paths = {*_imported(), *(path for one in plan.experiments for path in _named(one))}
+    paths = {
+        *_imported(),
+        *(path for experiment in plan.experiments for path in _named(experiment)),
+    }
     return digest_of(sorted((str(path), _content(path)) for path in paths))
 
 

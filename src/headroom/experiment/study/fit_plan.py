@@ -79,9 +79,10 @@ def _load_names(loaded: LoadedStudy, variant: Variant, spec: Fit) -> tuple[str, 
         return ()
     place = variant.key_path("fit", "load_of")
     chosen = {
-        one.name: one.fit
-        for one in loaded.study.experiments[: variant.index]
-        if one.fit is not None and isinstance(find_method(one.fit.method), ChoosesLoad)
+        experiment.name: experiment.fit
+        for experiment in loaded.study.experiments[: variant.index]
+        if experiment.fit is not None
+        and isinstance(find_method(experiment.fit.method), ChoosesLoad)
     }
     other = chosen.get(spec.load_of)
     if other is None:

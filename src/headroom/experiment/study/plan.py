@@ -224,7 +224,7 @@ class Plan:
 
     def ready(self) -> "Plan":
         """Return the plan without the experiments that wait for the results of others."""
-        kept = tuple(one for one in self.experiments if one.is_ready)
+        kept = tuple(experiment for experiment in self.experiments if experiment.is_ready)
         return replace(self, experiments=kept)
 
     def named(self, name: str) -> PlannedExperiment:

@@ -66,15 +66,15 @@ def _set(content: _Table, text: str) -> None:
 
 def _places_of_one(tables: Sequence[_Table], name: str, keys: Sequence[str]) -> list[_Table]:
     """Return the tables of one experiment that take the key; missing ones are made."""
-    found = []
+    places = []
     for table in tables:
         if table.get("name") == name:
             place = table
             for key in keys[:-1]:
                 place = place.setdefault(key, {}) if isinstance(place, dict) else place
-            found += [place] if isinstance(place, dict) else []
-            found += _with_key(table.get("quick", {}), keys)
-    return found
+            places += [place] if isinstance(place, dict) else []
+            places += _with_key(table.get("quick", {}), keys)
+    return places
 
 
 def _places_of_all(tables: Sequence[_Table], keys: Sequence[str]) -> list[_Table]:

@@ -152,14 +152,14 @@ def _place_text(key_path: KeyPath, names: Mapping[tuple[str, int], str]) -> str:
 
 def _names(content: Mapping[str, Any]) -> dict[tuple[str, int], str]:
     """Return the names of a file's experiments and claims, as far as they are names."""
-    found = {}
+    names = {}
     for table in ("experiment", "claim"):
         items = content.get(table)
         for number, item in enumerate(items if isinstance(items, list) else []):
             name = item.get("name") if isinstance(item, dict) else None
             if isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
-                found[table, number] = name
-    return found
+                names[table, number] = name
+    return names
 
 
 def _read(path: Path) -> str:

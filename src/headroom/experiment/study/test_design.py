@@ -172,7 +172,7 @@ def test_other_seeds_can_be_asked_for(plan_of: MakePlan) -> None:
 
 def test_only_the_named_experiments_are_kept(plan_of: MakePlan) -> None:
     plan = plan_of(EXPERIMENT + EXPERIMENT.replace("load", "soak"))
-    assert [one.spec.name for one in plan.only(["soak"]).experiments] == ["soak"]
+    assert [experiment.spec.name for experiment in plan.only(["soak"]).experiments] == ["soak"]
     with pytest.raises(StudyError, match="no experiment 'sok'") as caught:
         plan.only(["sok"])
     assert "'soak'" in caught.value.cure
@@ -209,7 +209,7 @@ def test_quick_may_fix_a_factor_and_vary_a_fixed_value(plan_of: MakePlan) -> Non
 def test_quick_skips_whole_experiments(plan_of: MakePlan) -> None:
     other = EXPERIMENT.replace("load", "soak")
     plan = plan_of(EXPERIMENT + "quick.skip = true\n" + other, quick=True)
-    assert [one.spec.name for one in plan.experiments] == ["soak"]
+    assert [experiment.spec.name for experiment in plan.experiments] == ["soak"]
 
 
 def test_quick_must_leave_something(plan_of: MakePlan) -> None:

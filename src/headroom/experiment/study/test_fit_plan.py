@@ -56,7 +56,7 @@ def test_what_waits_for_a_fit_has_points_but_nothing_that_may_run(plan_of: MakeP
     assert predict.fit.reason == "waits for experiment sweep"
     assert [point.levels for point in predict.points] == [{"users": 3}, {"users": 40}]
     assert {point.fingerprint for point in predict.points} == {UNSETTLED}
-    assert [one.spec.name for one in plan.ready().experiments] == ["sweep"]
+    assert [experiment.spec.name for experiment in plan.ready().experiments] == ["sweep"]
     (rate,) = (use for use in predict.parameters if use.name == "rate")
     assert (rate.origin, rate.value) == ("fitted", None)
     assert rate.source == "fitted: experiment sweep, method mean"

@@ -116,7 +116,9 @@ def _union_problems(
     kind: inspect.UnionType,
     path: Path,
 ) -> Iterator[TypeProblem]:
-    kinds = [one for one in kind.types if not isinstance(one, inspect.NoneType)]  # TOML has no null
+    kinds = [
+        type_ for type_ in kind.types if not isinstance(type_, inspect.NoneType)
+    ]  # TOML has no null
     tagged = [one for one in kinds if isinstance(one, inspect.StructType) and one.tag_field]
     if tagged and isinstance(value, dict):
         yield from _tagged_problems(value, tagged, path)

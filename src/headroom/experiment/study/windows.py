@@ -53,7 +53,7 @@ class TimeWindows(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def edges_s(self) -> list[float]:
         """Starts and ends of the windows (s), rising; the start of the run is none."""
-        edges = {edge for one in self.windows for edge in (one.from_s, one.to_s)}
+        edges = {edge for window in self.windows for edge in (window.from_s, window.to_s)}
         return sorted(edges - {0.0})
 
 

@@ -63,12 +63,12 @@ def course_choices(point: PointResult, windows: Sequence[WindowUsed]) -> dict[st
     time = choose_time(course)
     shaded = [
         {
-            "start": one.from_s * time.factor,
-            "end": one.to_s * time.factor,
-            "label": one.name,
-            "is_late": one.to_s > _LATE * course.ends_s[-1],
+            "start": window.from_s * time.factor,
+            "end": window.to_s * time.factor,
+            "label": window.name,
+            "is_late": window.to_s > _LATE * course.ends_s[-1],
         }
-        for one in windows
+        for window in windows
     ]
     return {
         detail: _choice(course, detail, time, shaded)

@@ -32,24 +32,24 @@ def forest_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
     marks
         Rows at most.
     """
-    found = experiment.compared
-    told = [row for row in found.rows if row.ratio is not None] if found else []
-    if found is None or not told:
+    comparison = experiment.compared
+    told = [row for row in comparison.rows if row.ratio is not None] if comparison else []
+    if comparison is None or not told:
         return []
     shown = told[:marks]
     labels = list(dict.fromkeys(label_level(row) for row in shown))
     metrics = list(dict.fromkeys(row.metric for row in shown))
     shown = sorted(shown, key=lambda row: metrics.index(row.metric))
     is_whole = len(shown) <= _ROWS_AT_ONCE or len(metrics) == 1
-    rows = [_row(row, found, is_alone=len(labels) == 1, is_whole=is_whole) for row in shown]
+    rows = [_row(row, comparison, is_alone=len(labels) == 1, is_whole=is_whole) for row in shown]
     holds = [] if is_whole else [title_metric(metric) for metric in metrics]
     who = f": {labels[0]}" if len(labels) == 1 else ""
     return [
         Figure(
             key=f"{experiment.name}-compared",
-            title=f"{found.factor.capitalize()}{who} against {format_level(found.base)}",
-            caption=_caption(found, len(shown), len(told)),
-            spec=_spec(rows, found),
+            title=f"{comparison.factor.capitalize()}{who} against {format_level(comparison.base)}",
+            caption=_caption(comparison, len(shown), len(told)),
+            spec=_spec(rows, comparison),
             rows=rows,
             experiment=experiment.name,
             holds=holds,

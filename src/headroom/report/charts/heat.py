@@ -37,13 +37,15 @@ def heat_maps(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
     marks
         Cells at most; a map with more is left out, because one with holes would mislead.
     """
-    numeric = [one for one in dimensions_of(experiment) if one.is_numeric]
+    numeric = [dimension for dimension in dimensions_of(experiment) if dimension.is_numeric]
     if len(numeric) < 2 or not experiment.responses:  # noqa: PLR2004 - two axes
         return []
     up, across = sorted(numeric[:2], key=lambda one: len(one.labels))
     metric = experiment.responses[0]
-    found = [(one, one.estimates[metric]) for one in experiment.points if metric in one.estimates]
-    saturated = [one for one in experiment.points if is_unbounded(one, metric)]
+    found = [
+        (point, point.estimates[metric]) for point in experiment.points if metric in point.estimates
+    ]
+    saturated = [point for point in experiment.points if is_unbounded(point, metric)]
     is_few = len(up.labels) * len(across.labels) < _FEWEST_CELLS
     if is_few or not found or len(found) + len(saturated) > marks:
         return []
@@ -61,7 +63,7 @@ def _figure(
     metric = experiment.responses[0]
     estimates = [estimate for _, estimate in found]
     scale = scale_of(estimates)
-    held = [one for one in dimensions_of(experiment) if one not in (across, up)]
+    held = [dimension for dimension in dimensions_of(experiment) if dimension not in (across, up)]
     rows = [_row(point, one, scale, across=across, up=up, held=held) for point, one in found]
     unbounded = [_unbounded_row(one, across=across, up=up, held=held) for one in saturated]
     title = axis_title(metric, scale)

@@ -169,7 +169,7 @@ def _crossing_row(
 
 
 def _of(experiment: ExperimentResult, metric: str) -> list[LimitCrossing]:
-    return [one for one in experiment.limits if one.metric == metric]
+    return [limit for limit in experiment.limits if limit.metric == metric]
 
 
 def _bound(found: LimitCrossing) -> float:

@@ -33,7 +33,7 @@ def _figure(number: int, claims: Sequence[ClaimResult]) -> Figure:
     scale = choose_scale(values, claims[0].pair_unit, metric=claims[0].metric)
     rows = [_row(claim, pair, scale) for claim in claims for pair in claim.pairs]
     tolerances = sorted({claim.tolerance or 0.0 for claim in claims})
-    band = " or ".join(format_limit(one) for one in tolerances)
+    band = " or ".join(format_limit(tolerance) for tolerance in tolerances)
     metrics = list(dict.fromkeys(claim.metric for claim in claims))
     return Figure(
         key=f"predictions-{number}",

@@ -45,13 +45,13 @@ def class_names(point: PointResult) -> list[str]:
 def shares_of(point: PointResult, name: str) -> dict[str, Estimate]:
     """Return the share of each state that takes time of a class, by the words of the state."""
     prefix = f"class.{name}."
-    found = {}
+    shares = {}
     for metric, estimate in point.estimates.items():
         if metric.startswith(prefix) and metric.endswith("_share"):
             words = _words(metric.removeprefix(prefix))
             if words and estimate.value > 0.0:
-                found[words] = estimate
-    return found
+                shares[words] = estimate
+    return shares
 
 
 def _words(state: str) -> str:

@@ -17,6 +17,10 @@ def test_a_part_without_a_known_number_of_servers_has_no_picture_of_its_utilizat
 
 def test_the_legend_of_stations_and_pools_stands_only_where_there_are_both() -> None:
     for experiment, has_legend in ((model_experiment(), True), (black_box_experiment(), False)):
-        (queues,) = [one for one in detail_figures(experiment) if one.detail == "queue"]
+        (queues,) = [
+            detail_figure
+            for detail_figure in detail_figures(experiment)
+            if detail_figure.detail == "queue"
+        ]
         color = queues.spec["layer"][0]["encoding"]["color"]
         assert ("legend" not in color) is has_legend

@@ -102,8 +102,8 @@ def saturated_grid(columns: int, rows: int) -> ExperimentResult:
         kind="station", name="node", basis="formulas", load=1.2, unbounded=["throughput"]
     )
     points = [
-        replace(one, estimates={}, saturation=without) if one.levels["nodes"] == 1 else one
-        for one in found.points
+        replace(point, estimates={}, saturation=without) if point.levels["nodes"] == 1 else point
+        for point in found.points
     ]
     return replace(found, points=points)
 

@@ -23,13 +23,13 @@ def changes_by_part(model: Mapping[str, Any]) -> dict[tuple[str, str], list[str]
     {('station', 'web'): ['2 to 6 servers by schedule, every 24 h']}
     """
     unit = str(model.get("time_unit", ""))
-    found: dict[tuple[str, str], list[str]] = {}
+    changes: dict[tuple[str, str], list[str]] = {}
     for kind, name, text in (*_scheduled(model, unit), *_programmed(model), *_left(model, unit)):
         part = "pool" if kind == "tokens" else "station"
-        lines = found.setdefault((part, name), [])
+        lines = changes.setdefault((part, name), [])
         if text not in lines:
             lines.append(text)
-    return found
+    return changes
 
 
 def patience_words(data: Mapping[str, Any], unit: str) -> str:
@@ -45,13 +45,13 @@ def change_words(data: Mapping[str, Any]) -> str:
 
 
 def _scheduled(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, str, str]]:
-    for one in records(model.get("schedules")):
-        kind, name = _of(one)
-        values = one.get("values")
+    for record in records(model.get("schedules")):
+        kind, name = _of(record)
+        values = record.get("values")
         if not isinstance(values, list) or not values:
             continue
         low, high = format_level(min(values)), format_level(max(values))
-        period = one.get("period")
+        period = record.get("period")
         again = f", every {format_level(period)} {unit}".rstrip() if period is not None else ""
         amount = low if low == high else f"{low} to {high}"
         text = f"speed {amount}" if kind == "speed" else f"{amount} {_WORDS.get(kind, kind)}"

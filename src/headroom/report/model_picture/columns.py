@@ -77,7 +77,7 @@ def _back_edges(graph: Graph) -> Iterable[int]:
     for number, edge in enumerate(graph.edges):
         leaving[edge.source].append(number)
     state: dict[str, int] = {}
-    found = []
+    back_edges = []
     for root in graph.nodes:
         path: list[tuple[str, Iterator[int]]] = []
         if root not in state:
@@ -92,11 +92,11 @@ def _back_edges(graph: Graph) -> Iterable[int]:
                 continue
             target = graph.edges[number].target
             if state.get(target) == 1:
-                found.append(number)
+                back_edges.append(number)
             elif target not in state:
                 state[target] = 1
                 path.append((target, iter(leaving[target])))
-    return found
+    return back_edges
 
 
 def _ranks(graph: Graph, edges: Sequence[Edge]) -> dict[str, int]:

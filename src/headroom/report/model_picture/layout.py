@@ -288,14 +288,14 @@ def _label_column(bus: _Bus) -> int:
 
 def _slopes(columns: Columns, level: Mapping[Stop, float]) -> list[float]:
     """Return the width that the bends behind each column ask for."""
-    found = [6.0] * len(columns.columns)
+    slopes = [6.0] * len(columns.columns)
     for chain in columns.chains.values():
         first = columns.column_of[chain[0].key]
         for place, (left, right) in enumerate(itertools.pairwise(chain)):
             drop = abs(level[left] - level[right])
             asked = min(_STEEP * drop + 6.0, _WIDEST_SLOPE)
-            found[first + place] = max(found[first + place], asked)
-    return found
+            slopes[first + place] = max(slopes[first + place], asked)
+    return slopes
 
 
 def _draw_forward(
@@ -366,7 +366,7 @@ def _draw_back(
 
 def _hulls(layout: Layout) -> dict[str, Box]:
     """Return a rectangle around each pool and what is used inside it, where nothing else is."""
-    found: dict[str, Box] = {}
+    hulls: dict[str, Box] = {}
     graph = layout.graph
     for pool, keys in sorted(graph.held.items(), key=lambda item: len(item[1])):
         inside = {pool, *keys}
@@ -375,9 +375,9 @@ def _hulls(layout: Layout) -> dict[str, Box]:
             if edge.source in inside and edge.target in inside and number in layout.lines:
                 boxes += [Box(x, y, x, y).grown(_HULL_STEP) for x, y in layout.lines[number]]
                 boxes += [layout.labels[number].box] if number in layout.labels else []
-        depth = sum(1 for other in found if {other, *graph.held[other]} < inside)
+        depth = sum(1 for other in hulls if {other, *graph.held[other]} < inside)
         hull = around(boxes).grown(_HULL_STEP * depth)
         others = [layout.node_box(key) for key in graph.nodes if key not in inside]
         if keys and not any(hull.overlaps(other) for other in others):
-            found[pool] = hull
-    return found
+            hulls[pool] = hull
+    return hulls

@@ -58,48 +58,48 @@ def list_model(model: Mapping[str, Any]) -> str:
 
 
 def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]]]:
-    programs = {str(one.get("name")): one for one in records(model.get("programs"))}
-    failing = {str(one.get("station")): one for one in records(model.get("breakdowns"))}
+    programs = {str(record.get("name")): record for record in records(model.get("programs"))}
+    failing = {str(record.get("station")): record for record in records(model.get("breakdowns"))}
     usage = usage_of(programs, unit)
     changes = changes_by_part(model)
     stations = [
         station_node(
-            one,
+            record,
             usage.get(name, []),
             failing.get(name),
             unit,
             changes.get(("station", name), []),
         ).note
-        for one in records(model.get("stations"))
-        if (name := str(one.get("name")))
+        for record in records(model.get("stations"))
+        if (name := str(record.get("name")))
     ]
     yield "stations", stations
     yield (
         "pools",
         [
-            pool_node(one, changes.get(("pool", str(one.get("name"))), [])).note.removeprefix(
+            pool_node(record, changes.get(("pool", str(record.get("name"))), [])).note.removeprefix(
                 "pool "
             )
-            for one in records(model.get("pools"))
+            for record in records(model.get("pools"))
         ],
     )
     yield (
         "attributes",
         [
-            f"{one.get('name', '?')}, first {format_level(one.get('initial', 0))}"
-            for one in records(model.get("attributes"))
+            f"{record.get('name', '?')}, first {format_level(record.get('initial', 0))}"
+            for record in records(model.get("attributes"))
         ],
     )
-    yield "classes", [class_node(one, unit).note for one in records(model.get("classes"))]
+    yield "classes", [class_node(record, unit).note for record in records(model.get("classes"))]
     yield (
         "controllers",
         [
-            f"{one.get('name', '?')}; every {law_words(one.get('every'), unit)}; "
-            f"walks {one.get('program')}"
-            for one in records(model.get("controllers"))
+            f"{record.get('name', '?')}; every {law_words(record.get('every'), unit)}; "
+            f"walks {record.get('program')}"
+            for record in records(model.get("controllers"))
         ],
     )
-    yield "mixes", [mix_node(one, unit).note for one in records(model.get("mixes"))]
+    yield "mixes", [mix_node(record, unit).note for record in records(model.get("mixes"))]
 
 
 def _steps(steps: list[Step], unit: str, indent: str) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _node(data: Mapping[str, Any]) -> str:
     routes = (
         [one for one in to if isinstance(one, Mapping)] if isinstance(to, (list, tuple)) else []
     )
-    ways = ", ".join(_route(one) for one in routes)
+    ways = ", ".join(_route(route) for route in routes)
     return f"node {data.get('name')}{_policy(data)}; then {ways}"
 
 

@@ -33,7 +33,9 @@ def usage_of(
 
 def _steps(program: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     steps = program.get("steps")
-    yield from (one for one in steps if isinstance(one, Mapping)) if isinstance(steps, list) else ()
+    yield from (
+        (step for step in steps if isinstance(step, Mapping)) if isinstance(steps, list) else ()
+    )
 
 
 def station_node(
@@ -84,21 +86,21 @@ def _servers(data: Mapping[str, Any]) -> str:
 
 
 def _limits(data: Mapping[str, Any]) -> list[str]:
-    found = []
+    limits = []
     if data.get("limit") is not None:
-        found.append(f"{format_level(data['limit'])} at once")
+        limits.append(f"{format_level(data['limit'])} at once")
     if data.get("buffer") is not None:
         full = "else rejected" if data.get("when_full") == "reject" else "else blocks"
-        found.append(f"{format_level(data['buffer'])} may wait, {full}")
+        limits.append(f"{format_level(data['buffer'])} may wait, {full}")
     speeds = data.get("speeds")
     if isinstance(speeds, (list, tuple)) and speeds:
-        found.append(f"speeds {listed([format_level(speed) for speed in speeds])}")
+        limits.append(f"speeds {listed([format_level(speed) for speed in speeds])}")
     batch = data.get("batch")
     if isinstance(batch, Mapping):
         least, most = batch.get("least"), batch.get("most")
         span = str(most) if least == most else f"{least} to {most}"
-        found.append(f"batches of {span}")
-    return found
+        limits.append(f"batches of {span}")
+    return limits
 
 
 def _failing(breakdown: Mapping[str, Any] | None, unit: str) -> list[str]:
@@ -180,7 +182,7 @@ def shares_of(mix: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], float]]:
     """
     found = mix.get("classes")
     classes = [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-    weights = [_weight(one) for one in classes]
+    weights = [_weight(class_) for class_ in classes]
     total = sum(weights)
     return [
         (one, weight / total if total else 1.0)

@@ -75,8 +75,8 @@ _NOTHING = Fragment(past=Way())
 def graph_of(model: Mapping[str, Any]) -> Graph:
     """Return the routing graph of a model's data."""
     writer = _Writer(model)
-    for one in records(model.get("classes")):
-        writer.add_class(one)
+    for record in records(model.get("classes")):
+        writer.add_class(record)
     for mix in records(model.get("mixes")):
         writer.add_mix(mix)
     writer.add_unused()
@@ -101,11 +101,17 @@ class _Program:
 class _Writer:
     def __init__(self, model: Mapping[str, Any]) -> None:
         self.unit = str(model.get("time_unit", ""))
-        self.stations = {str(one.get("name")): one for one in records(model.get("stations"))}
-        self.pools = {str(one.get("name")): one for one in records(model.get("pools"))}
-        self.programs = {str(one.get("name")): one for one in records(model.get("programs"))}
+        self.stations = {
+            str(record.get("name")): record for record in records(model.get("stations"))
+        }
+        self.pools = {str(record.get("name")): record for record in records(model.get("pools"))}
+        self.programs = {
+            str(record.get("name")): record for record in records(model.get("programs"))
+        }
         self.changes = changes_by_part(model)
-        self.breakdowns = {str(one.get("station")): one for one in records(model.get("breakdowns"))}
+        self.breakdowns = {
+            str(record.get("station")): record for record in records(model.get("breakdowns"))
+        }
         self.usage = usage_of(self.programs, self.unit)
         self.nodes: dict[str, Node] = {}
         self.held: dict[str, set[str]] = {}
@@ -462,14 +468,14 @@ def _after(way: Way, fragment: Fragment) -> Fragment:
 
 def _beside(fragments: Sequence[Fragment]) -> Fragment:
     """Return fragments of which a job takes one; nothing at all where there is none."""
-    past = [one.past for one in fragments if one.past is not None]
+    past = [fragment.past for fragment in fragments if fragment.past is not None]
     notes = tuple(dict.fromkeys(note for way in past for note in way.notes))
     whole = Way("", min(sum(way.chance for way in past), 1.0), notes) if past else None
     return Fragment(
-        _united(one.entries for one in fragments),
-        _united(one.exits for one in fragments),
+        _united(fragment.entries for fragment in fragments),
+        _united(fragment.exits for fragment in fragments),
         whole if fragments else Way(),
-        _united(one.replies for one in fragments),
+        _united(fragment.replies for fragment in fragments),
     )
 
 

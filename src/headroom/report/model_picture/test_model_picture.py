@@ -357,7 +357,7 @@ def test_a_mix_leads_into_the_program_of_each_class_by_its_share() -> None:
     buy.use(disk, exponential(2))
     model.closed_mix("users", {"look": (look, 3), "buy": (buy, 1)}, population=4)
     graph = graph_of(model.to_data())
-    told = {(one.source, one.target): (one.labels, one.classes) for one in graph.edges}
+    told = {(edge.source, edge.target): (edge.labels, edge.classes) for edge in graph.edges}
     assert graph.classes == ["look", "buy"]
     assert told == {
         ("mix users", "station cpu"): (("75%",), ("look",)),

@@ -40,9 +40,11 @@ def bottleneck_text(verdict: Bottleneck) -> str:
 
 def bottleneck_sentences(verdict: Bottleneck) -> list[str]:
     """Return the conclusion first, then what supports it."""
-    found = verdict.evidence
-    sentences = _limiting(verdict, found) if isinstance(found, Limiting) else _not_limited(found)
-    return [f"{capital(one)}." for one in sentences]
+    evidence = verdict.evidence
+    sentences = (
+        _limiting(verdict, evidence) if isinstance(evidence, Limiting) else _not_limited(evidence)
+    )
+    return [f"{capital(sentence)}." for sentence in sentences]
 
 
 def limit_sentence(verdicts: Sequence[Bottleneck], *, where: str, when: str = "") -> str:
@@ -58,7 +60,7 @@ def limit_sentence(verdicts: Sequence[Bottleneck], *, where: str, when: str = ""
         The stretch of terminating runs.
     """
     first = verdicts[0]
-    shares = [one.utilization for one in verdicts]
+    shares = [verdict.utilization for verdict in verdicts]
     verb = "busy" if first.kind == "station" else "held"
     used = percent_range(min(shares), max(shares))
     subject = f'{capital(first.kind)} "{first.name}" is the bottleneck {where}'
@@ -85,16 +87,16 @@ def _busy(used: UsedResource) -> str:
 def _limiting(verdict: Bottleneck, found: Limiting) -> Iterator[str]:
     yield f"{_when(found.worst)}{_conclusion(verdict, found)}"
     if found.classes:
-        shares = [f'{brief_percent(one.share)} for "{one.name}"' for one in found.classes]
+        shares = [f'{brief_percent(class_.share)} for "{class_.name}"' for class_ in found.classes]
         yield f"its work is {list_words(shares)}"
     if found.worst is not None:
         yield from _span_sentences(found.worst, found.cause)
     if found.ties:
-        names = [f"{titled(one)} ({brief_percent(one.utilization)})" for one in found.ties]
+        names = [f"{titled(tie)} ({brief_percent(tie.utilization)})" for tie in found.ties]
         verb = "is" if len(names) == 1 else "are"
         yield f"{list_words(names)} {verb} as busy: they limit together"
     yield from _others(found)
-    yield from (_symptom(one, found.cause) for one in found.symptoms)
+    yield from (_symptom(symptom, found.cause) for symptom in found.symptoms)
     yield from _lost(found.overflows, found.losses)
     if not found.is_steady:
         yield "these are whole runs: they have no steady state"
@@ -167,7 +169,7 @@ def _inside(found: Limiting) -> Iterator[str]:
             yield f"{titled(one)} behind it is {_busy(one)}, but no job queues there"
     elif found.inside is None:
         yield "no station is used while holding a token"
-    elif found.inside.name not in {one.name for one in found.ties}:
+    elif found.inside.name not in {tie.name for tie in found.ties}:
         busiest = f'"{found.inside.name}" ({brief_percent(found.inside.utilization)})'
         yield f"no station used while holding a token is saturated; busiest: {busiest}"
 
@@ -219,10 +221,10 @@ def _span_sentences(worst: WorstSpan, cause: UsedResource) -> Iterator[str]:
         yield f"over the whole run it is {brief_percent(worst.whole_utilization)} {verb}"
     if worst.others:
         spans = [
-            format_time_span(one.from_s, one.to_s)
-            if one.name == cause.name
-            else f'"{one.name}" {format_time_span(one.from_s, one.to_s)}'
-            for one in worst.others
+            format_time_span(other.from_s, other.to_s)
+            if other.name == cause.name
+            else f'"{other.name}" {format_time_span(other.from_s, other.to_s)}'
+            for other in worst.others
         ]
         yield f"also saturated: {list_words(spans, most=_SPANS_SHOWN)}"
 

@@ -66,22 +66,22 @@ def claim_sentence(claim: ClaimResult) -> str:
 
 def claim_figure(claim: ClaimResult) -> str:
     """Return the figure of a claim with its interval, empty if there is none."""
-    found = claim.evidence
-    match found:
+    evidence = claim.evidence
+    match evidence:
         case IntervalEvidence():
-            figure = _interval_figure(claim, found)
+            figure = _interval_figure(claim, evidence)
         case SignEvidence() | ZeroEvidence():
             figure = "no ratio"
         case CurveEvidence():
-            figure = _curve_figure(claim, found)
+            figure = _curve_figure(claim, evidence)
         case FlatEvidence():
-            figure = _flat_figure(claim, found)
+            figure = _flat_figure(claim, evidence)
         case NoKneeEvidence():
             figure = "no knee"
         case CrossoversEvidence(count=count):
             figure = count_noun(count, "crossover") if count else "no crossover"
         case AgreementEvidence():
-            figure = _agreement_figure(claim, found)
+            figure = _agreement_figure(claim, evidence)
         case UnboundedEvidence() | MissingEvidence():
             figure = ""
     return figure
@@ -89,30 +89,30 @@ def claim_figure(claim: ClaimResult) -> str:
 
 def claim_reason(claim: ClaimResult) -> str:
     """Return why the verdict of a claim is what it is, as a clause without a full stop."""
-    found = claim.evidence
-    match found:
+    evidence = claim.evidence
+    match evidence:
         case IntervalEvidence():
-            reason = _interval_reason(claim, found)
+            reason = _interval_reason(claim, evidence)
         case SignEvidence():
-            reason = _sign_reason(found)
+            reason = _sign_reason(evidence)
         case ZeroEvidence():
             equal = ", so they are equal" if claim.verdict == "holds" else ""
             reason = f"zero in every run of both points{equal}"
         case CurveEvidence() | FlatEvidence():
-            reason = _steps_reason(claim, found)
+            reason = _steps_reason(claim, evidence)
         case UnboundedEvidence(factor=factor, level=level):
             name = label_metric(claim.metric)
             reason = f"{name} grows without bound at {factor} = {format_level(level)}"
         case NoKneeEvidence():
-            why, advice = no_knee_words(found.reason)
-            clauses = [why, _lower(advice), *without_words(found.without)]
+            why, advice = no_knee_words(evidence.reason)
+            clauses = [why, _lower(advice), *without_words(evidence.without)]
             reason = "; ".join(filter(None, clauses))
         case CrossoversEvidence():
-            reason = _crossovers_reason(claim, found)
+            reason = _crossovers_reason(claim, evidence)
         case AgreementEvidence():
-            reason = _agreement_reason(claim, found)
+            reason = _agreement_reason(claim, evidence)
         case MissingEvidence():
-            reason = missing_words(found)
+            reason = missing_words(evidence)
     return reason
 
 
@@ -207,10 +207,10 @@ def _curve_figure(claim: ClaimResult, curve: CurveEvidence) -> str:
     """Return all levels of a short curve, the ends and the smallest step of a long one."""
     if curve.shape == "ordered":
         sign = " < " if claim.verdict == "holds" else ", "
-        return sign.join(_at(claim, one) for one in curve.levels)
+        return sign.join(_at(claim, level) for level in curve.levels)
     step = curve.smallest_step
     if len(curve.levels) <= LEVELS_LISTED or step is None:
-        return ", ".join(_at(claim, one) for one in curve.levels)
+        return ", ".join(_at(claim, level) for level in curve.levels)
     first, last = (_at(claim, one) for one in (curve.levels[0], curve.levels[-1]))
     word = "rise" if curve.shape == "rises" else "fall"
     levels = f"from {format_level(step.level)} to {format_level(step.to_level)}"

@@ -29,7 +29,7 @@ _UNDECIDED = {
 def limit_sentences(found: LimitCrossing) -> str:
     """Return where a limit breaks, what restricts that answer, and whether it is kept now."""
     sentences = [f"{_crossing(found)}{_added(found)}", *crossing_notes(found), *_current(found)]
-    return " ".join(f"{capital(one)}." for one in sentences)
+    return " ".join(f"{capital(sentence)}." for sentence in sentences)
 
 
 def format_break_level(found: LimitCrossing) -> str:

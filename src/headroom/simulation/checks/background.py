@@ -46,12 +46,12 @@ def _is_all_awaited(model: Model) -> bool:
     """Return whether jobs of the classes walk all programs to their end, each by itself."""
     steps = (step for program in model.programs.values() for step in program.steps)
     is_whole = all(step.op not in {"start", "reply"} for step in steps)
-    return is_whole and {one.program for one in model.classes.values()} == set(model.programs)
+    return is_whole and {class_.program for class_ in model.classes.values()} == set(model.programs)
 
 
 def _awaited_bodies(parsed: Parsed) -> list[Body]:
     """Return what jobs of the classes walk themselves: their programs, and those they call."""
-    bodies = [parsed.trees[one.program] for one in parsed.model.classes.values()]
+    bodies = [parsed.trees[class_.program] for class_ in parsed.model.classes.values()]
     called: set[str] = set()
     for body in bodies:
         for node in walk(body):

@@ -84,7 +84,7 @@ def _jobs_at(parsed: Parsed, stations: set[str]) -> float:
     """Return how many jobs may be at `stations` together."""
     jobs = 0.0
     for population, classes in shared_populations(parsed.model.classes.values()):
-        programs = frozenset().union(*(parsed.reached_from(one.program) for one in classes))
+        programs = frozenset().union(*(parsed.reached_from(class_.program) for class_ in classes))
         nodes = (node for name in programs for node in walk(parsed.trees[name]))
         if any(isinstance(node, Use) and node.station in stations for node in nodes):
             if not population or may_multiply(parsed, programs):

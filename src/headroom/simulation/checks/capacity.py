@@ -138,11 +138,11 @@ def refuse_without_mean(model: Model, visits: Visits) -> None:
 
 def _without_mean(model: Model, visits: Visits) -> Iterator[tuple[str, object]]:
     """Yield the line and the law of each time without a mean."""
-    for one in model.classes.values():
-        if one.law is not None and math.isinf(one.law.mean):
-            yield one.location, one.law
-        demands = visits.demands[one.name]
-        if math.inf in (visits.times[one.name], *demands.values()):
+    for class_ in model.classes.values():
+        if class_.law is not None and math.isinf(class_.law.mean):
+            yield class_.location, class_.law
+        demands = visits.demands[class_.name]
+        if math.inf in (visits.times[class_.name], *demands.values()):
             yield from _steps_without_mean(model)
     for breakdown in model.breakdowns_of.values():
         for law in (breakdown.time_to_failure, breakdown.repair):
@@ -171,7 +171,7 @@ def overloaded_station(model: Model) -> tuple[str, Mapping[str, float]] | None:
     >>> overloaded_station(model)
     ('server', {'customers': 2.0})
     """
-    full = next((one for one in overloads(model) if one.kind == "station"), None)
+    full = next((overload for overload in overloads(model) if overload.kind == "station"), None)
     return None if full is None else (full.name, full.shares)
 
 
@@ -195,16 +195,18 @@ def _may_be_left(model: Model, kind: str, name: str) -> bool:
 
 def _endless(model: Model) -> list[JobClass]:
     """Return the open classes whose arrivals never end."""
-    return [one for one in model.classes.values() if one.arrival_rate > 0 and one.is_endless]
+    return [
+        class_ for class_ in model.classes.values() if class_.arrival_rate > 0 and class_.is_endless
+    ]
 
 
 def _is_surely_bounded(model: Model) -> bool:
     """Return whether closed classes can ask for nothing without end: a look at each step tells."""
-    laws = [one.law for one in model.classes.values() if one.law is not None]
+    laws = [class_.law for class_ in model.classes.values() if class_.law is not None]
     for breakdown in model.breakdowns_of.values():
         laws += [breakdown.time_to_failure, breakdown.repair]
     has_means = all(math.isfinite(law.mean) for law in laws)
-    steps = (step for one in model.programs.values() for step in one.steps)
+    steps = (step for program in model.programs.values() for step in program.steps)
     is_alone = all(step.op != "start" for step in steps)
     return has_means and is_alone and next(_steps_without_mean(model), None) is None
 
@@ -223,11 +225,11 @@ def _station_shares(
     model: Model, visits: Visits, classes: list[JobClass]
 ) -> dict[str, dict[str, float]]:
     shares: dict[str, dict[str, float]] = {name: {} for name in model.stations}
-    for one in classes:
-        if one.arrival_rate <= 0:
+    for class_ in classes:
+        if class_.arrival_rate <= 0:
             continue
-        for name, demand in visits.demands[one.name].items():
-            shares[name][one.name] = demand * one.arrival_rate / work_rate(model, name)
+        for name, demand in visits.demands[class_.name].items():
+            shares[name][class_.name] = demand * class_.arrival_rate / work_rate(model, name)
     return shares
 
 
@@ -259,10 +261,14 @@ def work_rate(model: Model, name: str) -> float:
 
 def _changed_by_programs(model: Model, *kinds: str) -> frozenset[str]:
     """Return the stations or pools of which a step of a program changes one of `kinds`."""
-    if not any(step.op == "change" for one in model.programs.values() for step in one.steps):
+    if not any(
+        step.op == "change" for program in model.programs.values() for step in program.steps
+    ):
         return frozenset()
     changes = changes_of(parse_model(model))
-    return frozenset(one.name for one in changes if one.kind in kinds and not one.is_scheduled)
+    return frozenset(
+        change.name for change in changes if change.kind in kinds and not change.is_scheduled
+    )
 
 
 def _pool_shares(
@@ -270,10 +276,10 @@ def _pool_shares(
 ) -> dict[str, dict[str, float]]:
     shares: dict[str, dict[str, float]] = {name: {} for name in model.pools}
     changed = _changed_by_programs(model, "tokens")
-    for one in classes:
-        for name, time in visits.pool_times[one.name].items():
+    for class_ in classes:
+        for name, time in visits.pool_times[class_.name].items():
             tokens = math.inf if name in changed else model.pools[name].mean_tokens
-            shares[name][one.name] = time * one.arrival_rate / tokens
+            shares[name][class_.name] = time * class_.arrival_rate / tokens
     return shares
 
 

@@ -110,7 +110,7 @@ def check_model(model: Model) -> None:
 
 def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None:
     """Raise `SimulationError` where a group has the name of something by itself."""
-    alone = {one.name: one for one in parts if not one.group}
+    alone = {part.name: part for part in parts if not part.group}
     for one in parts:
         if one.group in alone:
             raise SimulationError(
@@ -123,8 +123,8 @@ def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None
 def _refuse_unlike(model: Model) -> None:
     """Raise `SimulationError` where a group has both stations with servers to count and without."""
     for row, members in model.station_rows().items():
-        unlimited = [one for one in members if one.discipline == "infinite"]
-        limited = [one for one in members if one.discipline != "infinite"]
+        unlimited = [member for member in members if member.discipline == "infinite"]
+        limited = [member for member in members if member.discipline != "infinite"]
         if unlimited and limited:
             raise SimulationError(
                 f"{limited[0].location}: the group {row!r} has station {limited[0].name!r} with "
@@ -136,11 +136,11 @@ def _refuse_unlike(model: Model) -> None:
 
 def _refuse_unknown_attributes(model: Model) -> None:
     """Raise `SimulationError` where a trace sets an attribute that jobs do not have."""
-    for one in model.classes.values():
-        for name in getattr(one.process, "attribute_names", ()):
+    for class_ in model.classes.values():
+        for name in getattr(class_.process, "attribute_names", ()):
             if name not in model.attributes:
                 raise SimulationError(
-                    f"{one.location}: the arrivals of class {one.name!r} set the attribute "
+                    f"{class_.location}: the arrivals of class {class_.name!r} set the attribute "
                     f"{name!r}, which the model does not have",
                     cure=f"add model.attribute({name!r}), or leave the column out",
                 )
@@ -192,9 +192,9 @@ def _random_times(model: Model) -> Iterator[tuple[str, object, float]]:
 
 
 def _laws_outside_programs(model: Model) -> Iterator[tuple[str, Distribution]]:
-    for one in model.classes.values():
-        if one.law is not None:
-            yield one.location, one.law
+    for class_ in model.classes.values():
+        if class_.law is not None:
+            yield class_.location, class_.law
     for breakdown in model.breakdowns_of.values():
         yield breakdown.location, breakdown.time_to_failure
         yield breakdown.location, breakdown.repair

@@ -89,10 +89,10 @@ def check_controllers(parsed: Parsed) -> None:
 
 
 def _refuse_broken(parsed: Parsed) -> None:
-    for one in changes_of(parsed):
-        if one.kind == "servers" and one.name in parsed.model.breakdowns_of:
+    for change in changes_of(parsed):
+        if change.kind == "servers" and change.name in parsed.model.breakdowns_of:
             raise SimulationError(
-                f"{one.text}, and they break down", cure="leave one of the two out"
+                f"{change.text}, and they break down", cure="leave one of the two out"
             )
 
 

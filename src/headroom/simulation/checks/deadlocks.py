@@ -104,19 +104,19 @@ def _jobs_of_pools(parsed: Parsed, steps: Steps, pools: set[str]) -> dict[str, _
     """Return the jobs that compete for each pool: one look at each program for all of them."""
     touched = {name: _touched(tree) for name, tree in parsed.trees.items()}
     peaks = _peaks(steps)
-    found = dict.fromkeys(sorted(pools), _Jobs(0.0, 0.0))
+    jobs = dict.fromkeys(sorted(pools), _Jobs(0.0, 0.0))
     for population, classes in shared_populations(parsed.model.classes.values()):
-        programs = frozenset().union(*(parsed.reached_from(one.program) for one in classes))
+        programs = frozenset().union(*(parsed.reached_from(class_.program) for class_ in classes))
         is_endless = not population or may_multiply(parsed, programs)
-        for pool in pools & frozenset().union(*(touched[one] for one in programs)):
-            one = found[pool]
+        for pool in pools & frozenset().union(*(touched[program] for program in programs)):
+            one = jobs[pool]
             most = max(peaks[a_class.program].get(pool, 0) for a_class in classes)
-            found[pool] = (
+            jobs[pool] = (
                 _Jobs(math.inf, math.inf)
                 if is_endless
                 else _Jobs(one.count + population, one.demand + population * most)
             )
-    return found
+    return jobs
 
 
 def _touched(tree: Body) -> frozenset[str]:

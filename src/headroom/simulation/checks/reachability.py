@@ -33,8 +33,8 @@ def check_reachability(parsed: Parsed) -> None:
 
 def _check_programs(parsed: Parsed) -> None:
     reached: set[str] = set()
-    for one in parsed.model.classes.values():
-        reached |= parsed.reached_from(one.program)
+    for class_ in parsed.model.classes.values():
+        reached |= parsed.reached_from(class_.program)
     for controller in parsed.model.controllers.values():
         reached |= parsed.reached_from(controller.program)
     for name, program in parsed.model.programs.items():

@@ -85,11 +85,13 @@ def _attributes(model: Model) -> Iterator[Remark]:
         return
     steps = [step for program in model.programs.values() for step in program.steps]
     given = {str(step.data["attribute"]) for step in steps if step.op == "set"}
-    for one in model.classes.values():
-        given |= set(getattr(one.process, "attribute_names", ()))
+    for class_ in model.classes.values():
+        given |= set(getattr(class_.process, "attribute_names", ()))
     for mix in model.mixes.values():
         given |= set(mix.attribute_names)
-    zero = {one.name for one in model.attributes.values() if one.initial == 0} - given
+    zero = {
+        attribute.name for attribute in model.attributes.values() if attribute.initial == 0
+    } - given
     for station in model.stations.values():
         named = frozenset() if station.position is None else station.position.names("attribute")
         for name in sorted(zero & named):
@@ -115,16 +117,16 @@ def _priorities(parsed: Parsed, nodes: Mapping[str, list[Node]]) -> Iterator[Rem
     model = parsed.model
     ordered = _ordered(model)
     present: dict[tuple[str, str], set[int]] = {place: set() for place in ordered}
-    for one in model.classes.values():
-        reached = [node for name in parsed.reached_from(one.program) for node in nodes[name]]
+    for class_ in model.classes.values():
+        reached = [node for name in parsed.reached_from(class_.program) for node in nodes[name]]
         stations, pools = _places(reached)
         visited = {("station", name) for name in stations} | {("pool", name) for name in pools}
         for place in visited & set(ordered):
-            present[place].add(one.priority)
-        if one.priority and not visited & set(ordered):
+            present[place].add(class_.priority)
+        if class_.priority and not visited & set(ordered):
             yield (
-                one.location,
-                f"class {one.name!r} has the priority {one.priority}, but no "
+                class_.location,
+                f"class {class_.name!r} has the priority {class_.priority}, but no "
                 "station and no pool that its jobs come to serves by priority",
             )
     changes = [node for some in nodes.values() for node in some if isinstance(node, Prioritize)]
@@ -142,11 +144,13 @@ def _priorities(parsed: Parsed, nodes: Mapping[str, list[Node]]) -> Iterator[Rem
 def _ordered(model: Model) -> dict[tuple[str, str], str]:
     """Return the line of each station and pool that serves by priority."""
     stations = {
-        ("station", one.name): one.location
-        for one in model.stations.values()
-        if one.discipline in {"priority", "priority_preempt"}
+        ("station", station.name): station.location
+        for station in model.stations.values()
+        if station.discipline in {"priority", "priority_preempt"}
     }
     pools = {
-        ("pool", one.name): one.location for one in model.pools.values() if one.order == "priority"
+        ("pool", pool.name): pool.location
+        for pool in model.pools.values()
+        if pool.order == "priority"
     }
     return stations | pools

@@ -143,16 +143,16 @@ def _followers(
     name: str, targets: dict[str, list[str | None]], ways: dict[str, _Way]
 ) -> list[str | None]:
     """Return the nodes that may follow, also through nodes that use nothing; None is out."""
-    found: list[str | None] = []
+    followers: list[str | None] = []
     waiting = list(targets[name])
     while waiting:
         target = waiting.pop(0)
-        if target in found:
+        if target in followers:
             continue
-        found.append(target)
+        followers.append(target)
         if target is not None and ways[target].is_passed:
             waiting += targets[target]
-    return found
+    return followers
 
 
 def _either(ways: list[_Way]) -> _Way:

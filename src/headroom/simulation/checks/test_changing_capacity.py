@@ -51,12 +51,12 @@ def generator(
     known: list[Any], out: Callable[[Any], Iterator[tuple[Hashable, float]]]
 ) -> np.ndarray[Any, Any]:
     index = {state: place for place, state in enumerate(known)}
-    found = np.zeros((len(known), len(known)))
+    zeros = np.zeros((len(known), len(known)))
     for state in known:
         for other, rate in out(state):
-            found[index[state], index[other]] += rate
-            found[index[state], index[state]] -= rate
-    return found
+            zeros[index[state], index[other]] += rate
+            zeros[index[state], index[state]] -= rate
+    return zeros
 
 
 def cyclic_means(times: Sequence[float], servers: Sequence[int], period: float) -> dict[str, float]:

@@ -18,9 +18,11 @@ def refuse_timeless(parsed: Parsed) -> None:
     model = parsed.model
     slow = _slow_stations(parsed)
     stuck = {
-        one.name
-        for one in model.classes.values()
-        if one.population is not None and not _thinks(one) and _is_timeless(parsed, one, slow)
+        class_.name
+        for class_ in model.classes.values()
+        if class_.population is not None
+        and not _thinks(class_)
+        and _is_timeless(parsed, class_, slow)
     }
     for one in model.classes.values():
         members = {other.name for other in model.classes.values() if other.mix == one.mix}
@@ -61,8 +63,10 @@ def _slow_stations(parsed: Parsed) -> frozenset[str]:
     served = {
         node.station for node in nodes if isinstance(node, Use) and not _is_zero(node.service)
     }
-    changed = {one.name for one in changes_of(parsed) if one.kind == "servers"}
-    batched = {one.name for one in parsed.model.stations.values() if one.batch is not None}
+    changed = {change.name for change in changes_of(parsed) if change.kind == "servers"}
+    batched = {
+        station.name for station in parsed.model.stations.values() if station.batch is not None
+    }
     return frozenset(served | changed | batched | set(parsed.model.breakdowns_of))
 
 

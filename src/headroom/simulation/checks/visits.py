@@ -184,16 +184,16 @@ def _visits(counter: "_Counter") -> Visits:
         counter.programs[name] = run_deep(counter.sequence(tree, counter.constants))
     walks = _walks(parsed, counter.programs)
     totals, own = {}, {}
-    for one in parsed.model.classes.values():
-        own[one.name] = counter.programs[one.program]
+    for class_ in parsed.model.classes.values():
+        own[class_.name] = counter.programs[class_.program]
         total = _Tally()
-        for name, count in walks[one.program].items():
-            if name == one.program or not counter.counts_least:
+        for name, count in walks[class_.program].items():
+            if name == class_.program or not counter.counts_least:
                 total.add(counter.programs[name], count)
-        for station, demand in own[one.name].sure.items():
+        for station, demand in own[class_.name].sure.items():
             total.demands[station] = total.demands.get(station, 0.0) + demand
-        totals[one.name] = total
-        total.is_exact &= not counter.counts_least or not own[one.name].starts
+        totals[class_.name] = total
+        total.is_exact &= not counter.counts_least or not own[class_.name].starts
     return Visits(
         counts={name: total.counts for name, total in totals.items()},
         demands={name: total.demands for name, total in totals.items()},
@@ -214,7 +214,8 @@ def _shortest(parsed: Parsed, station: str) -> float:
         if isinstance(node, Use) and node.station == station
     ]
     return min(
-        (one.mean if isinstance(one, Distribution) else 0.0 for one in services), default=0.0
+        (service.mean if isinstance(service, Distribution) else 0.0 for service in services),
+        default=0.0,
     )
 
 
@@ -242,7 +243,9 @@ class _Counter:
         self._least = least
         self._model = parsed.model
         self._paced = {
-            one.name for one in changes_of(parsed) if one.kind == "speed" and not one.is_scheduled
+            change.name
+            for change in changes_of(parsed)
+            if change.kind == "speed" and not change.is_scheduled
         }
         self.programs: dict[str, _Tally] = {}
         self.groups: list[frozenset[str]] = []
@@ -491,12 +494,12 @@ def _is_exact_count(count: Amount, mean: float | None) -> bool:
 def _least(tallies: list[_Tally]) -> _Tally:
     """Return what is asked for whichever of several ways is taken."""
     result = _Tally(
-        time=min((one.time for one in tallies), default=0.0),
-        may_fail=any(one.may_fail for one in tallies),
+        time=min((tally.time for tally in tallies), default=0.0),
+        may_fail=any(tally.may_fail for tally in tallies),
         is_exact=len(tallies) == 1 and tallies[0].is_exact,
     )
     for index, own in enumerate(result.sums()):
-        maps = [one.sums()[index] for one in tallies]
+        maps = [tally.sums()[index] for tally in tallies]
         for name in maps[0] if maps else ():
             least = min(one.get(name, 0.0) for one in maps)
             if least > 0:
@@ -508,8 +511,8 @@ def _constants(parsed: Parsed) -> dict[str, Known]:
     """Return the attributes that nobody ever changes."""
     trees = parsed.trees.values()
     changed = {n.attribute for tree in trees for n in walk(tree) if isinstance(n, Assign)}
-    for one in parsed.model.classes.values():
-        changed |= set(getattr(one.process, "attribute_names", ()))
+    for class_ in parsed.model.classes.values():
+        changed |= set(getattr(class_.process, "attribute_names", ()))
     for mix in parsed.model.mixes.values():
         changed |= set(mix.attribute_names)
     return {

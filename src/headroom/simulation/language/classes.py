@@ -160,7 +160,7 @@ class Mix:
             "stream": stream_key(f"mix {self.name}: think"),
             **self._draw_data(),
             "draw_stream": stream_key(f"mix {self.name}: draw"),
-            "classes": [_member_data(one) for one in members],
+            "classes": [_member_data(member) for member in members],
         }
         if self.start != "thinking":
             data["start"] = self.start
@@ -210,7 +210,7 @@ def mixed(
         member: check_count(f"class {member!r} of mix {name!r}", "weight", weight)
         for member, (_, weight) in members.items()
     }
-    unknown = [one for one in priorities if one not in members]
+    unknown = [priority for priority in priorities if priority not in members]
     if unknown:
         raise refused(
             f"mix {name!r} gives a priority to {unknown[0]!r}, which is none of its classes",

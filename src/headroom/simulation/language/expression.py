@@ -129,7 +129,7 @@ class Expression:
 
     def calls(self) -> tuple[Call, ...]:
         """Return the calls of functions of mechanisms, in order."""
-        return tuple(one.value for one in self.tokens if isinstance(one.value, Call))
+        return tuple(token.value for token in self.tokens if isinstance(token.value, Call))
 
     def laws(self) -> Iterator[Distribution]:
         """Yield the distributions that are drawn from, in order."""

@@ -117,19 +117,20 @@ def as_mechanism(
             "those",
         ) from error
     try:
-        found = _core.mechanism_functions(kind=str(kind), parameters=text.encode())
+        mechanism_functions = _core.mechanism_functions(kind=str(kind), parameters=text.encode())
     except ValueError as error:
         raise SimulationError(
             f"{location}: {word} of kind {kind!r}: {error}", cure="correct its parameters"
         ) from error
-    if found is None:
+    if mechanism_functions is None:
         kinds = _core.MECHANISM_KINDS
         raise refused(
             f"{word} has the kind {kind!r}, which is not known",
             cure=f"{_closest(str(kind), kinds)}known are {', '.join(kinds)}",
         )
     functions = tuple(
-        Function(function, tuple(names), is_time) for function, names, is_time in found
+        Function(function, tuple(names), is_time)
+        for function, names, is_time in mechanism_functions
     )
     return Mechanism(name, kind, text, functions, model_id, location)
 

@@ -707,7 +707,9 @@ class Model:
             "format": FORMAT,
             "name": self.name,
             "time_unit": self.time_unit,
-            "attributes": [{"name": one.name, "initial": one.initial} for one in attributes],
+            "attributes": [
+                {"name": attribute.name, "initial": attribute.initial} for attribute in attributes
+            ],
             "stations": [station.to_data() for station in self.stations.values()],
             "breakdowns": [breakdown.to_data() for breakdown in self.breakdowns_of.values()],
             "pools": [pool.to_data() for pool in self.pools.values()],
@@ -715,17 +717,17 @@ class Model:
                 {"name": p.name, "steps": [step.data for step in p.steps]}
                 for p in self.programs.values()
             ],
-            "classes": [one.to_data() for one in self.classes.values() if not one.mix],
+            "classes": [class_.to_data() for class_ in self.classes.values() if not class_.mix],
             "stop": stop,
         }
         if self.mechanisms:
-            data["mechanisms"] = [one.to_data() for one in self.mechanisms.values()]
+            data["mechanisms"] = [mechanism.to_data() for mechanism in self.mechanisms.values()]
         if self.mixes:
             data["mixes"] = [mix.to_data(self._members(mix)) for mix in self.mixes.values()]
         if timed := list(self._schedules()):
             data["schedules"] = timed
         if self.controllers:
-            data["controllers"] = [one.to_data() for one in self.controllers.values()]
+            data["controllers"] = [controller.to_data() for controller in self.controllers.values()]
         return data
 
     def _schedules(self) -> Iterator[dict[str, object]]:
@@ -737,7 +739,7 @@ class Model:
 
     def _members(self, mix: Mix) -> Iterator[JobClass]:
         """Yield the classes of `mix`."""
-        return (one for one in self.classes.values() if one.mix == mix.name)
+        return (class_ for class_ in self.classes.values() if class_.mix == mix.name)
 
     def station_rows(self) -> dict[str, tuple[Station, ...]]:
         """Return the stations of each row of the results: one, or those of a group."""

@@ -83,7 +83,7 @@ def schedule(changes: Sequence[tuple[float, float]], *, period: float | None = N
         )
     times, values = zip(*pairs, strict=True)
     numbers = [*times, *values] + ([] if period is None else [period])
-    if not all(is_number(one) and one >= 0 for one in numbers):
+    if not all(is_number(number) and number >= 0 for number in numbers):
         raise refused(
             f"a schedule has the changes {changes!r} and the period {period!r}",
             cure="give finite numbers of 0 or more",

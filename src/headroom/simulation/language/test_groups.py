@@ -86,14 +86,14 @@ def assert_same_occupancy(
     grouped: SimulationResult, alone: SimulationResult, rows: dict[str, list[str]]
 ) -> None:
     """Assert that times by number of jobs present are those of all members together."""
-    single = {one.name: one for one in alone.occupancies}
-    for one in grouped.occupancies:
+    single = {occupancy.name: occupancy for occupancy in alone.occupancies}
+    for occupancy in grouped.occupancies:
         expected: dict[float, int] = {}
-        for name in rows[one.name]:
+        for name in rows[occupancy.name]:
             counts = single[name].counts.sum(axis=0)
             for low, count in zip(single[name].bin_low, counts, strict=True):
                 expected[low] = expected.get(low, 0) + int(count)
-        assert dict(zip(one.bin_low, one.counts.sum(axis=0), strict=True)) == expected
+        assert dict(zip(occupancy.bin_low, occupancy.counts.sum(axis=0), strict=True)) == expected
 
 
 def tills(*, group: str = "till", shares: tuple[float, ...] = (0.7, 0.1, 0.1, 0.1)) -> Model:

@@ -358,7 +358,9 @@ def _numbers(kind: str, name: str, values: Values, *, low: float = 0.0) -> Numbe
         raise SimulationError(f"{kind}: {name} must be numbers", cure="give a list") from error
     if not numbers:
         _refuse(kind, f"no {name}", f"give {name} at least one number")
-    bad = next((one for one in numbers if not (math.isfinite(one) and one >= low)), None)
+    bad = next(
+        (number for number in numbers if not (math.isfinite(number) and number >= low)), None
+    )
     if bad is not None:
         wanted = "finite numbers" if low < 0 else "numbers of 0 or more"
         _refuse(kind, f"{bad!r} in {name}", f"give {name} {wanted}")

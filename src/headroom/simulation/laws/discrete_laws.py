@@ -123,7 +123,7 @@ def nurand(a: int, low: int, high: int, c: int = 0) -> Distribution:
     0.75
     """
     bounds = (a, low, high, c)
-    is_valid = all(_is_whole(one, 0, _LARGEST_RECORD) for one in bounds)
+    is_valid = all(_is_whole(bound, 0, _LARGEST_RECORD) for bound in bounds)
     is_valid = is_valid and a & (a + 1) == 0 and c <= a and low <= high
     refuse_unless("nurand", is_valid, a=a, low=low, high=high, c=c)
     records, weights = nurand_shares(a, low, high, c)
@@ -138,7 +138,7 @@ def _of_values(
     kind: str, values: Values, weights: Values | None, **others: Parameter
 ) -> Distribution:
     values = tuple(float(value) for value in values)
-    shares = (1.0,) * len(values) if weights is None else tuple(float(one) for one in weights)
+    shares = (1.0,) * len(values) if weights is None else tuple(float(weight) for weight in weights)
     is_valid = (
         len(values) == len(shares)
         and all(is_duration(value) for value in (*values, *shares))

@@ -238,10 +238,10 @@ def _normal(sample: Floats) -> Distribution:
 
     start = np.array([mean / unit, 0.0])
     bounds = [(0.0, None), (-5.0, 5.0)]
-    found = scipy.optimize.minimize(
+    fit = scipy.optimize.minimize(
         loss, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-9}
     )
-    return normal(float(found.x[0]) * unit, math.exp(found.x[1]) * unit)
+    return normal(float(fit.x[0]) * unit, math.exp(fit.x[1]) * unit)
 
 
 def _hyperexponential(sample: Floats) -> Distribution:
@@ -257,10 +257,8 @@ def _hyperexponential(sample: Floats) -> Distribution:
     start = np.array([0.0, math.log(c2 - 1)])
     options = {"xatol": 1e-7, "fatol": 1e-11, "maxiter": 1000}
     bounds = [(-5.0, 5.0), (-12.0, 12.0)]
-    found = scipy.optimize.minimize(
-        loss, start, method="Nelder-Mead", bounds=bounds, options=options
-    )
-    return hyperexponential(mean * math.exp(found.x[0]), c2=1 + math.exp(found.x[1]))
+    fit = scipy.optimize.minimize(loss, start, method="Nelder-Mead", bounds=bounds, options=options)
+    return hyperexponential(mean * math.exp(fit.x[0]), c2=1 + math.exp(fit.x[1]))
 
 
 FAMILIES: Mapping[str, Family] = {

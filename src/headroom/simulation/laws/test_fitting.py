@@ -54,9 +54,9 @@ def fit_of(law: Distribution) -> Fit:
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_a_fit_recovers_the_parameters(law: Distribution) -> None:
     """Oracle: the law that was drawn; 20 000 values leave an error of a few per cent."""
-    found = from_samples(law.draw(20_000, seed=5), law.kind, bootstrap=0)  # type: ignore[arg-type]  # a known kind
-    assert found.kind == law.kind
-    for (name, value), (_, expected) in zip(found.parameters, law.parameters, strict=True):
+    estimate = from_samples(law.draw(20_000, seed=5), law.kind, bootstrap=0)  # type: ignore[arg-type]  # a known kind
+    assert estimate.kind == law.kind
+    for (name, value), (_, expected) in zip(estimate.parameters, law.parameters, strict=True):
         assert value == pytest.approx(expected, rel=0.08, abs=0.1), name
 
 
@@ -89,9 +89,9 @@ def test_no_law_of_the_family_is_likelier(law: Distribution) -> None:
     ids=str,
 )
 def test_the_family_with_the_lowest_aic_is_that_of_the_draws(law: Distribution) -> None:
-    found = from_samples(law.draw(5000, seed=7), bootstrap=0)
-    fit = fit_of(found)
-    assert found.kind == law.kind
+    estimate = from_samples(law.draw(5000, seed=7), bootstrap=0)
+    fit = fit_of(estimate)
+    assert estimate.kind == law.kind
     assert fit.ranking[0] == (law.kind, fit.aic)
     assert [aic for _, aic in fit.ranking] == sorted(aic for _, aic in fit.ranking)
 

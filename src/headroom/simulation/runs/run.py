@@ -218,7 +218,7 @@ def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
             rows := tuple(
                 row
                 for row, members in of_kinds[kind].items()
-                if all(one.name in names for one in members)
+                if all(member.name in names for member in members)
             )
         )
     }

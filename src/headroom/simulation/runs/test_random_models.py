@@ -101,9 +101,9 @@ def test_what_arrives_at_a_station_leaves_it_or_is_there(model: Model, seed: int
     sizes = np.array([len(rows[name]) for name in table.names])
     assert (present <= table.maxima["jobs"] * sizes).all()
     assert ((columns["age_s"] > 0) <= (present > 0)).all()
-    for one in result.occupancies:
-        used = one.bin_low[one.counts.sum(axis=0) > 0]
-        assert used.max() <= max(member.capacity for member in rows[one.name])
+    for occupancy in result.occupancies:
+        used = occupancy.bin_low[occupancy.counts.sum(axis=0) > 0]
+        assert used.max() <= max(member.capacity for member in rows[occupancy.name])
 
 
 @slow
@@ -114,7 +114,7 @@ def test_what_enters_the_system_leaves_it_or_is_there(model: Model, seed: int) -
     present = columns["arrival_count"] - columns["completion_count"] - columns["lost_count"]
     assert (present >= 0).all()
     assert (present <= result.classes.maxima["jobs"]).all()
-    closed = [one.population or np.inf for one in model.classes.values()]
+    closed = [class_.population or np.inf for class_ in model.classes.values()]
     assert (result.classes.maxima["jobs"] <= np.array(closed)).all()
 
 
@@ -176,13 +176,13 @@ def test_the_histogram_of_jobs_present_has_the_mean_of_the_area(model: Model, se
     Of a group, the histogram counts the jobs at each of its members.
     """
     result = ended(model, seed)
-    for one in result.occupancies:
-        place = result.stations.names.index(one.name)
+    for occupancy in result.occupancies:
+        place = result.stations.names.index(occupancy.name)
         assume(result.stations.maxima["jobs"][place] < 128)
-        shares = one.counts.sum(axis=0) / one.counts.sum()
+        shares = occupancy.counts.sum(axis=0) / occupancy.counts.sum()
         area = result.stations.columns["jobs_s"][-1, place] / result.snapshot_times_s[-1]
-        size = len(model.station_rows()[one.name])
-        assert float(shares @ one.bin_low) == pytest.approx(area / size, rel=1e-9, abs=1e-12)
+        size = len(model.station_rows()[occupancy.name])
+        assert float(shares @ occupancy.bin_low) == pytest.approx(area / size, rel=1e-9, abs=1e-12)
 
 
 @slow
@@ -193,8 +193,8 @@ def test_the_trace_tells_the_same_counts_as_the_tables(model: Model, seed: int) 
     assert trace is not None
     assert not trace.is_truncated
     assert (np.diff(trace.time_s) >= 0).all()
-    stations = [result.stations.names.index(one.row) for one in model.stations.values()]
-    pools = [result.pools.names.index(one.row) for one in model.pools.values()]
+    stations = [result.stations.names.index(station.row) for station in model.stations.values()]
+    pools = [result.pools.names.index(pool.row) for pool in model.pools.values()]
     for table, column, kind, index, rows in (
         (result.stations, "arrival_count", Kind.QUEUES, trace.resource, stations),
         (result.pools, "grant_count", Kind.GRANTED, trace.resource, pools),
@@ -283,7 +283,7 @@ def test_what_a_run_keeps_does_not_grow_with_its_length(model: Model, seed: int)
         for series, histogram in zip(result.series, result.histograms, strict=True):
             assert len(series.values) < 1024
             assert len(histogram.segment_end_times_s) <= 16
-        assert all(len(one.segment_end_times_s) <= 16 for one in result.occupancies)
+        assert all(len(occupancy.segment_end_times_s) <= 16 for occupancy in result.occupancies)
 
 
 COMPLETIONS = 300

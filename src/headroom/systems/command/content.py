@@ -106,7 +106,7 @@ class Content:
         if missing is None:
             return
         place = self._place(missing)
-        near = sorted(one.name for one in place.parent.glob("*")) if place.parent.is_dir() else []
+        near = sorted(path.name for path in place.parent.glob("*")) if place.parent.is_dir() else []
         cure = "correct it in `inputs`; a path starts at the study's folder"
         raise StudyError(
             f"input {missing!r} names nothing: there is no {place}",

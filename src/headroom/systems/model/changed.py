@@ -42,7 +42,9 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
 
 def _refuse_controlled(model: Model, change: Change) -> None:
     """Refuse another number where a program sets it anyway, or multiplies the speed."""
-    if not any(step.op == "change" for one in model.programs.values() for step in one.steps):
+    if not any(
+        step.op == "change" for program in model.programs.values() for step in program.steps
+    ):
         return
     for one in changes_of(parse_model(model)):
         part = (model.pools if one.kind == "tokens" else model.stations)[one.name]
@@ -94,22 +96,24 @@ def _timed_by(model: Model, station: Station) -> Iterator[str]:
                 continue
             for call in service.calls():
                 functions = model.mechanisms[call.mechanism].functions
-                if any(one.is_time for one in functions if one.name == call.function):
+                if any(
+                    function.is_time for function in functions if function.name == call.function
+                ):
                     yield call.mechanism
 
 
 def _members(change: Change, rows: Mapping[str, tuple[Resource, ...]]) -> tuple[Resource, ...]:
     """Return the stations or pools that a change is about: one, or those of a group."""
-    found = rows.get(change.name)
-    if found is None:
+    members = rows.get(change.name)
+    if members is None:
         raise StudyError(
             f"{change.text}: the model has no {change.kind} {change.name!r}",
             cure=suggestion(change.name, rows),
         )
-    if len(found) > 1 and not change.is_factor:
+    if len(members) > 1 and not change.is_factor:
         raise StudyError(
-            f"{change.text}: {change.name!r} is a group of {len(found)} {change.kind}s",
+            f"{change.text}: {change.name!r} is a group of {len(members)} {change.kind}s",
             cure=f"give a factor for each of them, as in {change.kind}.{change.name}."
             f"{change.aspect}=x2",
         )
-    return found
+    return members

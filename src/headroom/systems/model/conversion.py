@@ -56,7 +56,9 @@ def run_of(
             )
             for one in result.series
         ),
-        histograms=tuple(_histogram(metric(one.name), one) for one in result.histograms)
+        histograms=tuple(
+            _histogram(metric(histogram.name), histogram) for histogram in result.histograms
+        )
         + _occupancies(result),
         snapshot_times_s=result.snapshot_times_s,
         resources=tuple(table for table in tables if table.names),
@@ -87,19 +89,21 @@ def _histogram(metric: str, one: ClassHistogram) -> Histogram:
 
 
 def _intervals(result: SimulationResult, metric: Callable[[str], str]) -> Intervals | None:
-    found = result.intervals
-    if found is None:
+    intervals = result.intervals
+    if intervals is None:
         return None
     tables = (
-        _table("station", found.stations),
-        _table("pool", found.pools),
-        _table("class", found.classes),
+        _table("station", intervals.stations),
+        _table("pool", intervals.pools),
+        _table("class", intervals.classes),
     )
     return Intervals(
-        times_s=found.times_s,
+        times_s=intervals.times_s,
         tables=tuple(table for table in tables if table.names),
-        histograms=tuple(_histogram(metric(one.name), one) for one in found.histograms),
-        queue_len_max={"station": found.station_queue_max, "pool": found.pool_queue_max},
+        histograms=tuple(
+            _histogram(metric(histogram.name), histogram) for histogram in intervals.histograms
+        ),
+        queue_len_max={"station": intervals.station_queue_max, "pool": intervals.pool_queue_max},
     )
 
 
@@ -107,13 +111,13 @@ def _occupancies(result: SimulationResult) -> tuple[Histogram, ...]:
     """Return how long each number of jobs was present at each station."""
     return tuple(
         Histogram(
-            metric=f"station.{one.name}.jobs",
-            bin_low=one.bin_low,
-            bin_high=one.bin_high,
-            counts=one.counts,
-            segment_end_times_s=one.segment_end_times_s,
+            metric=f"station.{occupancy.name}.jobs",
+            bin_low=occupancy.bin_low,
+            bin_high=occupancy.bin_high,
+            counts=occupancy.counts,
+            segment_end_times_s=occupancy.segment_end_times_s,
         )
-        for one in result.occupancies
+        for occupancy in result.occupancies
     )
 
 

@@ -143,12 +143,12 @@ def _groups(model: Model) -> Iterator[str]:
 def _failure_metrics(model: Model) -> Iterator[Metric]:
     """Yield what is blocked, broken, turned away, lost and tried again, where it can be."""
     stations = model.stations.values()
-    rejecting = _rows(one for one in stations if one.rejects)
+    rejecting = _rows(station for station in stations if station.rejects)
     has_attempts = any(
-        step.op == "attempt" for one in model.programs.values() for step in one.steps
+        step.op == "attempt" for program in model.programs.values() for step in program.steps
     )
-    if any(one.buffer is not None and not one.rejects for one in stations):
-        served = _rows(one for one in stations if one.discipline != "infinite")
+    if any(station.buffer is not None and not station.rejects for station in stations):
+        served = _rows(station for station in stations if station.discipline != "infinite")
         yield from _qualified("station", served, [_BLOCKED])
     yield from _qualified("station", _left(model, "station"), _LEFT)
     yield from _qualified("pool", _left(model, "pool"), _LEFT)
@@ -167,14 +167,14 @@ def _failure_metrics(model: Model) -> Iterator[Metric]:
 def _left(model: Model, kind: str) -> list[str]:
     """Return the rows of the stations, or pools, whose line jobs may leave by their patience."""
     parts: Mapping[str, Station | Pool] = model.stations if kind == "station" else model.pools
-    steps = (step for one in model.programs.values() for step in one.steps)
+    steps = (step for program in model.programs.values() for step in program.steps)
     names = {step.data.get(kind) for step in steps if "patience" in step.amounts}
-    return list(dict.fromkeys(one.row for one in parts.values() if one.name in names))
+    return list(dict.fromkeys(part.row for part in parts.values() if part.name in names))
 
 
 def _rows(stations: Iterable[Station]) -> list[str]:
     """Return the rows in which `stations` are reported, each once."""
-    return list(dict.fromkeys(one.row for one in stations))
+    return list(dict.fromkeys(station.row for station in stations))
 
 
 def _visit_metrics(model: Model) -> Iterator[Metric]:

@@ -83,13 +83,13 @@ def periodic_note(model: Model, end_s: float) -> str:
     """
     if _unsettled(model, end_s) is not None:
         return ""
-    for one in _curves(model):
-        if one.period_s is not None and one.changes_before(end_s):
-            count = format_level(float(f"{end_s / one.period_s:.3g}"))
-            verb = "repeats" if one.verb == "changes" else "repeat"
-            what = f"{one.what[:1].upper()}{one.what[1:]}"
+    for curve in _curves(model):
+        if curve.period_s is not None and curve.changes_before(end_s):
+            count = format_level(float(f"{end_s / curve.period_s:.3g}"))
+            verb = "repeats" if curve.verb == "changes" else "repeat"
+            what = f"{curve.what[:1].upper()}{curve.what[1:]}"
             return (
-                f"{what} {verb} every {format_given(one.period_s, 's')}: figures are means over "
+                f"{what} {verb} every {format_given(curve.period_s, 's')}: figures are means over "
                 f"{count} periods, not those of any moment of a period; "
                 'analysis = "terminating" shows the moments'
             )
@@ -118,14 +118,18 @@ def is_before_last_change(model: Model, end_s: float) -> bool:
     That is their last value, or the mean of the first period.
     """
     return any(
-        end_s <= (one.times_s[-1] if one.period_s is None else one.period_s)
-        for one in _curves(model)
+        end_s <= (curve.times_s[-1] if curve.period_s is None else curve.period_s)
+        for curve in _curves(model)
     )
 
 
 def _unsettled(model: Model, end_s: float) -> _Curve | None:
     return next(
-        (one for one in _curves(model) if one.changes_before(end_s) and not one.is_periodic(end_s)),
+        (
+            curve
+            for curve in _curves(model)
+            if curve.changes_before(end_s) and not curve.is_periodic(end_s)
+        ),
         None,
     )
 

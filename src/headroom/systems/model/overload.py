@@ -28,7 +28,7 @@ def longest_time(model: Model, completions: int) -> float:
     completions
         Completions that the run was to have.
     """
-    rate = math.fsum(one.arrival_rate for one in model.classes.values() if one.is_endless)
+    rate = math.fsum(class_.arrival_rate for class_ in model.classes.values() if class_.is_endless)
     return ARRIVALS_PER_COMPLETION * completions / rate
 
 
@@ -46,15 +46,17 @@ def overloads_by_row(model: Model) -> dict[str, float]:
     {'station.server': 1.25}
     """
     found: dict[str, float] = {}
-    for one in _overloads(model):
-        parts = model.stations if one.kind == "station" else model.pools
-        row = f"{one.kind}.{parts[one.name].row}"
-        found[row] = max(found.get(row, 0.0), one.load)
+    for overload in _overloads(model):
+        parts = model.stations if overload.kind == "station" else model.pools
+        row = f"{overload.kind}.{parts[overload.name].row}"
+        found[row] = max(found.get(row, 0.0), overload.load)
     return found
 
 
 def _overloads(model: Model) -> list[Overload]:
-    if any(getattr(one.process, "kind", "") == "changing_rate" for one in model.classes.values()):
+    if any(
+        getattr(class_.process, "kind", "") == "changing_rate" for class_ in model.classes.values()
+    ):
         return []
     try:
         return overloads(model)

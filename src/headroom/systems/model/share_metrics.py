@@ -27,7 +27,9 @@ _WORDS = {
 
 def share_metrics(model: Model) -> Iterator[Metric]:
     """Yield the shares of the time of each class that jobs of it can spend in each state."""
-    can_fill = any(one.buffer is not None and not one.rejects for one in model.stations.values())
+    can_fill = any(
+        station.buffer is not None and not station.rejects for station in model.stations.values()
+    )
     background = unawaited(model)
     for name, steps in _steps_of_classes(model).items():
         ops = {step.op for step in steps}
@@ -73,7 +75,7 @@ def _place_shares(
                 yield _share(f"{prefix}blocked_share", "blocked_share")
     if len(model.classes) * len(model.pool_rows()) <= MOST_PLACES:
         asked_ones = _named(steps, "acquire", "pool", background.get("pool", ()))
-        for asked in dict.fromkeys(model.pools[one].row for one in asked_ones):
+        for asked in dict.fromkeys(model.pools[asked_one].row for asked_one in asked_ones):
             yield _share(f"class.{name}.pool.{asked}.wait_share", "pool.wait_share")
 
 

@@ -233,7 +233,7 @@ class ModelSystem:
         )
         completions = self.setup.completions
         try:
-            found = run(completions=completions, time=None if time_s is None else time_s / unit_s)
+            result = run(completions=completions, time=None if time_s is None else time_s / unit_s)
         except OverloadError:
             full = overloads_by_row(once.model)
             if not full:
@@ -241,7 +241,7 @@ class ModelSystem:
             wanted = completions or once.model.stop_completions or 1
             return run(completions=wanted, time=longest_time(once.model, wanted)), full
         is_timed = time_s is not None or (completions is None and once.model.stop_time is not None)
-        return found, overloads_by_row(once.model) if is_timed else {}
+        return result, overloads_by_row(once.model) if is_timed else {}
 
     def _run_of(
         self,

@@ -7,7 +7,7 @@ from headroom.systems.model.metrics import metrics_of
 def names_of(model: Model) -> set[str]:
     """Return the metrics that belong to failures, full stations and breakdowns."""
     endings = ("_ratio", "failed_tries_mean")
-    return {one.name for one in metrics_of(model) if one.name.endswith(endings)}
+    return {metric.name for metric in metrics_of(model) if metric.name.endswith(endings)}
 
 
 def test_failures_are_declared_where_they_can_happen() -> None:

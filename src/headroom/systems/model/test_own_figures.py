@@ -47,6 +47,8 @@ def test_own_figures_are_declared_first_and_given_by_every_kind_of_run(
 
 def test_a_model_without_figures_of_its_own_has_none() -> None:
     plain = ModelSystem.load(ModelSetup(model="mm1", completions=100), base=Path())
-    config = {one.name: one.default or 0 for one in plain.parameters()} | {"utilization": 0.5}
+    config = {parameter.name: parameter.default or 0 for parameter in plain.parameters()} | {
+        "utilization": 0.5
+    }
     assert plain.metrics(config)[0].name == "throughput"
     assert plain.run(config, seed=1).values == {}

@@ -97,7 +97,11 @@ def test_a_set_up_may_limit_the_time_of_a_replication(tmp_path: Path) -> None:
     setup = ModelSetup(model="mm1", time_limit_s=3)
     system = ModelSystem.load(setup, base=tmp_path)
     unlimited = ModelSystem.load(ModelSetup(model="mm1"), base=tmp_path)
-    config = {one.name: one.default for one in system.parameters() if one.default is not None}
+    config = {
+        parameter.name: parameter.default
+        for parameter in system.parameters()
+        if parameter.default is not None
+    }
     assert system.fingerprint(config) == unlimited.fingerprint(config)
     assert recipe_of(system, setup, tmp_path).time_limit_s == 3
 

@@ -127,15 +127,15 @@ def _module_names(path: Path) -> frozenset[str]:
 
 def _texts(path: Path, names: frozenset[str]) -> dict[str, bytes]:
     """Return the text of a file and of all that it imports from its folder, directly or not."""
-    found: dict[str, bytes] = {}
+    texts: dict[str, bytes] = {}
     waiting = [path]
     while waiting:
         one = waiting.pop()
-        if str(one) not in found:
-            found[str(one)] = one.read_bytes()
-            imported = _imported(found[str(one)]) & names if names else ()
+        if str(one) not in texts:
+            texts[str(one)] = one.read_bytes()
+            imported = _imported(texts[str(one)]) & names if names else ()
             waiting += [file for name in sorted(imported) for file in _files(path.parent, name)]
-    return found
+    return texts
 
 
 def _files(folder: Path, name: str) -> list[Path]:
@@ -149,6 +149,6 @@ def _imported(text: bytes) -> set[str]:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return set()  # told with its line when the file is run
-    found = {name.name for one in nodes if isinstance(one, ast.Import) for name in one.names}
-    found |= {one.module for one in nodes if isinstance(one, ast.ImportFrom) and one.module}
+    found = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    found |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     return {name.partition(".")[0] for name in found}

@@ -116,7 +116,7 @@ class StorageSystem:
         check_workload(config)
         target = self._target(config)
         table = msgspec.to_builtins(target.table)
-        own = {one.name for one in workload_parameters(str(config["workload"]))}
+        own = {parameter.name for parameter in workload_parameters(str(config["workload"]))}
         shared = {"workload", "target", "interface", "direct"}
         used = {name: value for name, value in config.items() if name in own | shared}
         content = msgspec.json.encode(

@@ -77,8 +77,8 @@ def _headroom(*words: str | Path) -> "subprocess.CompletedProcess[str]":
 
 def _points(folder: Path) -> list[dict[str, object]]:
     content = json.loads((folder / "results" / "results.json").read_text())
-    found: list[dict[str, object]] = content["experiments"][0]["points"]
-    return found
+    points: list[dict[str, object]] = content["experiments"][0]["points"]
+    return points
 
 
 def _left(places: Sequence[Path]) -> list[Path]:

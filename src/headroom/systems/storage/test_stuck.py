@@ -63,7 +63,9 @@ def test_what_was_measured_is_kept_and_marked(soft_device: Mounted, interface: s
     assert not run.is_sound
     assert "did not answer: 1 request had no end when the run ended" in run.faults[0]
     assert "a read of 4096 B at offset" in run.faults[0]
-    responses = [one for one in run.histograms if one.metric == "class.read.response_s"]
+    responses = [
+        histogram for histogram in run.histograms if histogram.metric == "class.read.response_s"
+    ]
     assert responses[0].counts.sum() == 50
     assert run.resources[0].columns["completion_count"][-1].sum() == 50
 

@@ -60,15 +60,17 @@ def test_a_run_on_a_real_target_obeys_its_own_laws(
     last = {name: column[-1].sum() for name, column in table.columns.items()}
     assert last["completion_count"] == 2000
     assert last["bytes"] == 2000 * 4096
-    found = run_values(window, {})
-    assert found["bytes_per_s"] == pytest.approx(4096 * found["throughput"])
+    values = run_values(window, {})
+    assert values["bytes_per_s"] == pytest.approx(4096 * values["throughput"])
     assert last["jobs_s"] == pytest.approx(last["response_s_sum"] + last["age_s"], rel=1e-9)
     assert run.values["error_count"] == 0.0
     assert run.values["achieved_read_share"] == pytest.approx(read_share, abs=0.05)
     assert 0.0 < run.values["tool_share"] <= 1.0
     assert run.values["cpu_s_per_request"] > 0.0
     responses = sum(
-        one.counts.sum() for one in run.histograms if one.metric.endswith(".response_s")
+        histogram.counts.sum()
+        for histogram in run.histograms
+        if histogram.metric.endswith(".response_s")
     )
     assert responses == 2000
 
@@ -120,10 +122,14 @@ def test_an_open_load_offers_its_rate_and_tells_how_late_it_was() -> None:
         config = _config(system, load="open", law="constant", rate=2000.0, seconds=0.25, requests=0)
         run = system.run(config, seed=1)
     counted = sum(
-        one.counts.sum() for one in run.histograms if one.metric.endswith("submit_error_s")
+        histogram.counts.sum()
+        for histogram in run.histograms
+        if histogram.metric.endswith("submit_error_s")
     )
     assert abs(counted - 500) <= 1
-    (errors,) = [one for one in run.histograms if one.metric.endswith("submit_error_s")]
+    (errors,) = [
+        histogram for histogram in run.histograms if histogram.metric.endswith("submit_error_s")
+    ]
     assert errors.totals is not None
     assert errors.totals.minima.min() >= 0.0
 
@@ -233,7 +239,7 @@ def test_a_target_that_vanishes_leaves_a_marked_partial_result(
     assert "the target failed" in run.faults[0]
     assert run.values["error_count"] > 0.0
     assert any("failed: " in remark for remark in run.remarks)
-    assert sum(one.counts.sum() for one in run.histograms) > 0
+    assert sum(histogram.counts.sum() for histogram in run.histograms) > 0
 
 
 def test_a_device_that_cannot_be_read_is_refused_before_a_run(
@@ -353,7 +359,7 @@ def test_postmark_counts_what_it_did_and_leaves_an_empty_folder(sync: str, tmp_p
     assert (values["sync_count"] > 0) is (sync != "never")
     phases = values["creation_s"] + values["transactions_s"] + values["deletion_s"]
     assert values["run_s"] == pytest.approx(phases)
-    (whole,) = [one for one in run.histograms if one.metric == "response_s"]
+    (whole,) = [histogram for histogram in run.histograms if histogram.metric == "response_s"]
     assert whole.counts.sum() == 2000
     assert _is_empty(tmp_path)
 

@@ -78,11 +78,13 @@ def miss_shares(
 
     def too_full(log_stay: float) -> float:
         stay = np.exp(log_stay)
-        held = sum(copies[one] * -np.expm1(-rates[one] * stay).sum() for one in rates)
+        held = sum(copies[rate] * -np.expm1(-rates[rate] * stay).sum() for rate in rates)
         return float(held - buffer_pages)
 
     stay = np.exp(scipy.optimize.brentq(too_full, -40.0, 40.0))
-    missed = {one: float(uses[one] @ np.exp(-rates[one] * stay) / uses[one].sum()) for one in rates}
+    missed = {
+        rate: float(uses[rate] @ np.exp(-rates[rate] * stay) / uses[rate].sum()) for rate in rates
+    }
     return {**dict.fromkeys(RECENT_TABLES, 0.0), **missed}
 
 

@@ -50,8 +50,10 @@ class Counts:
 
     def plus(self, other: "Counts", weight: float = 1.0) -> "Counts":
         """Return the sum of these counts and `weight` times others."""
-        names = [one.name for one in fields(self)]
-        return Counts(**{one: getattr(self, one) + weight * getattr(other, one) for one in names})
+        names = [field.name for field in fields(self)]
+        return Counts(
+            **{name: getattr(self, name) + weight * getattr(other, name) for name in names}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +108,9 @@ def _sum(machine: Machine, *works: tuple[Work, float]) -> Counts:
 
 
 def _of_work(machine: Machine, work: Work) -> Counts:
-    missed = {one: machine.miss_share(one.table) for one in work.accesses}
-    fetches = [missed[one] for one in work.accesses]
-    changed = sum(missed[one] for one in work.accesses if one.changes)
+    missed = {access: machine.miss_share(access.table) for access in work.accesses}
+    fetches = [missed[access] for access in work.accesses]
+    changed = sum(missed[access] for access in work.accesses if access.changes)
     return Counts(
         accesses=len(work.accesses),
         calls=work.calls,
@@ -201,12 +203,12 @@ def _packets(machine: Machine, one: Counts) -> Mapping[str, tuple[float, float]]
         asked = answered = 0.0
     terminal = short if machine.communication_nodes else 0
     between = 2 * one.delegations * short * _share_of_other_nodes(machine)
-    found = {"node": (asked + terminal + between, answered + terminal + between)}
+    packets = {"node": (asked + terminal + between, answered + terminal + between)}
     if machine.io_nodes:
-        found["io"] = (answered, asked)
+        packets["io"] = (answered, asked)
     if machine.communication_nodes:
-        found["communication"] = (terminal, terminal)
-    return found
+        packets["communication"] = (terminal, terminal)
+    return packets
 
 
 def _processors_in_use(machine: Machine) -> float:
@@ -263,7 +265,7 @@ def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand
     arms = math.inf if is_endless else nodes * machine.disks * machine.disk_parallelism
     time_ms = moved * machine.disk_read_ms + written * machine.disk_write_ms
     pci_ms = pci.time_ms + (moved + written) * machine.page_packets * machine.pci_ms
-    found = {
+    of_io_nodes = {
         "io processor": Demand(
             (pages + one.records) * machine.io_processor_ms, nodes * machine.io_processors
         ),
@@ -272,8 +274,8 @@ def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand
     }
     if not is_endless:
         buses = nodes * min(machine.scsi_buses, machine.disks)
-        found["SCSI bus"] = Demand((moved + written) * machine.scsi_ms, buses)
-    return found
+        of_io_nodes["SCSI bus"] = Demand((moved + written) * machine.scsi_ms, buses)
+    return of_io_nodes
 
 
 def _of_local_disks(machine: Machine, one: Counts) -> dict[str, Demand]:

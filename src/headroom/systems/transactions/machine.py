@@ -349,7 +349,7 @@ class Machine:
             )
 
 
-FIELDS = {one.name: one.type for one in fields(Machine)}
+FIELDS = {field.name: field.type for field in fields(Machine)}
 """Name and type of each number of a machine."""
 _RATES = frozenset(
     name

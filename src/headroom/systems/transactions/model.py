@@ -78,13 +78,13 @@ class MachineModel:
         StudyError
             A number is unknown, of the wrong type or out of its range, or such a machine cannot be.
         """
-        known = {one.name: one for one in self.parameters}
+        known = {parameter.name: parameter for parameter in self.parameters}
         for name in changed:
             if name not in known:
                 raise StudyError(
                     f"the machine {self.name!r} has no {name!r}", cure=suggestion(name, known)
                 )
-        values = {one.name: one.default for one in self.parameters}
+        values = {parameter.name: parameter.default for parameter in self.parameters}
         values |= {name: known[name].check(value) for name, value in changed.items()}
         machine = Machine(**values)  # type: ignore[arg-type]  # the file was read against its fields
         machine.check()

@@ -153,13 +153,13 @@ def figures(
     )
 
     def both(of: str) -> tuple[tuple[float, float], tuple[float, float]]:
-        (a, b), (c, d) = ((_queue(one, of) for one in ends) for ends in zip(few, many, strict=True))
+        (a, b), (c, d) = ((_queue(end, of) for end in ends) for ends in zip(few, many, strict=True))
         return (a, b), (c, d)
 
     waits = both(BUFFER)
     (dma_low, dma_high), (port_low, port_high) = both(DMA), both(PORT)
     tps = [
-        [float(np.mean([one.throughput for one in tails])) for tails in ends]
+        [float(np.mean([tail.throughput for tail in tails])) for tails in ends]
         for ends in (few, many)
     ]
     return Figures(
@@ -186,7 +186,7 @@ def _tails(
 
 
 def _queue(tails: Sequence[Tail], row: str) -> float:
-    return float(np.mean([one.queue_len(row) for one in tails]))
+    return float(np.mean([tail.queue_len(row) for tail in tails]))
 
 
 def told_intervals(found: Sequence[Interval]) -> Iterator[str]:

@@ -141,7 +141,7 @@ def diagram(states: Sequence[States], figure: int) -> str:
     figure
         6 (New-Order and Payment) or 7 (the others).
     """
-    shown = [one for one in states if one.kind in FIGURES[figure]]
+    shown = [state for state in states if state.kind in FIGURES[figure]]
     return draw_figure([_panel(one) for one in shown], title=f"States of processes, {figure}")
 
 
@@ -177,13 +177,13 @@ def told(states: Sequence[States]) -> str:
     """Return a table of the states of each type, in plain text."""
     head = "transaction   response  running  waiting  asleep   runs  I/O sleeps  delegated"
     rows = [
-        f"{one.kind:12}  {format_given(one.response_s, 's'):>8}  "
+        f"{state.kind:12}  {format_given(state.response_s, 's'):>8}  "
         + "  ".join(
-            f"{format_percent(one.share(state_s)):>7}"
-            for state_s in (one.running_s, one.waiting_s, one.sleeping_s)
+            f"{format_percent(state.share(state_s)):>7}"
+            for state_s in (state.running_s, state.waiting_s, state.sleeping_s)
         )
-        + f" {one.runs:6.2f} {one.requests:11.2f} {one.delegations:10.3f}"
-        for one in states
+        + f" {state.runs:6.2f} {state.requests:11.2f} {state.delegations:10.3f}"
+        for state in states
     ]
     return "\n".join([head, *rows])
 
@@ -194,7 +194,7 @@ def measured(
     """Return the states of each type in one run of a machine, in the order of the deck."""
     result = simulate(machine(**changed), seed=seed)
     asking = asking_shares(machine.machine(**changed))
-    found = {one.kind: one for one in states_of(result, asking)}
+    found = {state.kind: state for state in states_of(result, asking)}
     return tuple(found[kind] for kind in DECK)
 
 

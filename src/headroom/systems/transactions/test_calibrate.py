@@ -19,7 +19,10 @@ from headroom.systems.transactions.model import SPAX, MachineModel
 def small() -> MachineModel:
     """Return SPAX with fewer terminals, so that one throughput is found in little time."""
     fewer = {"terminals": 4}
-    parameters = (replace(one, default=fewer.get(one.name, one.default)) for one in SPAX.parameters)
+    parameters = (
+        replace(parameter, default=fewer.get(parameter.name, parameter.default))
+        for parameter in SPAX.parameters
+    )
     return replace(SPAX, parameters=tuple(parameters))
 
 

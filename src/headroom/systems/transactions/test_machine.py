@@ -84,7 +84,9 @@ def test_a_plane_choice_that_a_file_declares_by_itself_is_refused() -> None:
 
 def _raw(**changed: Any) -> Machine:
     """Return a machine that no file has checked."""
-    return Machine(**({one.name: one.default for one in SPAX.parameters} | changed))
+    return Machine(
+        **({parameter.name: parameter.default for parameter in SPAX.parameters} | changed)
+    )
 
 
 def test_times_follow_from_clocks_and_rates() -> None:

@@ -76,7 +76,7 @@ def test_a_parameter_that_stands_twice_in_two_topics_is_refused(tmp_path: Path) 
 def test_a_missing_parameter_is_named(tmp_path: Path) -> None:
     path = tmp_path / "machine.toml"
     lines = (MACHINES / "spax.toml").read_text().splitlines()
-    path.write_text("\n".join(one for one in lines if not one.startswith(("disks", "pci_mb_s"))))
+    path.write_text("\n".join(line for line in lines if not line.startswith(("disks", "pci_mb_s"))))
     with pytest.raises(StudyError, match=r"pci_mb_s, disks missing"):
         read_machine(path)
 
@@ -90,13 +90,15 @@ def test_a_file_that_is_not_there_is_named_with_those_that_are() -> None:
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
 def test_each_number_has_value_unit_range_source_and_words(path: Path) -> None:
     parameters = read_machine(path)
-    assert {one.name for one in parameters} == set(FIELDS)
-    for one in parameters:
-        assert one.source.startswith(SOURCES)
-        assert one.description[:1].isupper()
-        is_number = one.type in ("int", "float")
-        assert (one.low is not None and one.high is not None) == is_number, one.name
-        assert bool(one.unit) == is_number, one.name
+    assert {parameter.name for parameter in parameters} == set(FIELDS)
+    for parameter in parameters:
+        assert parameter.source.startswith(SOURCES)
+        assert parameter.description[:1].isupper()
+        is_number = parameter.type in ("int", "float")
+        assert (parameter.low is not None and parameter.high is not None) == is_number, (
+            parameter.name
+        )
+        assert bool(parameter.unit) == is_number, parameter.name
 
 
 def test_exactly_the_fitted_numbers_and_the_disks_of_spax_are_called_calibrated() -> None:

@@ -27,7 +27,7 @@ def found() -> dict[str, Interval]:
         for one in PUBLISHED
     ]
     published = as_published(TRUTH, SEEDS, published=short)
-    return {one.name: one for one in intervals(TRUTH, SEEDS, published=published)}
+    return {interval.name: interval for interval in intervals(TRUTH, SEEDS, published=published)}
 
 
 def test_every_fitted_number_has_an_interval_around_the_fit(found: dict[str, Interval]) -> None:

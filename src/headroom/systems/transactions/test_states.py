@@ -20,7 +20,7 @@ SPAX = machine_model("spax")
 def measured() -> dict[str, States]:
     result = run_ready(ready(SPAX(**CHANGED)), seed=4)
     asking = asking_shares(SPAX.machine(**CHANGED))
-    return {one.kind: one for one in states_of(result, asking, kept_share=1.0)}
+    return {state.kind: state for state in states_of(result, asking, kept_share=1.0)}
 
 
 def test_every_type_has_its_states(measured: dict[str, States]) -> None:
@@ -59,10 +59,10 @@ def test_only_new_orders_and_payments_sleep_for_other_warehouses(
 def test_without_io_and_others_nobody_sleeps() -> None:
     alone = {"processing_nodes": 1, "processors": 1, "io_nodes": 0, "io_probability": 0.0}
     model = SPAX(**alone, communication_nodes=0, transactions_per_terminal=46)
-    for one in states_of(run_ready(ready(model), seed=1), dict.fromkeys(DECK, 1.0)):
-        assert one.sleeping_s == pytest.approx(0, abs=1e-9)
-        assert one.waiting_s > one.running_s > 0
-        assert one.runs == pytest.approx(1, abs=0.5)
+    for state in states_of(run_ready(ready(model), seed=1), dict.fromkeys(DECK, 1.0)):
+        assert state.sleeping_s == pytest.approx(0, abs=1e-9)
+        assert state.waiting_s > state.running_s > 0
+        assert state.runs == pytest.approx(1, abs=0.5)
 
 
 @pytest.mark.parametrize(("figure", "kinds"), states.FIGURES.items())
@@ -87,7 +87,7 @@ def test_the_command_prints_a_row_for_each_type_and_writes_both_figures(
     states.main([*wishes, "--out", str(tmp_path / "new")])
     rows = capsys.readouterr().out.splitlines()[1:]
     assert [row.split()[0] for row in rows] == list(DECK)
-    assert sorted(one.name for one in (tmp_path / "new").iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
         "states-6.svg",
         "states-7.svg",
     ]

@@ -65,7 +65,7 @@ def run_of(
     EnvironmentUnfitError
         Not one request succeeded, so that there is nothing to keep.
     """
-    done = sum(one["completion_count"] for one in found["classes"].values())
+    done = sum(class_["completion_count"] for class_ in found["classes"].values())
     if not done:
         raise EnvironmentUnfitError(_why_nothing(found), cure="check the target with `dmesg`")
     values = values_of(found, cost)
@@ -94,13 +94,13 @@ def run_of(
 def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
     """Return the figures of a whole run, warm-up included, that its tables do not give."""
     classes = found["classes"]
-    done = sum(one["completion_count"] for one in classes.values())
+    done = sum(class_["completion_count"] for class_ in classes.values())
     reads = classes.get("read", {}).get("completion_count", 0)
     writes = classes.get("write", {}).get("completion_count", 0)
     values = {
-        "error_count": float(sum(one["failure_count"] for one in classes.values())),
-        "late_count": float(sum(one["late_count"] for one in classes.values())),
-        "defect_count": float(sum(one["defect_count"] for one in classes.values())),
+        "error_count": float(sum(class_["failure_count"] for class_ in classes.values())),
+        "late_count": float(sum(class_["late_count"] for class_ in classes.values())),
+        "defect_count": float(sum(class_["defect_count"] for class_ in classes.values())),
         "unfinished_count": float(found["outstanding_count"] + found["waiting_count"]),
         "stuck_count": float(found["outstanding_count"]),
         "run_s": found["end_s"],

@@ -115,17 +115,17 @@ def _fill_part(block: int, first: int, length: int) -> dict[str, Any]:
 def _rounds(
     jobs: Mapping[Cell, Mapping[str, Any]], most: int, say: Callable[[str], None]
 ) -> list[Round]:
-    found: list[Round] = []
+    rounds: list[Round] = []
     judged = tracked(tuple(jobs))
-    while len(found) < most:
-        say(f"round {len(found) + 1} of at most {most}, {len(jobs)} cells")
-        found.append(_round(jobs, len(found)))
-        if len(found[-1]) < len(jobs) or any(one["problem"] for one in found[-1].values()):
+    while len(rounds) < most:
+        say(f"round {len(rounds) + 1} of at most {most}, {len(jobs)} cells")
+        rounds.append(_round(jobs, len(rounds)))
+        if len(rounds[-1]) < len(jobs) or any(one["problem"] for one in rounds[-1].values()):
             break
-        window = last_window(_tracked(found, judged))
+        window = last_window(_tracked(rounds, judged))
         if window is not None and window.is_steady:
             break
-    return found
+    return rounds
 
 
 def _round(jobs: Mapping[Cell, Mapping[str, Any]], number: int) -> Round:
@@ -146,7 +146,7 @@ def _tracked(rounds: Sequence[Round], judged: Cell) -> list[float]:
 
 
 def _count(found: Found, name: str) -> float:
-    return float(sum(one[name] for one in found["classes"].values()))
+    return float(sum(class_[name] for class_ in found["classes"].values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def _why(tracked: Sequence[float]) -> str:
 
 def _histograms(kept: Sequence[Found]) -> list[Histogram]:
     """Return one histogram for each quantity and class, of the last rounds together."""
-    found = []
+    histograms = []
     for quantity in QUANTITIES:
         names = dict.fromkeys(name for one in kept for name in one["histograms"][quantity])
         for name in names:
@@ -255,16 +255,16 @@ def _histograms(kept: Sequence[Found]) -> list[Histogram]:
                 for one in kept
                 if name in one["histograms"][quantity]
             ]
-            found += _merged(f"class.{name}.{quantity}", parts)
-    return found
+            histograms += _merged(f"class.{name}.{quantity}", parts)
+    return histograms
 
 
 def _merged(metric: str, parts: Sequence[Found]) -> list[Histogram]:
-    low = np.concatenate([one["bin_low"] for one in parts])
+    low = np.concatenate([part["bin_low"] for part in parts])
     if not low.size:
         return []
-    high = np.concatenate([one["bin_high"] for one in parts])
-    counts = np.concatenate([one["counts"].sum(axis=0) for one in parts])
+    high = np.concatenate([part["bin_high"] for part in parts])
+    counts = np.concatenate([part["counts"].sum(axis=0) for part in parts])
     lows, first, place = np.unique(low, return_index=True, return_inverse=True)
     summed = np.bincount(place, weights=counts, minlength=lows.size)
     return [
@@ -274,7 +274,7 @@ def _merged(metric: str, parts: Sequence[Found]) -> list[Histogram]:
             bin_high=high[first],
             counts=summed.astype(np.int64)[None, :],
             segment_end_times_s=np.array([1.0]),
-            totals=_totals([one["totals"] for one in parts]),
+            totals=_totals([part["totals"] for part in parts]),
         )
     ]
 
@@ -299,7 +299,7 @@ def _totals(parts: Sequence[Mapping[str, Any]]) -> SegmentTotals:
     """Return the totals of all parts as those of one segment."""
 
     def joined(name: str, join: Callable[..., Any]) -> Any:  # noqa: ANN401 - of numpy
-        return np.array([join(np.concatenate([one[name] for one in parts]))])
+        return np.array([join(np.concatenate([part[name] for part in parts]))])
 
     return SegmentTotals(
         sums=joined("sums", np.sum),

@@ -137,5 +137,5 @@ def test_a_limit_of_locked_memory_costs_registration_or_the_ring_but_no_run(
     said = _told(_place(tmp_path), locked=locked_bytes, depth=64)
     assert said["faults"] == []
     assert said["values"]["error_count"] == 0.0
-    is_refused = any("io_uring is refused" in one for one in said["notes"])
+    is_refused = any("io_uring is refused" in note for note in said["notes"])
     assert is_refused or "tool_io_uring_per_read_s" in said["facts"]

@@ -65,7 +65,7 @@ def test_all_cells_are_run_in_every_round_and_reported_each_as_a_class() -> None
     # Between them by the share of each: 50% is 2 ms a request on average, to three deviations.
     mixed = run.values["class.r50-4KiB.throughput"]
     assert mixed == pytest.approx(500.0, rel=3 * 1e-3 / (1000**0.5 * 2e-3))
-    counted = {one.metric: one.counts.sum() for one in run.histograms}
+    counted = {histogram.metric: histogram.counts.sum() for histogram in run.histograms}
     for cell in cells:
         assert counted[f"class.{cell.name}.response_s"] == 5 * 200
     (series,) = run.series
@@ -77,7 +77,9 @@ def test_extremes_of_rounds_are_exact() -> None:
     with _session(kind="soft", bytes="4 MiB", script=script) as system:
         config = _config(system, requests=1000, snia_mixes="0", snia_sizes="4 KiB")
         run = system.run(config, seed=1)
-    (services,) = [one for one in run.histograms if one.metric == "class.r0-4KiB.service_s"]
+    (services,) = [
+        histogram for histogram in run.histograms if histogram.metric == "class.r0-4KiB.service_s"
+    ]
     assert services.totals is not None
     assert services.totals.minima[0] == pytest.approx(1e-3, rel=1e-9)
     assert services.totals.maxima[0] == pytest.approx(7e-3, rel=1e-9)
@@ -154,7 +156,7 @@ def test_a_matrix_that_cannot_be_is_refused(given: dict[str, Value], words: str)
 def test_sizes_that_the_target_cannot_take_are_left_out_and_said_or_refused() -> None:
     with _session(kind="soft", bytes="512 KiB", script=SoftScript(servers=1)) as system:
         run = system.run(_config(system, requests=20), seed=1)
-        assert any("left out of the matrix: 1048576 B" in one for one in run.remarks)
+        assert any("left out of the matrix: 1048576 B" in remark for remark in run.remarks)
         assert "class.r0-1024KiB.throughput" not in run.values
         with pytest.raises(StudyError, match="cannot take: 1048576 B"):
             system.run(_config(system, requests=20, snia_sizes="1 MiB, 4 KiB"), seed=1)

@@ -113,6 +113,6 @@ def _own_s(
         requests=_REQUESTS,
         depth=_DEPTH[interface],
     )
-    found = run_job(job)
-    done = sum(int(one["completion_count"]) for one in found["classes"].values())
-    return float(found["counters"]["cpu_s"]) / max(done, 1)
+    result = run_job(job)
+    done = sum(int(class_["completion_count"]) for class_ in result["classes"].values())
+    return float(result["counters"]["cpu_s"]) / max(done, 1)

@@ -109,8 +109,12 @@ def study_of(template: Mapping[str, Any], disks: Sequence[Disk], *, is_read_only
 
 def left_out(template: Mapping[str, Any], study: Mapping[str, Any]) -> list[str]:
     """Return the names of the experiments that `study` lacks."""
-    kept = {one["name"] for one in study["experiment"]}
-    return [one["name"] for one in template["experiment"] if one["name"] not in kept]
+    kept = {experiment["name"] for experiment in study["experiment"]}
+    return [
+        experiment["name"]
+        for experiment in template["experiment"]
+        if experiment["name"] not in kept
+    ]
 
 
 def _words(study: Table, disks: Sequence[Disk]) -> Table:
@@ -126,7 +130,7 @@ def _words(study: Table, disks: Sequence[Disk]) -> Table:
 def _can_be_asked(experiment: Table, disks: Sequence[Disk]) -> bool:
     """Return whether all disks have what the experiment needs; several are not predicted."""
     targets = experiment["system"].get("targets", {}).values()
-    needs_folder = any(one["kind"] == "folder" for one in targets)
+    needs_folder = any(target["kind"] == "folder" for target in targets)
     is_predicted = not targets or "fit" in experiment
     is_possible = not needs_folder or all(disk.is_folder for disk in disks)
     return is_possible and not (is_predicted and len(disks) > 1)
@@ -182,7 +186,7 @@ def _compare(experiment: Table, forms: Sequence[Table], names: Sequence[str]) ->
     for form in forms:
         if form is experiment or "factors" in form:
             form["factors"] = {"target": list(names), **form.get("factors", {})}
-    metrics = [one for one in experiment["responses"] if _COMPARED.fullmatch(one)]
+    metrics = [response for response in experiment["responses"] if _COMPARED.fullmatch(response)]
     if not metrics or experiment["replications"]["count"] == 1:
         return
     fewest = fewest_pairs(1.0 - (1.0 - CONFIDENCE) / (len(metrics) * (len(names) - 1)))
@@ -196,7 +200,7 @@ def _claims(
     claims: Sequence[Table], experiments: Sequence[Table], names: Sequence[str]
 ) -> Iterator[Table]:
     """Yield the claims about what is left, one for each target where there are several."""
-    kept = {one["name"] for one in experiments}
+    kept = {experiment["name"] for experiment in experiments}
     for claim in claims:
         if not {claim["experiment"], claim.get("to_experiment", claim["experiment"])} <= kept:
             continue

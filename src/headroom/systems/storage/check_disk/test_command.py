@@ -50,7 +50,7 @@ def test_a_folder_is_asked_everything(tmp_path: Path, disk: Path) -> None:
     experiments = {point["experiment"] for point in planned(disk)}
     (folder,) = tmp_path.glob("disk-check-*-disk")
     study = tomllib.loads((Path(__file__).parent / "study.toml").read_text("utf-8"))
-    assert experiments == {one["name"] for one in study["experiment"]}
+    assert experiments == {experiment["name"] for experiment in study["experiment"]}
     table = written_study(tmp_path, folder.name)["experiment"][0]["system"]["targets"]["device"]
     assert table == {"kind": "file", "path": str(disk), "bytes": "1 GiB"}
 
@@ -90,13 +90,18 @@ def test_two_disks_are_compared_on_one_page_and_a_second_call_reuses(
     first = check_disk(disk, other, "--quick", "--only", "reference", "--only", "durable", "--json")
     (page,) = tmp_path.glob("disk-check-*/results/quick/report.html")
     assert page.parents[2].name in first.stderr
-    results = {one["name"]: one for one in json.loads(first.stdout)["content"]["experiments"]}
+    results = {
+        experiment["name"]: experiment
+        for experiment in json.loads(first.stdout)["content"]["experiments"]
+    }
     for name in ("reference", "durable"):
         rows = results[name]["compared"]["rows"]
         assert {row["level"] for row in rows} == {"other"}
         assert all(row["verdict"] for row in rows)
-    assert all(one["levels"]["target"] in {"disk", "other"} for one in results["steady"]["points"])
-    claims = {one["name"]: one for one in json.loads(first.stdout)["content"]["claims"]}
+    assert all(
+        point["levels"]["target"] in {"disk", "other"} for point in results["steady"]["points"]
+    )
+    claims = {claim["name"]: claim for claim in json.loads(first.stdout)["content"]["claims"]}
     assert {"reference-other", "depths-reads-other", "depths-writes-other"} <= claims.keys()
     assert claims["reference-other"]["verdict"] in {"holds", "differs", "undecided"}
     assert "other is at least as fast as disk" in page.read_text("utf-8")

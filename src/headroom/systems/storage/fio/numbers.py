@@ -23,18 +23,18 @@ def size_of(text: str, kb_base: int) -> int | None:
     >>> size_of("4k", 1024), size_of("4kib", 1024), size_of("1G", 1000), size_of("1.5m", 1024)
     (4096, 4000, 1000000000, None)
     """
-    found = _NUMBER.fullmatch(text.strip())
-    if found is None:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
         return None
-    unit = found[2].lower()
+    unit = match[2].lower()
     if unit in {"", "b"}:
-        return int(found[1], 0)
+        return int(match[1], 0)
     power = _POWERS.get(unit[0])
     if power is None or unit[1:] not in {"", "b", "i", "ib"}:
         return None
     base = _BASES[kb_base] if unit.endswith("ib") else kb_base
     factor: int = base**power
-    return int(found[1], 0) * factor
+    return int(match[1], 0) * factor
 
 
 def seconds_of(text: str) -> float | None:
@@ -45,9 +45,9 @@ def seconds_of(text: str) -> float | None:
     >>> seconds_of("30"), seconds_of("2m"), seconds_of("500ms"), seconds_of("soon")
     (30.0, 120.0, 0.5, None)
     """
-    found = _NUMBER.fullmatch(text.strip())
-    factor = None if found is None else _SECONDS.get(found[2].lower())
-    return None if found is None or factor is None else int(found[1], 0) * factor
+    match = _NUMBER.fullmatch(text.strip())
+    factor = None if match is None else _SECONDS.get(match[2].lower())
+    return None if match is None or factor is None else int(match[1], 0) * factor
 
 
 def truth_of(text: str) -> bool | None:

@@ -55,8 +55,8 @@ class Options:
 
     def number(self, name: str, default: int) -> int:
         """Take a count."""
-        found = self.size(name)
-        return default if found is None else found
+        sizing = self.size(name)
+        return default if sizing is None else sizing
 
     def seconds(self, name: str) -> float | None:
         """Take a time (s)."""

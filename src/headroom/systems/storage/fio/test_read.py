@@ -84,13 +84,13 @@ def test_global_options_hold_for_the_jobs_behind_them(tmp_path: Path) -> None:
         "[global]\nsize=1m\nbs=8k\n[a]\n[global]\nbs=16k\n"
         "[b]\nstonewall\n[c]\nwait_for_previous\nbs=4k\n"
     )
-    sizes = [one["fixed"]["block_bytes"] for one in experiments(tmp_path, text)]
+    sizes = [experiment["fixed"]["block_bytes"] for experiment in experiments(tmp_path, text)]
     assert sizes == [8192, 16384, 4096]
 
 
 def test_jobs_of_like_names_become_experiments_of_different_names(tmp_path: Path) -> None:
     text = "[global]\nsize=1m\nstonewall\n[a b]\n[a-b]\n[7]\n[a b]\n"
-    names = [one["name"] for one in experiments(tmp_path, text)]
+    names = [experiment["name"] for experiment in experiments(tmp_path, text)]
     assert len(set(names)) == 4
     assert all(re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", name) for name in names)
 
@@ -99,8 +99,8 @@ def test_a_file_that_is_there_is_the_target_and_a_new_one_is_of_our_own(tmp_path
     (tmp_path / "mine.img").write_bytes(b"x" * 8192)
     places = ("filename=mine.img", "filename=new.img", "directory=.")
     text = "".join(f"[a]\nsize=8k\nstonewall\n{place}\n" for place in places)
-    targets = [one["system"]["targets"]["fio"] for one in experiments(tmp_path, text)]
-    assert [one["path"] for one in targets] == [
+    targets = [experiment["system"]["targets"]["fio"] for experiment in experiments(tmp_path, text)]
+    assert [target["path"] for target in targets] == [
         str(tmp_path / "mine.img"), str(tmp_path), str(tmp_path)
     ]  # fmt: skip
 
@@ -175,9 +175,9 @@ def test_sizes_mean_what_fio_takes_them_for(tmp_path: Path, base: int) -> None:
         argv = ["fio", "--parse-only", "--debug=parse", str(file)]
         said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
         _, _, after = said.partition("__handle_option=io_size")
-        found = re.search(r"ret=0, out=(\d+)", after)
-        assert found is not None
-        assert size_of(text, base) == int(found[1]), text
+        match = re.search(r"ret=0, out=(\d+)", after)
+        assert match is not None
+        assert size_of(text, base) == int(match[1]), text
 
 
 @needs_fio
@@ -189,11 +189,11 @@ def test_times_mean_what_fio_takes_them_for(tmp_path: Path) -> None:
         argv = ["fio", "--parse-only", "--debug=parse", str(file)]
         said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
         _, _, after = said.partition("__handle_option=runtime")
-        found = re.search(r"ret=0, out=(\d+)", after)
-        assert found is not None
+        match = re.search(r"ret=0, out=(\d+)", after)
+        assert match is not None
         seconds = seconds_of(text)
         assert seconds is not None
-        assert round(seconds * 1e6) == int(found[1]), text
+        assert round(seconds * 1e6) == int(match[1]), text
 
 
 @needs_fio

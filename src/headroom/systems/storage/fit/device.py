@@ -78,7 +78,7 @@ class FittedDevice:
         given
             Values of `parameters`; defaults stand for those that are left out.
         """
-        values = {one.name: one.default for one in self.parameters} | given
+        values = {parameter.name: parameter.default for parameter in self.parameters} | given
         return _Builder(values).model()
 
 

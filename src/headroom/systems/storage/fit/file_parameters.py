@@ -61,6 +61,6 @@ SYNC = (
 LOAD = (
     Parameter(name="target", type="str", unit="", default="files", source="assumed",
               description="Name of the folder, for one set of parameters each"),
-    *(one for one in workload_parameters("postmark") if one.name in _USED),
+    *(parameter for parameter in workload_parameters("postmark") if parameter.name in _USED),
 )  # fmt: skip
 """The load, as the system `storage` names it."""

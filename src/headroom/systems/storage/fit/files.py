@@ -91,7 +91,7 @@ class FittedFiles:
 
     def __call__(self, **given: Value) -> Model:
         """Return the model of the benchmark with some parameters changed."""
-        values = {one.name: one.default for one in self.parameters} | given
+        values = {parameter.name: parameter.default for parameter in self.parameters} | given
         if int(values["postmark_low_bytes"]) > int(values["postmark_high_bytes"]):  # type: ignore[arg-type]  # both have defaults
             raise StudyError(
                 "postmark_low_bytes is above postmark_high_bytes",

@@ -110,9 +110,9 @@ class FilesFit:
         """
         wanted = options_as(FilesOptions, options)
         times = [one for point in points for one in _times_of(point)]
-        plain = [one for one in times if not one.is_synced]
+        plain = [time_ for time_ in times if not time_.is_synced]
         lines = {kind: _plain_line(plain, kind) for kind in KINDS}
-        synced = [one for one in times if one.is_synced]
+        synced = [time_ for time_ in times if time_.is_synced]
         if wanted.sync:
             lines |= _sync_lines(synced, lines)
         values = _values(times, plain, lines)
@@ -226,8 +226,8 @@ def _sync_lines(synced: Sequence[_Times], lines: Mapping[str, _Line]) -> dict[st
     def longer(times: Sequence[_Times]) -> _Line:
         return _line(
             [
-                (one.mean_bytes, max(one.usual_s - lines[one.kind].mean_s(one), 1e-9))
-                for one in times
+                (time_.mean_bytes, max(time_.usual_s - lines[time_.kind].mean_s(time_), 1e-9))
+                for time_ in times
             ]
         )
 
@@ -262,7 +262,7 @@ def _values(
     values["sync_cv"] = 0.0
     if "append_sync" in lines:
         # An append is short beside its sync: what scatters is the sync.
-        appends = [one for one in times if one.is_synced and one.kind == "append"]
+        appends = [time_ for time_ in times if time_.is_synced and time_.kind == "append"]
         values["sync_cv"] = _variation(appends, lines["append_sync"])
     stall_count = sum(one.stall_count for one in plain)
     values["stalls_per_s"] = stall_count / sum(one.all_usual_s for one in plain)
@@ -275,11 +275,11 @@ def _values(
 def _variation(times: Sequence[_Times], line: _Line) -> float:
     """Return the coefficient of variation that is not that of the bytes."""
     found = []
-    for one in times:
-        expected = np.asarray(line.at(one.bytes))
+    for time_ in times:
+        expected = np.asarray(line.at(time_.bytes))
         low, high = (float(np.quantile(expected, share)) for share in (0.1, 0.9))
         by_bytes = math.log(high / low) / (2.0 * NORMAL_P90) if low > 0.0 else 0.0
-        found.append(max(one.deviation**2 - by_bytes**2, 0.0))
+        found.append(max(time_.deviation**2 - by_bytes**2, 0.0))
     return math.sqrt(math.expm1(min(float(np.median(found)), 4.0))) if found else 0.0
 
 
@@ -295,19 +295,19 @@ def _own_s(plain: Sequence[_Times]) -> float:
 
 
 def _residuals(times: Sequence[_Times], lines: Mapping[str, _Line]) -> Iterator[Residual]:
-    for one in times:
-        name = f"class.{one.kind}.response_s_mean"
-        fitted_s = lines[one.kind].mean_s(one)
-        if one.is_synced and one.kind in {"create", "append"}:
-            fitted_s += lines[f"{one.kind}_sync"].mean_s(one)
-        if one.is_synced and one.kind == "delete":
-            fitted_s += lines["durable_delete"].mean_s(one)
+    for time_ in times:
+        name = f"class.{time_.kind}.response_s_mean"
+        fitted_s = lines[time_.kind].mean_s(time_)
+        if time_.is_synced and time_.kind in {"create", "append"}:
+            fitted_s += lines[f"{time_.kind}_sync"].mean_s(time_)
+        if time_.is_synced and time_.kind == "delete":
+            fitted_s += lines["durable_delete"].mean_s(time_)
         yield Residual(
-            experiment=one.point.experiment,
-            levels=dict(one.point.levels),
+            experiment=time_.point.experiment,
+            levels=dict(time_.point.levels),
             metric=f"{name}, without stalls",
             unit="s",
-            observed=one.usual_s,
+            observed=time_.usual_s,
             fitted=fitted_s,
         )
 

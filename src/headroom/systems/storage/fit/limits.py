@@ -260,7 +260,7 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
             values[place] = float(value)
         return values
 
-    found = scipy.optimize.least_squares(
+    least_squares = scipy.optimize.least_squares(
         lambda logarithms: loops.errors(units, shape(logarithms)),
         np.clip(guess[places], lowest + 1e-6, highest - 1e-6),
         bounds=(lowest, highest),
@@ -271,7 +271,7 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
         xtol=1e-5,
         max_nfev=_EVALUATIONS,
     )
-    per_byte, shared_s, shared_per_byte, batch_s = shape(found.x)
+    per_byte, shared_s, shared_per_byte, batch_s = shape(least_squares.x)
     return per_byte, shared_s, shared_per_byte, batch_s
 
 

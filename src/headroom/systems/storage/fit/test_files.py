@@ -46,7 +46,7 @@ SYNCED = FilesOptions(sync=True)
 def target() -> Target:
     declared = fitted_files.parameters
     system = SimpleNamespace(parameters=lambda: declared)  # all that the method asks of it
-    config = {one.name: one.default or 0 for one in declared}
+    config = {parameter.name: parameter.default or 0 for parameter in declared}
     return Target(system=system, config=config)  # type: ignore[arg-type]
 
 
@@ -126,7 +126,7 @@ def test_known_costs_are_recognised(fitted: Found) -> None:
     for name, truth in TRUTH.items():
         tolerance = 0.35 if name.endswith("_cv") else 0.1
         assert float(values[name]) == pytest.approx(float(truth), rel=tolerance), name
-    assert max(abs(one.relative or 0.0) for one in fitted.residuals) < 0.05
+    assert max(abs(residual.relative or 0.0) for residual in fitted.residuals) < 0.05
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,9 @@ def test_the_model_walks_the_operations_of_a_measured_run_with_its_seed() -> Non
     """Oracle: without scatter, phases are sums over the operations that the engine would do."""
     load = {**ASKED, "postmark_low_bytes": 500, "postmark_high_bytes": 10_000}
     walk = walked(load, seed=17)
-    found = fitted_files.own_values(simulate(fitted_files(**{**TRUTH, **CALM}, **load), seed=17))
+    own_values = fitted_files.own_values(
+        simulate(fitted_files(**{**TRUTH, **CALM}, **load), seed=17)
+    )
     for phase, name in enumerate(("creation_s", "transactions_s", "deletion_s")):
         is_here = walk["phase"] == phase
         total_s = sum(
@@ -166,9 +168,9 @@ def test_the_model_walks_the_operations_of_a_measured_run_with_its_seed() -> Non
             for moved in walk["bytes"][is_here & (walk["kind"] == number)]
         )
         pauses = walk["ends_transaction"][is_here].sum() if phase == 1 else is_here.sum()
-        assert found[name] == pytest.approx(total_s + pauses * 4e-7, rel=1e-6), name
-    assert found["run_s"] == pytest.approx(
-        sum(found[f"{phase}_s"] for phase in ("creation", "transactions", "deletion"))
+        assert own_values[name] == pytest.approx(total_s + pauses * 4e-7, rel=1e-6), name
+    assert own_values["run_s"] == pytest.approx(
+        sum(own_values[f"{phase}_s"] for phase in ("creation", "transactions", "deletion"))
     )
 
 
@@ -179,10 +181,10 @@ def test_every_nth_written_file_is_synced() -> None:
     costs = {**dict.fromkeys(TRUTH, 0.0), "create_sync_s": 1e-3}
     for every in (1, 4):
         model = fitted_files(**costs, **{**load, "postmark_sync_every": every})
-        found = fitted_files.own_values(simulate(model, seed=2))
+        own_values = fitted_files.own_values(simulate(model, seed=2))
         # The pool of at most twice the files is full after as many creates.
-        assert found["creation_s"] == pytest.approx(100 // every * 1e-3)
-        assert found["transactions_s"] == pytest.approx(100 // every * 1e-3)
+        assert own_values["creation_s"] == pytest.approx(100 // every * 1e-3)
+        assert own_values["transactions_s"] == pytest.approx(100 // every * 1e-3)
 
 
 def test_operations_that_are_held_up_are_told_from_their_scatter() -> None:

@@ -56,7 +56,7 @@ def fitted(sweep: list[SourcePoint]) -> Found:
 
 
 def values_of(found: Found) -> dict[str, Value]:
-    return {one.name: one.value for one in found.parameters}
+    return {parameter.name: parameter.value for parameter in found.parameters}
 
 
 def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
@@ -67,9 +67,12 @@ def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
     for name, truth in TRUTH.items():
         tolerance = 0.05 if "_s_p" in name and "byte" not in name else 0.15
         assert float(values[name]) == pytest.approx(float(truth), rel=tolerance), name
-    assert max(abs(one.relative or 0.0) for one in fitted.residuals) < 0.06
+    assert max(abs(residual.relative or 0.0) for residual in fitted.residuals) < 0.06
     assert set(values) == {one.name for one in DEVICE if one.name != "flush_s"}
-    assert [one.name for one in fitted.parameters if one.note] == ["read_batch_s", "write_batch_s"]
+    assert [parameter.name for parameter in fitted.parameters if parameter.note] == [
+        "read_batch_s",
+        "write_batch_s",
+    ]
 
 
 def test_the_fitted_device_predicts_loads_that_no_sweep_has_seen(fitted: Found) -> None:
@@ -129,7 +132,7 @@ def test_what_the_sweep_never_reaches_is_reported_and_not_run_to_a_bound() -> No
     truth = {**TRUTH, "units": 64, "read_shared_s": 0.0, "write_shared_s": 0.0}
     points = sweep_of(truth, depths=(1, 4, 16), sizes=(65_536,), deep=16)
     found = DeviceFit().fit(points, target(), OPTIONS)
-    by_name = {one.name: one for one in found.parameters}
+    by_name = {parameter.name: parameter for parameter in found.parameters}
     for name in ("units", "read_shared_s", "write_shared_s"):
         assert "not determined" in by_name[name].note
         low, high = by_name[name].low, by_name[name].high
@@ -236,7 +239,9 @@ def test_reads_alone_and_flushes_are_fitted_where_they_are_asked_for(
 ) -> None:
     reads = [point for point in sweep if point.levels["read_share"] == 1.0]
     found = DeviceFit().fit(reads, target(), DeviceOptions(kinds=("read",)))
-    assert not [one.name for one in found.parameters if one.name.startswith("write")]
+    assert not [
+        parameter.name for parameter in found.parameters if parameter.name.startswith("write")
+    ]
     with pytest.raises(FitError, match="no point of the sweep flushes"):
         DeviceFit().fit(reads, target(), DeviceOptions(kinds=("read",), flush=True))
     flushing = SourcePoint(
@@ -284,13 +289,13 @@ def test_the_network_is_what_the_kernel_simulates(servers: int, population: int)
 def test_what_a_batch_takes_once_is_told_from_what_each_request_takes() -> None:
     """Cause: a disk that did more the more waited was taken for one with a fast shared part."""
     truth = {**TRUTH, "units": 64, "read_batch_s": 40e-6, "write_batch_s": 100e-6}
-    found = values_of(DeviceFit().fit(sweep_of(truth), target(), OPTIONS))
+    values = values_of(DeviceFit().fit(sweep_of(truth), target(), OPTIONS))
     for name in ("read_batch_s", "write_batch_s", "read_shared_s", "write_shared_s"):
-        assert float(found[name]) == pytest.approx(float(truth[name]), rel=0.3), name
+        assert float(values[name]) == pytest.approx(float(truth[name]), rel=0.3), name
     for rate in (10_000.0, 30_000.0):
         load: dict[str, Value] = {"load": "open", "rate": rate, "read_share": 0.7}
         there, here = (
             simulate(fitted_device(**device, **load), seed=3, completions=20_000)
-            for device in (truth, found)
+            for device in (truth, values)
         )
         assert mean_s(here) == pytest.approx(mean_s(there), rel=0.15)

@@ -83,7 +83,7 @@ def test_what_loops_lose_beyond_lone_requests_is_lost_by_who_computes(crowded: F
     share = float(values["busy_stalls_per_s"]) * float(values["busy_stall_s"])
     assert share == pytest.approx(60.0 * 2e-3, rel=0.3)
     assert float(values["busy_stall_s"]) == pytest.approx(2e-3, rel=0.3)
-    assert any(one.startswith("threads that compute all the time") for one in crowded.notes)
+    assert any(note.startswith("threads that compute all the time") for note in crowded.notes)
 
 
 def test_nothing_is_said_of_who_computes_where_loops_lose_no_more_than_others() -> None:

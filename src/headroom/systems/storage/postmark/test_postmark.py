@@ -100,7 +100,7 @@ def test_files_hold_what_the_operations_say(tmp_path: Path) -> None:
     seen: list[dict[str, int]] = []
 
     def look(_share: float) -> None:
-        files = {one.name: one.stat().st_size for one in tmp_path.iterdir()}
+        files = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
         seen.append(files)
         raise KeyboardInterrupt
 
@@ -216,8 +216,8 @@ def test_files_that_vanish_end_the_run(tmp_path: Path) -> None:
     """Fault: somebody else deletes the files."""
 
     def delete(_share: float) -> None:
-        for one in tmp_path.iterdir():
-            one.unlink(missing_ok=True)
+        for path in tmp_path.iterdir():
+            path.unlink(missing_ok=True)
 
     workload = {"files": 10, "transactions": 10**15, "create_bias": -1}
     with opened(tmp_path) as descriptor:
@@ -322,8 +322,8 @@ def ours(seed: int, workload: dict[str, Any]) -> Counts:
 
 
 def means(runs: list[Counts]) -> Counts:
-    rows = [(one.created, one.deleted, one.read, one.appended, one.read_bytes, one.written_bytes)
-            for one in runs]  # fmt: skip
+    rows = [(run.created, run.deleted, run.read, run.appended, run.read_bytes, run.written_bytes)
+            for run in runs]  # fmt: skip
     return Counts(*(sum(column) / len(rows) for column in zip(*rows, strict=True)))
 
 

@@ -61,7 +61,7 @@ def test_wrong_writes_are_found_as_many_as_the_script_has(
         misdirected=[Misdirected(write=30, to=4096)],
     )
     device = soft_device(script)
-    found = measured(
+    figures = measured(
         device.device,
         direct=direct,
         interface=interface,
@@ -71,10 +71,10 @@ def test_wrong_writes_are_found_as_many_as_the_script_has(
     )
     # What was lost or went elsewhere left the zeros of an empty device.
     expected = {"lost": 0, "torn": 1, "misdirected": 1, "foreign": 4, "unknown": 0}
-    assert found["findings"]["counts"] == expected
+    assert figures["findings"]["counts"] == expected
     truth = device.truth()
     assert (truth["lost_count"], truth["torn_count"], truth["misdirected_count"]) == (3, 1, 1)
-    assert truth["write_count"] == found["classes"]["write"]["completion_count"] == 256
+    assert truth["write_count"] == figures["classes"]["write"]["completion_count"] == 256
 
 
 @WAYS
@@ -83,16 +83,16 @@ def test_errors_come_at_the_block_of_the_script_and_nowhere_else(
 ) -> None:
     script = SoftScript(errors=[ScriptedError(kind="read", offset=65536, bytes=4096, times=3)])
     device = soft_device(script)
-    found = measured(
+    figures = measured(
         device.device,
         direct=direct,
         interface=interface,
         workload={"kind": "micro", "pattern": "sequential", "depth": 4},
         stop={"requests": 1280},
     )
-    (failure,) = found["failures"]
+    (failure,) = figures["failures"]
     assert (failure["errno"], failure["count"], failure["first_offset"]) == (5, 3, 65536)
-    assert found["classes"]["read"]["completion_count"] == 1277
+    assert figures["classes"]["read"]["completion_count"] == 1277
     assert device.truth()["error_count"] == 3
     assert device.truth()["read_count"] == 1280
 
@@ -103,7 +103,7 @@ def test_no_share_of_the_requests_is_faster_than_the_script(
 ) -> None:
     """Of a hundred reads, 90 take 0.5 ms, 9 take 5 ms and one 50 ms: order statistics bound."""
     times = [5e-4] * 90 + [5e-3] * 9 + [5e-2]
-    found = measured(
+    figures = measured(
         soft_device(SoftScript(servers=1, read_s=times)).device,
         direct=direct,
         interface=interface,
@@ -111,13 +111,13 @@ def test_no_share_of_the_requests_is_faster_than_the_script(
         stop={"requests": 200},
     )
     for quantity in ("response_s", "service_s"):
-        histogram = found["histograms"][quantity]["read"]
+        histogram = figures["histograms"][quantity]["read"]
         counts = histogram["counts"].sum(axis=0)
         slowest = np.repeat(histogram["bin_high"], counts)
         assert slowest.size == 200
         assert (np.sort(slowest) >= np.sort(times * 2) * (1.0 - 1e-9)).all()
-    assert found["end_s"] >= 2 * sum(times)
-    assert found["classes"]["read"]["service_s_max"] >= 5e-2
+    assert figures["end_s"] >= 2 * sum(times)
+    assert figures["classes"]["read"]["service_s_max"] >= 5e-2
 
 
 @WAYS
@@ -129,7 +129,7 @@ def test_requests_overtake_one_that_never_ends(
     A thread cannot be taken back from a call that never ends: it is left to itself.
     """
     device = soft_device(SoftScript(read_s=[9e5] + [1e-6] * 5000))
-    found = measured(
+    figures = measured(
         device.device,
         direct=direct,
         interface=interface,
@@ -137,32 +137,34 @@ def test_requests_overtake_one_that_never_ends(
         stop={"requests": 1000},
         drain_s=0.1,
     )
-    assert found["classes"]["read"]["completion_count"] == 999
-    assert found["outstanding_count"] == 1
-    assert "1 request had no end" in found["problem"]
+    assert figures["classes"]["read"]["completion_count"] == 999
+    assert figures["outstanding_count"] == 1
+    assert "1 request had no end" in figures["problem"]
 
 
 def test_a_stall_is_felt_by_all_that_were_due_in_it(soft_device: Mounted) -> None:
     script = SoftScript(read_s=[1e-4], stalls=[Stall(at_s=0.1, for_s=0.4)])
-    found = measured(
+    figures = measured(
         soft_device(script).device,
         interface="threads",
         workload={"kind": "micro", "rate_per_s": 500.0, "arrivals": "constant"},
         stop={"seconds": 2.0},
     )
     # The clocks of engine and script begin within one period, and so do its two ends.
-    histogram = found["histograms"]["response_s"]["read"]
+    histogram = figures["histograms"]["response_s"]["read"]
     late = histogram["counts"][:, histogram["bin_high"] > 0.1].sum()
     assert late >= 0.3 * 500 - 2
-    assert found["classes"]["read"]["response_s_max"] >= 0.4 - 1 / 500
+    assert figures["classes"]["read"]["response_s_max"] >= 0.4 - 1 / 500
 
 
 def test_a_device_that_vanishes_ends_the_run_with_what_was_measured(soft_device: Mounted) -> None:
     device = soft_device(SoftScript(read_s=[1e-3], vanishes_at_s=0.2))
-    found = measured(device.device, workload={"kind": "micro", "depth": 4}, stop={"seconds": 60.0})
-    assert found["stop_reason"] == "target_failed"
-    assert 0 < found["classes"]["read"]["completion_count"] <= 4 * 200
-    assert {one["errno"] for one in found["failures"]} == {19}
+    figures = measured(
+        device.device, workload={"kind": "micro", "depth": 4}, stop={"seconds": 60.0}
+    )
+    assert figures["stop_reason"] == "target_failed"
+    assert 0 < figures["classes"]["read"]["completion_count"] <= 4 * 200
+    assert {failure["errno"] for failure in figures["failures"]} == {19}
 
 
 def test_power_takes_what_was_not_flushed(soft_device: Mounted) -> None:
@@ -190,16 +192,16 @@ def test_an_error_of_a_block_of_a_real_block_device_is_that_block(
     """
     script = SoftScript(errors=[ScriptedError(kind="read", offset=262_144, bytes=4096)])
     device = soft_device(script)
-    found = measured(
+    figures = measured(
         attach(device.device),
         direct=os.O_DIRECT,
         interface="io_uring",
         workload={"kind": "micro", "pattern": "sequential", "depth": 1},
         stop={"requests": 256},
     )
-    (failure,) = found["failures"]
+    (failure,) = figures["failures"]
     assert (failure["errno"], failure["count"], failure["first_offset"]) == (5, 1, 262_144)
-    assert found["classes"]["read"]["completion_count"] == 255
+    assert figures["classes"]["read"]["completion_count"] == 255
 
 
 def test_it_is_gone_after_its_block_even_while_a_file_is_open(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def smartctl_reading(text: str, status: int, said: str) -> Reading:
     """Return what `smartctl --json -a` says, of an NVMe or an ATA or SCSI disk."""
     content = _content(text)
     messages = content.get("smartctl", {}).get("messages", [])
-    why = "; ".join(str(one.get("string", "")) for one in messages) or said
+    why = "; ".join(str(message.get("string", "")) for message in messages) or said
     if status < 0 or status & _UNUSABLE:
         return Reading(why=why or f"exit status {status}")
     log = content.get("nvme_smart_health_information_log", {})

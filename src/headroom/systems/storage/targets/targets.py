@@ -271,7 +271,7 @@ class Target:
         alignment = alignment_of(opened[0].path, is_device=opened[0].is_device) if direct else 1
         return Opened(
             plan={"kind": "files", "files": files, "alignment": alignment},
-            size_bytes=sum(one["bytes"] for one in files),
+            size_bytes=sum(file["bytes"] for file in files),
             alignment=alignment,
             is_direct=direct,
             is_memory=in_memory,

@@ -96,23 +96,23 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_smartctl_tells_an_nvme_drive() -> None:
-    found = smartctl_reading(json.dumps(NVME), 0, "")
-    assert found.figures == {
+    reading = smartctl_reading(json.dumps(NVME), 0, "")
+    assert reading.figures == {
         "temperature_c": 45.0, "percentage_used": 3.0, "available_spare_percent": 100.0,
         "critical_warning": 0.0, "media_errors": 0.0, "too_hot_minutes": 0.0,
         "temperature_limit_c": 82.0,
     }  # fmt: skip
-    assert found.names == ["Fast Drive 1TB", "serial S1", "firmware 2B4"]
+    assert reading.names == ["Fast Drive 1TB", "serial S1", "firmware 2B4"]
 
 
 def test_smartctl_tells_a_disk_that_is_failing() -> None:
     """Its exit status has bits for that, and is no failure of the command."""
-    found = smartctl_reading(json.dumps(ATA), 64 | 8, "")
-    assert found.figures["reallocated_sectors"] == 8.0
-    assert found.figures["pending_sectors"] == 2.0
-    assert found.figures["temperature_c"] == 34.0
-    assert found.figures["temperature_limit_c"] == 60.0
-    (warning,) = warnings_of(found, found)
+    reading = smartctl_reading(json.dumps(ATA), 64 | 8, "")
+    assert reading.figures["reallocated_sectors"] == 8.0
+    assert reading.figures["pending_sectors"] == 2.0
+    assert reading.figures["temperature_c"] == 34.0
+    assert reading.figures["temperature_limit_c"] == 60.0
+    (warning,) = warnings_of(reading, reading)
     assert "failing" in warning
 
 

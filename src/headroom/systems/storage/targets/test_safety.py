@@ -151,26 +151,26 @@ def test_files_that_were_there_want_words_and_links_are_followed_to_the_truth(
     real.write_bytes(b"x" * 100)
     link = tmp_path / "link"
     link.symlink_to(real)
-    found = examine_file(link)
-    assert found.words == f"{real} 100"
+    examined = examine_file(link)
+    assert examined.words == f"{real} 100"
     with pytest.raises(EnvironmentUnfitError, match="a file that Headroom did not make"):
-        check_allowed(found, [f"{link} 100"])
-    check_allowed(found, [f"{real} 100"])
+        check_allowed(examined, [f"{link} 100"])
+    check_allowed(examined, [f"{real} 100"])
 
 
 def test_a_file_that_was_exchanged_after_the_check_is_not_opened(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x")
-    found = examine_file(path)
+    examined = examine_file(path)
     other = tmp_path / "other"
     other.write_bytes(b"y")
     other.rename(path)
     with pytest.raises(Exception, match="became another device or file"):
-        open_existing(found, is_written=True, direct=False)
+        open_existing(examined, is_written=True, direct=False)
     path.unlink()
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(EnvironmentUnfitError, match="cannot be opened"):
-        open_existing(found, is_written=True, direct=False)
+        open_existing(examined, is_written=True, direct=False)
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -212,10 +212,10 @@ def test_what_lies_under_a_mounted_loop_device_is_never_written(
     folder = mount(str(upper))
     words = f"{upper.name}, mounted on {folder}"
     assert examine_device(lower).uses == (f"{lower.name} is the ground of {words}",)
-    found = examine_file(image)
-    assert found.uses == (f"{image.name} is the ground of {lower.name}",)
+    examined = examine_file(image)
+    assert examined.uses == (f"{image.name} is the ground of {lower.name}",)
     with pytest.raises(EnvironmentUnfitError, match="is in use and is never written to"):
-        check_allowed(found, [found.words])
+        check_allowed(examined, [examined.words])
 
 
 def test_a_file_that_is_swapped_to_is_in_use(tmp_path: Path) -> None:
@@ -239,10 +239,10 @@ def test_a_file_that_another_process_has_locked_is_in_use(tmp_path: Path) -> Non
         assert other.stdout is not None
         assert other.stdin is not None
         assert other.stdout.readline() == b"locked\n"
-        found = examine_file(path)
-        assert found.uses == (f"database is locked by process {other.pid} (flock)",)
+        examined = examine_file(path)
+        assert examined.uses == (f"database is locked by process {other.pid} (flock)",)
         with pytest.raises(EnvironmentUnfitError, match="is in use and is never written to"):
-            check_allowed(found, [found.words])
+            check_allowed(examined, [examined.words])
         other.stdin.close()
         other.wait()
     assert examine_file(path).uses == ()

@@ -143,9 +143,9 @@ def test_extremes_counters_and_faults_of_a_run_are_those_of_the_script() -> None
     with _system(TargetTable(kind="soft", bytes=MIB, script=script)) as system:
         config = _config(system, read_share=0.0, depth=1, pattern="sequential", requests=512)
         run = system.run(config, seed=1)
-    for one in run.histograms:
-        assert one.totals is not None
-        assert one.totals.maxima.max() == pytest.approx(3e-2)
+    for histogram in run.histograms:
+        assert histogram.totals is not None
+        assert histogram.totals.maxima.max() == pytest.approx(3e-2)
     assert run.values["error_count"] == run.counters["truth_error_count"] == 1.0
     truth = {name: run.counters[f"truth_{name}_count"] for name in ("lost", "torn", "misdirected")}
     assert truth == {"lost": 1.0, "torn": 1.0, "misdirected": 1.0}
@@ -180,14 +180,14 @@ def test_no_false_alarm_under_overlapping_requests_of_mixed_sizes(
         "verify": {"cell_bytes": cell_bytes},
     }  # fmt: skip
     try:
-        found = run_job(job)
+        result = run_job(job)
     finally:
         os.close(descriptor)
-    findings = found["findings"]
+    findings = result["findings"]
     assert sum(findings["counts"].values()) == 0, findings["first"]
     assert findings["cell_count"] - findings["unknown_count"] > 5000
-    assert found["failures"] == []
-    assert sum(one["completion_count"] for one in found["classes"].values()) >= 6000
+    assert result["failures"] == []
+    assert sum(class_["completion_count"] for class_ in result["classes"].values()) >= 6000
 
 
 def test_what_an_earlier_run_with_the_same_seed_has_left_is_no_alarm(tmp_path: Path) -> None:

@@ -25,12 +25,12 @@ def parse_bytes(size: Bytes, *, least: int = 1) -> int:
     if isinstance(size, int):
         number = float(size)
     else:
-        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", size)
-        if found is None or found[2] not in _UNITS:
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", size)
+        if match is None or match[2] not in _UNITS:
             raise StudyError(
                 f"{size!r} is not a size", cure='write a number of bytes, or text such as "1 GiB"'
             )
-        number = float(found[1]) * _UNITS[found[2]]
+        number = float(match[1]) * _UNITS[match[2]]
     if number < least or number != int(number):
         raise StudyError(f"{size!r} is not a whole number of bytes", cure=f"give {least} or more")
     return int(number)

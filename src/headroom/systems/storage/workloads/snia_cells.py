@@ -115,10 +115,10 @@ def fitting(
     >>> len(cells), said
     (49, ('left out of the matrix: 512 B, since the target takes multiples of 4096 B',))
     """
-    found = cells_of(config)
-    why = {cell.block_bytes: _why_not(cell.block_bytes, target_bytes, alignment) for cell in found}
+    cells = cells_of(config)
+    why = {cell.block_bytes: _why_not(cell.block_bytes, target_bytes, alignment) for cell in cells}
     left_out = tuple(f"{size} B, since {reason}" for size, reason in why.items() if reason)
-    kept = tuple(cell for cell in found if not why[cell.block_bytes])
+    kept = tuple(cell for cell in cells if not why[cell.block_bytes])
     if left_out and (config["snia_sizes"] != SIZES or not kept):
         raise StudyError(
             f"snia_sizes has sizes that this target cannot take: {'; '.join(left_out)}",

@@ -84,7 +84,7 @@ def test_a_stream_is_the_same_whatever_runs_beside_it(
     workload: dict[str, Any], seed: int, extra: dict[str, Any]
 ) -> None:
     """Streams with a start that is not spread over all of them do not know of each other."""
-    alone = [dict(one, start="random") for one in workload["streams"]]
+    alone = [dict(stream, start="random") for stream in workload["streams"]]
     # Phases of constant rates are spread too; these are Poisson.
     both = [*alone, extra]
     first = requests({"kind": "micro", "streams": alone}, seed=seed, count=100)

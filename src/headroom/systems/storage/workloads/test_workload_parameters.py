@@ -111,7 +111,7 @@ def test_a_workload_counts_as_writing_just_when_it_has_a_request_that_changes_da
     config = _config(**given)
     size = 1 << 30
     table = workload_table(config, target_bytes=size)  # type: ignore[arg-type]
-    found = native.requests(
+    requests = native.requests(
         workload=msgspec.json.encode(table), seed=1, target_bytes=size, count=5000
     )
-    assert bool((found["kind"] != 0).any()) is writes(config)  # type: ignore[arg-type]
+    assert bool((requests["kind"] != 0).any()) is writes(config)  # type: ignore[arg-type]

@@ -184,7 +184,7 @@ def held() -> dict[str, float]:
     >>> sorted(held()) == sorted(one.name for one in FITTED)
     True
     """
-    defaults = {one.name: one.default for one in EVA4400.parameters}
+    defaults = {parameter.name: parameter.default for parameter in EVA4400.parameters}
     return {one.name: float(defaults[one.name]) for one in FITTED}  # type: ignore[arg-type]  # numbers
 
 
@@ -215,7 +215,7 @@ def main() -> None:
     tried = {"disks": asked.disks, "checkpoint_share": asked.share}
     changed: dict[str, float] = {name: one for name, one in tried.items() if one is not None}
     lines = [f"{one.name} = {held()[one.name]:g}, by the mean of {one.device}" for one in FITTED]
-    defaults = {one.name: one.default for one in EVA4400.parameters}
+    defaults = {parameter.name: parameter.default for parameter in EVA4400.parameters}
     lines += [
         f"{name} = {defaults[name]}, by the standard deviation of {device}"
         for name, device in BY_DEVIATION.items()
@@ -233,7 +233,7 @@ def main() -> None:
 
 
 def _own(device: str, changed: Mapping[str, float]) -> dict[str, Value]:
-    known = {one.name for one in MODELS[device].parameters}
+    known = {parameter.name for parameter in MODELS[device].parameters}
     return {name: value for name, value in changed.items() if name in known}
 
 

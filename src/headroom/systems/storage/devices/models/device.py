@@ -106,7 +106,7 @@ class DeviceModel:
 
     def __call__(self, **config: Value) -> Model:
         """Return the model of the device under a load, with some parameters changed."""
-        own = {one.name for one in self.device_parameters}
+        own = {device_parameter.name for device_parameter in self.device_parameters}
         numbers = self.numbers(**{name: value for name, value in config.items() if name in own})
         asked = {name: value for name, value in config.items() if name not in own}
         load = checked(self.name, load_parameters(), asked)
@@ -131,11 +131,11 @@ def checked(
     StudyError
         One is unknown, of the wrong type or out of its range.
     """
-    known = {one.name: one for one in parameters}
+    known = {parameter.name: parameter for parameter in parameters}
     for name in changed:
         if name not in known:
             raise StudyError(f"{word!r} has no {name!r}", cure=suggestion(name, known))
-    defaults = {one.name: one.default for one in parameters}
+    defaults = {parameter.name: parameter.default for parameter in parameters}
     return {**defaults, **{name: known[name].check(value) for name, value in changed.items()}}  # type: ignore[dict-item]  # a file gives each number a value
 
 

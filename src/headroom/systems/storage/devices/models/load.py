@@ -123,7 +123,9 @@ def load_parameters() -> tuple[Parameter, ...]:
     ['workload', 'block_bytes', 'read_share', 'pattern']
     """
     kind = replace(WORKLOAD, choices=MODELLED)
-    own = [one for one in workload_parameters(*MODELLED) if one.name not in _LEFT_OUT]
+    own = [
+        parameter for parameter in workload_parameters(*MODELLED) if parameter.name not in _LEFT_OUT
+    ]
     return (kind, *(_counted(one) for one in own))
 
 
@@ -160,7 +162,9 @@ def add_load(
         The workload does not fit the device, or a parameter is not one of the workload.
     """
     declared = workload_parameters(*MODELLED)
-    left_out = {one.name: one.default for one in declared if one.name in _LEFT_OUT}
+    left_out = {
+        parameter.name: parameter.default for parameter in declared if parameter.name in _LEFT_OUT
+    }
     check_workload({**left_out, **config})  # type: ignore[dict-item]  # each has a default
     table = workload_table(config, target_bytes=target_bytes)
     if table["kind"] == "trace":

@@ -232,4 +232,4 @@ def types_of(numbers: type[Any]) -> Mapping[str, Any]:
     >>> types_of(DiskNumbers)["rpm"]
     <class 'float'>
     """
-    return {one.name: one.type for one in fields(numbers)}
+    return {field.name: field.type for field in fields(numbers)}

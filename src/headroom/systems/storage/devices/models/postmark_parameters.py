@@ -76,7 +76,7 @@ def benchmark_parameters() -> tuple[Parameter, ...]:
     >>> {one.name: one.default for one in benchmark_parameters()}["postmark_bias_read"]
     3.5
     """
-    declared = {one.name: one for one in workload_parameters("postmark")}
+    declared = {parameter.name: parameter for parameter in workload_parameters("postmark")}
     return tuple(_with(declared[name], *_SET[name]) if name in _SET else declared[name]
                  for name in _USED)  # fmt: skip
 

@@ -43,7 +43,7 @@ CLOSED: dict[str, Config] = {
 
 def complete(config: Config) -> Config:
     """Return the value of every parameter, as a study of the measured column has them."""
-    defaults = {one.name: one.default for one in workload_parameters()}
+    defaults = {parameter.name: parameter.default for parameter in workload_parameters()}
     return {**defaults, "workload": "micro", **config}  # type: ignore[dict-item]  # all have one
 
 
@@ -195,6 +195,6 @@ def test_more_streams_than_the_device_has_room_for_are_refused() -> None:
 
 
 def test_every_parameter_has_a_default_and_a_source() -> None:
-    for one in load_parameters():
-        assert one.default is not None
-        assert one.source
+    for load_parameter in load_parameters():
+        assert load_parameter.default is not None
+        assert load_parameter.source

@@ -175,8 +175,8 @@ def test_a_run_tells_its_time_and_its_warm_up_as_a_measured_one_does() -> None:
     own = model.own_values(run)
     assert (
         set(own)
-        == {one.name for one in model.own_metrics}
-        <= {one.name for one in postmark_metrics()}
+        == {own_metric.name for own_metric in model.own_metrics}
+        <= {postmark_metric.name for postmark_metric in postmark_metrics()}
     )
     assert own["run_s"] == total_s(run)
     # All that a client waits for is transactions, but for the making of files before them.

@@ -87,8 +87,8 @@ def waiting(
     classes: Sequence[str], size: int = -1, rule: str = "drop", put: str = "TailStrategy"
 ) -> str:
     """Return a queue section."""
-    rules = {one: sub("java.lang.String", name="dropStrategy", value=rule) for one in classes}
-    puts = {one: sub(f"{NET}.QueuePutStrategies.{put}") for one in classes}
+    rules = {class_: sub("java.lang.String", name="dropStrategy", value=rule) for class_ in classes}
+    puts = {class_: sub(f"{NET}.QueuePutStrategies.{put}") for class_ in classes}
     return section(
         "Queue",
         parameter("size", size)
