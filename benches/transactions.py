@@ -1,4 +1,4 @@
-"""The machine of paper P0 under TPC-C: its speed beside SimPy, its shortcut, what size costs.
+"""The machine of Kim et al. under TPC-C: its speed beside SimPy, its shortcut, what size costs.
 
 Four questions, each with the answers beside the times, because a fast simulation of another machine
 is worth nothing:

@@ -52,7 +52,7 @@ def source_kind(source: str) -> str:
 
     Examples
     --------
-    >>> source_kind("paper P2: performance parameters"), source_kind("assumed, as in textbooks")
+    >>> source_kind("paper by Kang and Cheong: table 1"), source_kind("assumed, as in textbooks")
     ('paper', 'assumed')
     """
     kind = next((kind for kind in _KINDS if source.startswith(kind)), "")

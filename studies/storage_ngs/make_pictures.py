@@ -156,7 +156,9 @@ def picture(rows: Mapping[str, Row], curves: Mapping[str, Sequence[float]]) -> s
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" fill="#23272e">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        text(20, 20, "Table 1 and figure 2 of paper P2 beside the models", anchor="start", size=14),
+        text(
+            20, 20, "Table 1 and figure 2 (Kang, Cheong) beside the models", anchor="start", size=14
+        ),
         *table(rows),
         text(20, HEIGHT - 12, legend, anchor="start", size=11),
         *warm_up(curves),

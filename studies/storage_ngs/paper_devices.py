@@ -26,7 +26,7 @@ class PaperDevices:
     @property
     def __name__(self) -> str:
         """Name for messages."""
-        return "PostMark on a device of paper P2"
+        return "PostMark on a device of Kang and Cheong"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -37,7 +37,7 @@ class PaperDevices:
             unit="",
             default="NGS",
             choices=tuple(MODELS),
-            source="paper P2, table 1",
+            source="paper by Kang and Cheong, table 1",
             description="What PostMark runs on",
         )
         return (

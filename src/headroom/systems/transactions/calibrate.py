@@ -1,4 +1,4 @@
-"""Fit what paper P0 leaves open to the four throughputs that it publishes.
+"""Fit what the paper by Kim et al. leaves open to the four throughputs that it publishes.
 
 ``python -m headroom.systems.transactions.calibrate`` prints the fitted numbers, the four
 throughputs with and without them beside the paper's, and what `machines/spax.toml` holds. Nothing

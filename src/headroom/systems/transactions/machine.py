@@ -3,7 +3,7 @@
 A *processing node* runs the transactions of its processors' warehouses; an *I/O node* holds disk
 cache and disks; a *communication node* takes in what terminals send. The nodes of a cluster share
 a crossbar switch in each plane of the network, and clusters are joined by a level of switches
-above. Sources: paper P0 sections 3.1 and 3.2; each number's own source is in the machine file.
+above. Sources: Kim et al., sections 3.1 and 3.2; each number's own source is in the machine file.
 """
 
 import math
@@ -134,7 +134,7 @@ class Machine:
 
     @property
     def warehouse_count(self) -> int:
-        """Warehouses; where nothing is said, one for each processor (paper P0, section 3.2)."""
+        """Warehouses; where nothing is said, one for each processor (Kim et al., section 3.2)."""
         return self.warehouses or self.all_processors
 
     @property

@@ -154,6 +154,6 @@ def machine_model(machine: str | Path) -> MachineModel:
 
 
 SPAX = machine_model("spax")
-"""The machine of paper P0."""
+"""The machine of Kim et al."""
 SERVER = machine_model("server")
 """A present-day machine: compute and storage nodes over 25 GbE, with NVMe."""

@@ -2,7 +2,7 @@
 
 A process keeps its processor from one sleep to the next: what it computes meanwhile adds up to one
 *burst*. It sleeps while an I/O node or the owner of another warehouse works for it; when it wakes
-it queues for its processor again, and the switch to it costs time (paper P0, figures 6 and 7).
+it queues for its processor again, and the switch to it costs time (Kim et al., figures 6 and 7).
 """
 
 from collections.abc import Callable

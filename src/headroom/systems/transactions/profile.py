@@ -1,4 +1,4 @@
-"""What the fit to paper P0 determines, what it does not, and what all its figures say of the rest.
+"""What the fit to Kim et al. determines, what it does not, and what all its figures say of the rest.
 
 ``python -m headroom.systems.transactions.profile`` prints three tables. The first: for each fitted
 number the interval in which all four published throughputs can still be met. The second: the same
@@ -229,7 +229,7 @@ def _miss(one: Published, numbers: Mapping[str, float], seeds: Sequence[int]) ->
 
 def main() -> None:
     """Print the tables."""
-    arguments = argparse.ArgumentParser(description="Show what the fit to paper P0 determines.")
+    arguments = argparse.ArgumentParser(description="Show what the fit to Kim et al. determines.")
     arguments.add_argument("--seeds", type=int, default=2, help="runs of each point (default 2)")
     seeds = range(1, arguments.parse_args().seeds + 1)
     numbers = held()

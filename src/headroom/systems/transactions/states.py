@@ -1,4 +1,4 @@
-"""The states of processes: running, waiting in the ready queue, asleep (paper P0, figures 6 and 7).
+"""The states of processes: running, waiting in the ready queue, asleep (Kim et al., figures 6 and 7).
 
 ``python -m headroom.systems.transactions.states --out FOLDER`` simulates a machine once, prints for
 each transaction how its time is shared among the states, and draws both figures with what was
@@ -200,7 +200,9 @@ def measured(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Simulate, print the shares, and write the figures where asked to."""
-    parser = argparse.ArgumentParser(description="Running, waiting, asleep: figures 6 and 7 of P0.")
+    parser = argparse.ArgumentParser(
+        description="States of processes: figures 6 and 7 of Kim et al."
+    )
     parser.add_argument("--machine", default="spax", help="spax, server, or a machine file")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
     parser.add_argument("--seed", type=int, default=1)

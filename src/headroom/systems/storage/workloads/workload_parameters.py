@@ -22,7 +22,7 @@ BLOCK_WORKLOADS = ("micro", "spc1_like", "spc2_like", "trace", "snia_like")
 _KIB = 1024
 _Domain: TypeAlias = tuple[str, float, float, float]
 """Unit, default, lowest and highest value."""
-_PAPER = "paper P2: performance parameters"
+_PAPER = "paper by Kang and Cheong: performance parameters"
 _ASSUMED = "assumed"
 _SNIA = "SNIA PTS 2.0.2: IOPS test"
 _POSTMARK = "PostMark 1.51: its default"

@@ -8,9 +8,9 @@ from headroom.systems.storage.devices.models.postmark import PostmarkModel
 DISK = device_model("disk")
 """A mechanical disk."""
 DISK_ARRAY = device_model("disk_array")
-"""Disks behind controllers with a write cache: the EVA4400 of paper P2."""
+"""Disks behind controllers with a write cache: the EVA4400 of Kang and Cheong."""
 DRAM_DEVICE = device_model("dram_device")
-"""Memory behind ports: the NGS of paper P2."""
+"""Memory behind ports: the NGS of Kang and Cheong."""
 FLASH_DEVICE = device_model("flash_device")
 """Flash behind channels, with garbage collection."""
 

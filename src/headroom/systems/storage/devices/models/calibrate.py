@@ -1,4 +1,4 @@
-"""Set the simulated PostMark beside table 1 of paper P2, and fit what the paper leaves open.
+"""Set the simulated PostMark beside table 1 of Kang and Cheong, and fit what the paper leaves open.
 
 ``python -m headroom.systems.storage.devices.models.calibrate`` prints the table of the paper, that
 of the model, and what is fitted to what. The unit of the table is not given: it is taken to be
@@ -74,7 +74,7 @@ PUBLISHED: Mapping[str, Row] = {
     "NGS": Row(3400.35, 25.1443726, 3406.5, 3321.0, 3420.0, 15.41),
     "EVA4400": Row(4412.1875, 301.7308334, 4437.0, 4047.0, 4859.0, 253.9375),
 }
-"""Table 1 of paper P2."""
+"""Table 1 of Kang and Cheong."""
 MODELS: Mapping[str, PostmarkModel] = {"NGS": NGS, "EVA4400": EVA4400}
 RUNS: Mapping[str, int] = {"NGS": 20, "EVA4400": 16}
 """How many runs the digits of the paper's means tell."""
@@ -205,7 +205,7 @@ def told(rows: Mapping[str, Row]) -> Iterator[str]:
 
 def main() -> None:
     """Print the table, and with ``--fit`` what is fitted to the means."""
-    parser = argparse.ArgumentParser(description="PostMark on the models against paper P2")
+    parser = argparse.ArgumentParser(description="PostMark on the models and in the paper")
     parser.add_argument("--fit", action="store_true", help="fit the numbers anew (minutes)")
     parser.add_argument("--seeds", type=int, default=8, help="runs of each guess of the fit")
     parser.add_argument("--runs", type=int, help="runs of each device, instead of the paper's")

@@ -392,6 +392,6 @@ class _Benchmark:
 
 
 NGS = PostmarkModel("postmark_ngs", "dram_device", "ngs")
-"""PostMark on the DRAM device of paper P2."""
+"""PostMark on the DRAM device of Kang and Cheong."""
 EVA4400 = PostmarkModel("postmark_eva4400", "disk_array", "eva4400", runs_before=(4, 19))
 """PostMark on the disk array of Kang and Cheong."""

@@ -1,4 +1,4 @@
-"""The parameters of the modelled PostMark: the benchmark as paper P2 ran it, and what came before.
+"""The parameters of the modelled PostMark: the benchmark as Kang and Cheong ran it, and what came before.
 
 Invariant: a parameter of the benchmark is that of the measured column, with the paper's value.
 """
@@ -19,7 +19,7 @@ _USED = (
     "postmark_bias_read",
     "postmark_bias_create",
 )
-_PAPER = "paper P2, section 3.3"
+_PAPER = "paper by Kang and Cheong, section 3.3"
 _SET: Mapping[str, tuple[Value, str]] = {
     "postmark_files": (20_000, "assumed: the paper does not say; PostMark's 500 would never leave "
                        "the client's cache"),
@@ -45,8 +45,8 @@ EARLIER = Parameter(
 
 _RUNS = "runs before this one on the file system, since it was made"
 _RUNS_SOURCE = {
-    0: "derived: the digits of table 1 of paper P2 are those of 20 runs; none is said to be cut",
-    4: "derived: the digits of table 1 of paper P2 are those of 16 runs, 20 less 4 of warming up, "
+    0: "derived: the digits of the paper's table 1 are those of 20 runs; none is said to be cut",
+    4: "derived: the digits of the paper's table 1 are those of 16 runs, 20 less 4 of warming up, "
     "which section 3.3 asks to cut",
 }
 _MOST_RUNS = 1_000
@@ -69,7 +69,7 @@ def earlier_runs(low: int, high: int) -> tuple[Parameter, Parameter]:
 
 
 def benchmark_parameters() -> tuple[Parameter, ...]:
-    """Return the parameters of the benchmark, with the values of paper P2.
+    """Return the parameters of the benchmark, with the values of Kang and Cheong.
 
     Examples
     --------

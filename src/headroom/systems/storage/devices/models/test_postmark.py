@@ -1,4 +1,4 @@
-"""PostMark on the models: what must hold of small runs, and what table 1 of paper P2 says."""
+"""PostMark on the models: what must hold of small runs, and what the paper's table 1 says."""
 
 import numpy as np
 import pytest
