@@ -1,4 +1,4 @@
-"""What the fit to Kim et al. determines, what it does not, and what all its figures say of the rest.
+"""What the fit to Kim et al. determines, what it does not, and what all figures say of the rest.
 
 ``python -m headroom.systems.transactions.profile`` prints three tables. The first: for each fitted
 number the interval in which all four published throughputs can still be met. The second: the same

@@ -1,4 +1,4 @@
-"""The states of processes: running, waiting in the ready queue, asleep (Kim et al., figures 6 and 7).
+"""States of processes: running, waiting in the ready queue, asleep (Kim et al., figures 6 and 7).
 
 ``python -m headroom.systems.transactions.states --out FOLDER`` simulates a machine once, prints for
 each transaction how its time is shared among the states, and draws both figures with what was

@@ -1,4 +1,4 @@
-"""The parameters of the modelled PostMark: the benchmark as Kang and Cheong ran it, and what came before.
+"""The parameters of the modelled PostMark: the benchmark of Kang and Cheong, and its past.
 
 Invariant: a parameter of the benchmark is that of the measured column, with the paper's value.
 """
