@@ -208,7 +208,7 @@ def place_of_another(model: Model) -> object:
         (without_place, "has no positions of jobs"),
         (place_in_vain, "but its discipline is fcfs"),
         (no_place, "cannot compute with 'here'"),
-        (place_of_another, "names parts of another model"),
+        (place_of_another, "refers to another model"),
     ],
 )
 def test_a_position_that_makes_no_sense_is_refused(

@@ -485,6 +485,6 @@ def test_the_cure_for_a_damaged_journal_brings_its_rows_back(tmp_path: Path) -> 
     assert "--salvage" in refused.stderr
     answer = headroom("run", study, "--salvage")
     assert answer.returncode == 0, answer.stderr
-    assert "brought back" in answer.stderr
+    assert "recovered" in answer.stderr
     assert results(study) == before
     assert any(bytes(content) == path.read_bytes() for path in journal.parent.glob("journal*"))

@@ -243,8 +243,8 @@ def negative_mean(_model: Model, arm: Mechanism) -> Expression:
     [
         (unknown_kind, "has the kind 'amr', which is not known\n  hint: did you mean 'arm'?"),
         (wrong_parameter, "of kind 'arm': unknown field `sped`"),
-        (no_data, "has parameters that are no data"),
-        (no_number, "has parameters that are no data"),
+        (no_data, "has parameters that are not plain data"),
+        (no_number, "has parameters that are not plain data"),
         (same_name, "has a mechanism named 'arm' already"),
         (unknown_function, "has no function 'travl'\n  hint: did you mean 'travel'?"),
         (too_few, "is called with 0 arguments\n  hint: call travel(position)"),

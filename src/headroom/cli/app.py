@@ -114,7 +114,7 @@ def _known_system_error(error: OSError, *, has_journal: bool) -> HeadroomError |
     if error.errno in _FULL:
         rest = "every finished replication is in the journal"
         return EnvironmentUnfitError(
-            f"the disk is full{place}; {rest if has_journal else 'what was written is cut short'}",
+            f"the disk is full{place}; {rest if has_journal else 'the output is incomplete'}",
             cure="free some space and run the same command again",
         )
     if error.errno in _FORBIDDEN:
@@ -124,12 +124,12 @@ def _known_system_error(error: OSError, *, has_journal: bool) -> HeadroomError |
         )
     if error.errno in _MISSING:
         return StudyError(
-            f"there is no such place{place}", cure="create the folder first, or name another"
+            f"no such file or folder{place}", cure="create the folder first, or name another"
         )
     if error.errno in _IN_THE_WAY:
         return EnvironmentUnfitError(
-            f"something else is in the way{place}: {error.strerror}",
-            cure="move it away; a folder stands where a file is needed, or the other way round",
+            f"the path is already taken by something else{place}: {error.strerror}",
+            cure="move it away: there is a folder where a file is needed, or the reverse",
         )
     if error.errno == errno.ENAMETOOLONG:
         return StudyError(f"the path is too long{place}", cure="use a shorter path")

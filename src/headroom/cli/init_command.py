@@ -28,10 +28,11 @@ def _with(name: str, system: str) -> str:
     """Return the starter that has a variant; refuse a name that nobody knows."""
     likes = _likes()
     if name not in likes:
-        raise StudyError(f"there is no machine {name!r}", cure=f"name one of {', '.join(likes)}")
+        raise StudyError(f"unknown machine {name!r}", cure=f"choose one of {', '.join(likes)}")
     if system not in {DEFAULT, likes[name]}:
         raise StudyError(
-            f"--like names a machine, and --system {system} is none", cure="leave one of them out"
+            f"--like {name} belongs to --system {likes[name]}, not {system}",
+            cure="leave one of the two out",
         )
     return likes[name]
 
@@ -77,8 +78,8 @@ def init(
     starter = find_starter(system)
     if source is not None and (like or system != DEFAULT):
         raise StudyError(
-            "--from says what the study is, and so do --system and --like",
-            cure="leave them out",
+            "--from cannot be combined with --system or --like",
+            cure="remove --system and --like, or --from",
         )
     if like:
         starter = find_starter(_with(like, system))

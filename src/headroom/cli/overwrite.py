@@ -68,8 +68,8 @@ def confirm(plan: Plan, typed: Sequence[str]) -> None:
     if missing:
         options = " ".join(f"--overwrite {quoted(one.words)}" for one in missing)
         raise EnvironmentUnfitError(
-            "this run destroys what is on " + ", ".join(map(_described, missing)),
-            cure=f"if that is what you want, type it: add {options}",
+            "this run would overwrite " + ", ".join(map(_described, missing)),
+            cure=f"to allow it, add {options}",
         )
     for words in given:
         if words not in {one.words for one in asked}:

@@ -204,7 +204,8 @@ def _measure_again(plan: Plan, journal: Journal, *, quiet: bool) -> None:
         session.note(f"measured again: {', '.join(names)}", quiet=quiet)
     if any(experiment.system.column is Column.MODEL for experiment in plan.experiments):
         session.note(
-            "simulations are not run again: the same model and seed give the same bits", quiet=quiet
+            "simulations are not repeated: the same model and seed give identical results",
+            quiet=quiet,
         )
 
 
@@ -322,7 +323,7 @@ def _run_what_ifs(plan: Plan, journal: Journal, how: _How, base: Outcome) -> Out
     """
     changed = fallback(
         lambda: planned_what_ifs(plan, journal),
-        lambda reason: session.note(f"no changes are tried: {reason}"),
+        lambda reason: session.note(f"what-if runs are skipped: {reason}"),
     )
     if changed is None:
         return base
@@ -333,7 +334,7 @@ def _run_what_ifs(plan: Plan, journal: Journal, how: _How, base: Outcome) -> Out
 def _salvage(path: Path) -> None:
     found = salvage(path)
     session.note(
-        f"{found.rescued} replications brought back, {found.lost} lost, which run again; "
+        f"recovered {found.rescued} replications; {found.lost} are lost and run again; "
         f"the damaged journal is kept as {found.kept_at}"
     )
 

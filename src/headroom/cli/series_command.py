@@ -77,7 +77,7 @@ def _sampled(
     run = subject.system.run_model(subject.config, seed=seed, every_s=every_s)
     if run.samples is None or not run.samples.times_s.size:
         raise StudyError(
-            f"the run ends before the first interval of {every_s:g} s does",
+            f"the run ends before the end of the first interval of {every_s:g} s",
             cure="give a smaller --every, or make the run longer: --completions",
         )
     return run.samples
@@ -87,7 +87,7 @@ def _chosen(series: Sequence[PartSeries], patterns: Sequence[str]) -> list[PartS
     for pattern in patterns:
         if not any(fnmatchcase(one.full_name, pattern) for one in series):
             raise StudyError(
-                f"--only {pattern!r} names no series of the model",
+                f"--only {pattern!r} matches no series of the model",
                 cure=suggestion(pattern, [one.full_name for one in series]),
             )
     return [

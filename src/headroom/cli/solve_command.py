@@ -93,7 +93,7 @@ def _of_study(path: Path, axes: Sequence[Axis], *, is_quick: bool) -> Iterator[S
     solvable = [one for one in plan.experiments if isinstance(one.system, Modelled)]
     if not solvable:
         raise StudyError(
-            f"study {plan.study.name!r} measures; formulas know only simulated systems",
+            f"study {plan.study.name!r} is measured, but formulas apply to simulated systems only",
             cure="name a study whose system is `model`",
         )
     for experiment in solvable:

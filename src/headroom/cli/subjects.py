@@ -42,7 +42,7 @@ def find_subject(
         return _of_study(path, experiment, completions, varied)
     if experiment:
         raise StudyError(
-            f"--experiment {experiment!r} belongs to a study, and {name!r} is a model",
+            f"--experiment {experiment!r} needs a study, but {name!r} is a model",
             cure="leave it out, or name the folder of a study",
         )
     setup: dict[str, Any] = model_setup(name)
@@ -78,7 +78,7 @@ def _of_study(
     planned = _chosen(plan.experiments, experiment)
     if planned.system.column is not Column.MODEL:
         raise StudyError(
-            f"experiment {planned.spec.name!r} measures; only a simulation can be sized",
+            f"experiment {planned.spec.name!r} is measured, but only a simulation can be sized",
             cure="name an experiment of the system `model`",
         )
     if planned.fit is not None and not planned.is_ready:

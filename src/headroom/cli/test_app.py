@@ -60,7 +60,7 @@ def test_a_full_disk_speaks_of_a_journal_where_there_is_one() -> None:
     assert with_journal is not None
     assert without is not None
     assert "every finished replication is in the journal" in with_journal.message
-    assert without.message == "the disk is full; what was written is cut short"
+    assert without.message == "the disk is full; the output is incomplete"
 
 
 def test_ctrl_c_is_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:

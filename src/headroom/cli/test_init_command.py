@@ -42,8 +42,8 @@ def test_the_numbers_of_the_example_are_ones_of_a_machine() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--like", "serve"), "there is no machine 'serve'"),
-        (("--like", "spax", "--system", "storage"), "--system storage is none"),
+        (("--like", "serve"), "unknown machine 'serve'"),
+        (("--like", "spax", "--system", "storage"), "belongs to --system machine, not storage"),
     ],
 )
 def test_what_a_machine_cannot_be_like_is_refused(words: tuple[str, ...], why: str) -> None:

@@ -178,8 +178,11 @@ def test_the_series_of_a_run_are_rows_at_equal_distances(shop: str, tmp_path: Pa
     ("words", "message"),
     [
         (("--every", "0"), "--every is 0"),
-        (("--every", "1e6", "--completions", "10"), "ends before the first interval"),
-        (("--every", "0.01", "--completions", "100", "--only", "station.wbe.*"), "names no series"),
+        (("--every", "1e6", "--completions", "10"), "before the end of the first interval"),
+        (
+            ("--every", "0.01", "--completions", "100", "--only", "station.wbe.*"),
+            "matches no series",
+        ),
     ],
 )
 def test_series_that_cannot_be_told_say_why(

@@ -91,7 +91,7 @@ def test_nothing_found_is_exit_code_3_and_names_what_comes_nearest() -> None:
         (("mmc", "-t", "throughput>=2/s"), "two targets for throughput", "stricter"),
         (("mmc", "-t", "thruput>=2/s"), "no metric 'thruput'", "throughput"),
         (("mmc", "--over", "disks=1..2"), "not a parameter of the model", "station.NAME.servers"),
-        (("mmc", "--experiment", "load"), "belongs to a study", "leave it out"),
+        (("mmc", "--experiment", "load"), "needs a study", "leave it out"),
     ],
 )
 def test_a_wrong_question_is_refused_with_a_cure(

@@ -80,7 +80,7 @@ def test_changes_joined_by_a_semicolon_are_made_together() -> None:
         (("mm1", "-c", "server=2"), "station is changed with station.NAME.servers=2"),
         (("mm1", "-c", "station.cpu.servers=2"), "no station 'cpu'"),
         (("mm1", "--set", "load=2"), "no parameter"),
-        ((".", "--set", "users=2"), "belong to a model"),
+        ((".", "--set", "users=2"), "need a model"),
         ((".", "--point", "users=7", "-c", "station.server.servers=2"), "no point is 'users=7'"),
     ],
 )

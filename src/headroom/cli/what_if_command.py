@@ -109,7 +109,7 @@ def what_if(
     if is_study(subject):
         if fixed or completions:
             raise StudyError(
-                "--set and --completions belong to a model, and a study is named",
+                "--set and --completions need a model, but a study is given",
                 cure="change the study file, or leave them out",
             )
         plan = session.open_plan(Path(subject), quick=quick, seed=seed)
@@ -216,7 +216,7 @@ def _base(plan: Plan, journal: Journal, wanted: str | None) -> tuple[PlannedExpe
     experiment, point = points[key]
     if not isinstance(experiment.system, Modelled):
         raise StudyError(
-            f"experiment {experiment.spec.name!r} measures a system that cannot be changed so",
+            f"experiment {experiment.spec.name!r} measures a system, which what-if cannot change",
             cure="name a point of a simulated experiment with --point",
         )
     return experiment, point

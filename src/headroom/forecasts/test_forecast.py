@@ -81,7 +81,7 @@ def test_where_no_formula_applies_the_bounds_are_still_there() -> None:
         model.closed_class(f"c{number}", program, population=2, think=exponential(9))
     forecast = forecast_of(model)
     assert not forecast.values
-    assert "circle of orders" in forecast.reasons[0]
+    assert "cycle of orders" in forecast.reasons[0]
     assert [limit.throughput_high for limit in forecast.limits] == pytest.approx([2 / 11] * 2)
 
 

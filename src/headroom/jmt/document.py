@@ -110,7 +110,7 @@ def document_of(root: Element) -> Document:
     sim = root if root.tag == "sim" else root.first("sim")
     if root.tag not in {"archive", "sim"} or sim is None:
         raise root.place.error(
-            f"the file holds <{root.tag}>, no simulation model of JMT",
+            f"the file holds <{root.tag}>, not a simulation model of JMT",
             cure="save the model from JSIMgraph or JSIMwiz (.jsimg, .jsimw, .jsim)",
         )
     known = {"userClass", "node", "connection", "blockingRegion", "preload"} | _SKIPPED
@@ -144,7 +144,7 @@ def _named(sim: Element, tag: str, build: Callable[[Element], Named]) -> dict[st
         one = build(element)
         if one.name in found:
             raise element.place.error(
-                f"two <{tag}> are named {one.name!r}", cure="give each its own name"
+                f"two <{tag}> are named {one.name!r}", cure="give each a unique name"
             )
         found[one.name] = one
     return found

@@ -256,7 +256,7 @@ def _matrix(law: Element, known: Mapping[str, Element], name: str) -> list[list[
     rows = [[number(cell) for cell in row.all("subParameter")] for row in known[name].children]
     if not rows or any(len(row) != len(rows[0]) for row in rows) or not rows[0]:
         raise law.place.error(
-            f"{name} of the law {law.name!r} is no matrix", cure="give all rows the same length"
+            f"{name} of the law {law.name!r} is not a matrix", cure="give all rows the same length"
         )
     return rows
 
@@ -267,7 +267,8 @@ def _phase_type(law: Element, known: Mapping[str, Element]) -> Distribution:
     count = len(start)
     if len(rates) != count or len(rates[0]) != count or count == 0:
         raise law.place.error(
-            "alpha and T of a phase-type law do not fit", cure="give T as many rows as alpha"
+            "alpha and T of a phase-type distribution differ in size",
+            cure="give T as many rows as alpha",
         )
     if any(rates[row][row] >= 0 for row in range(count)):
         raise law.place.error(

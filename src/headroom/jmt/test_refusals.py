@@ -177,9 +177,9 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "a negative population": (GOOD.replace('customers="3"', 'customers="-3"'), "-3"),
     "an unknown element": (GOOD.replace("</sim>", "<wormhole/></sim>"), "<wormhole>"),
     "another document": ("<html><body/></html>", "<html>"),
-    "no document": ("", "no well-formed XML"),
-    "a truncated file": (GOOD[: len(GOOD) // 2], "no well-formed XML"),
-    "binary": (bytes(range(256)) * 8, "no well-formed XML"),
+    "no document": ("", "not well-formed XML"),
+    "a truncated file": (GOOD[: len(GOOD) // 2], "not well-formed XML"),
+    "binary": (bytes(range(256)) * 8, "not well-formed XML"),
     "an unknown encoding": (GOOD.replace("ISO-8859-1", "KLINGON"), "KLINGON"),
 }  # fmt: skip
 

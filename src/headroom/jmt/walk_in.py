@@ -116,7 +116,7 @@ class Walk:
         if home is None or home.kind not in wanted:
             raise self.job.place.error(
                 f"class {self.job.name!r} has the reference station {self.job.reference!r}, which "
-                f"is no {' or '.join(sorted(wanted))} of the model",
+                f"is not a {' or '.join(sorted(wanted))} of the model",
                 cure=f"choose a {' or a '.join(sorted(wanted))}",
             )
         region = self._regions.get(home.name)

@@ -96,7 +96,7 @@ def parse(content: bytes, file: str) -> Element:
     except (expat.ExpatError, LookupError, ValueError) as error:
         line = getattr(error, "lineno", 1)
         raise Place(file, line).error(
-            f"this is no well-formed XML: {error}", cure="save the model again in JMT"
+            f"this is not well-formed XML: {error}", cure="save the model again in JMT"
         ) from error
     return builder.root
 

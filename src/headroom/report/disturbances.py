@@ -11,7 +11,7 @@ from headroom.report.words import count_noun, join_words
 _CAUSES: Mapping[str, str] = {
     "others": "other programs used up to {} of the processors",
     "steal": "the host took up to {} of the processor time",
-    "throttling": "the processor quota was used up in up to {} of its periods",
+    "throttling": "the processor quota was exhausted in up to {} of its periods",
     "swapping": "swapping took up to {} of the time",
 }
 

@@ -262,7 +262,7 @@ class Sizing:
             len(failed) >= MOST_FAILURES or self.search.next() is None
         ):
             raise StudyError(
-                f"no configuration can be simulated; the first one says: {failed[0].note}",
+                f"no configuration can be simulated; the first one failed with: {failed[0].note}",
                 cure="run the model once by itself and correct what fails: headroom what-if MODEL",
             )
 

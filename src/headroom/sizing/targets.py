@@ -123,7 +123,7 @@ def _factor(text: str, metric: Metric, suffix: str) -> float:
     if suffix not in units:
         named = ", ".join(list(units)[:_UNITS_NAMED])
         raise StudyError(
-            f"the target {text!r}: {metric.name} is not given in {suffix!r}",
+            f"the target {text!r}: {metric.name} cannot be given in {suffix!r}",
             cure=f"write one of {named}, or no unit for {metric.unit!r}",
         )
     return units[suffix]

@@ -37,10 +37,10 @@ def test_a_target_is_kept_in_the_base_unit(text: str, bound: float) -> None:
         ("throughput", "cannot be read", "throughput>=100/s"),
         ("throughput>100", "cannot be read", "throughput>=100/s"),
         ("thruput>=100", "no metric 'thruput'", "throughput"),
-        ("response_s_p95<=200/s", "not given in '/s'", "ms"),
+        ("response_s_p95<=200/s", "cannot be given in '/s'", "ms"),
         ("response_s_p95>=200ms", "wrong direction", "<="),
         ("throughput<=5", "wrong direction", ">="),
-        ("throughput>=1e", "not given in 'e'", "/s"),
+        ("throughput>=1e", "cannot be given in 'e'", "/s"),
         ("throughput>=nan", "cannot be read", "throughput>=100/s"),
     ],
 )

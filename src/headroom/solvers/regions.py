@@ -87,7 +87,7 @@ def inner_first(network: Network) -> list[str]:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         raise SolverError(
-            f"model {network.name!r} acquires pools in a circle of orders "
+            f"model {network.name!r} acquires pools in a cycle of orders "
             f"({', '.join(map(repr, error.args[1]))}), for which there is no solver here",
             cure="simulate it, or acquire the pools in the same order everywhere",
         ) from error

@@ -73,9 +73,8 @@ def solve(model: Model) -> Solution:
     full = saturated(network)
     if full and overloaded_station(model) is None:
         raise SolverError(
-            f"model {model.name!r}: were nothing given up or left out, open classes would offer a "
-            f"load of 1 or more to {', '.join(full)}; what time-outs, rejections and conditions "
-            "leave of it only a run tells",
+            f"model {model.name!r}: open classes offer a load of 1 or more to {', '.join(full)}, "
+            "unless time-outs, rejections or conditions reduce it, which only a run can show",
             cure="simulate it",
         )
     return solve_network(network, needs_of(model, network))

@@ -77,7 +77,7 @@ def test_pools_in_a_circle_are_refused_with_a_cure() -> None:
         with program.holding(order[0]), program.holding(order[1]):
             program.use(cpu, exponential(1))
         model.closed_class(f"c{number}", program, population=2, think=exponential(9))
-    with pytest.raises(SolverError, match="circle of orders") as caught:
+    with pytest.raises(SolverError, match="cycle of orders") as caught:
         solve(model)
     assert "same order" in caught.value.cure
 

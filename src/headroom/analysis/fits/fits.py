@@ -152,8 +152,9 @@ def _with_load(one: FittedSet, experiment: PlannedExperiment, plan: Plan) -> Fit
     ]
     if len(loads) != 1:
         raise FitError(
-            f"experiment {fit.load_of} has {len(other.fit.sets)} loads, and which is meant is open",
-            cure="name the factors that they differ by in `by`, or choose one load there",
+            f"experiment {fit.load_of} has {len(other.fit.sets)} loads: "
+            "which one is meant is unclear",
+            cure="list the factors that distinguish them in `by`, or choose one load there",
         )
     return replace(one, taken={name: loads[0][name] for name in fit.load_names})
 
@@ -357,7 +358,7 @@ def _with_intervals(
         raise ValueError(f"experiment {experiment.spec.name} is not fitted from anything")
     if not found:
         raise FitError(
-            f"no point of {', '.join(fit.sources)} has figures",
+            f"no point of {', '.join(fit.sources)} has results",
             cure="make the runs of the source longer, or lower their load",
         )
     whole = fit.method.fit([_source_point(one) for one in found], target, fit.options)

@@ -151,8 +151,8 @@ def _check_candidates(candidates: Sequence[Candidate], best: Solution) -> None:
         f"{' and '.join(names)} {verb} not determined by these points: "
         f"{', '.join(shown[:_NAMED])}{more} fit about as well, {errors[0]:.2g} to "
         f"{errors[-1]:.2g}% off",
-        cure=f"write {names[0]} under fixed as the system has it (servers: cpuset, quota or "
-        "threads), or add points that tell them apart (servers: a burst of 2 s with the target "
+        cure=f"write the system's {names[0]} under fixed (servers: cpuset, quota or "
+        "threads), or add points that distinguish them (servers: a burst of 2 s with the target "
         "number of clients and no think time)",
         candidates=tuple(candidates),
     )

@@ -50,7 +50,7 @@ class Scale:
         high = high if parameter.high is None else min(high, parameter.high)
         if not low < high:
             raise FitError(
-                f"no value of {name!r} lies both in its range and in {ends[0]:g} to {ends[1]:g}",
+                f"no value of {name!r} is both in its range and in {ends[0]:g} to {ends[1]:g}",
                 cure=f"give a range within {parameter.low} to {parameter.high}",
             )
         self.name = name

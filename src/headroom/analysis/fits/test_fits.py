@@ -220,7 +220,7 @@ def test_a_prediction_waits_until_its_source_is_complete(tmp_path: Path) -> None
         (('"mean"', '"mean"\noptions.diverges = true'),
          "does not converge: inf", "more levels"),
         (("factors.users = [1", "fixed.mode = 'faulty'\nfactors.users = [1"),
-         "no point of sweep has figures", "lower their load"),
+         "no point of sweep has results", "lower their load"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_fitted_is_not_run_and_says_why(

@@ -86,6 +86,6 @@ def test_it_waits_for_the_experiment_whose_load_it_takes(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["sweep", "foreseen", "loadde"])
 def test_a_load_that_nobody_chose_above_is_refused(tmp_path: Path, name: str) -> None:
     text = STUDY.replace('load_of = "loaded"', f'load_of = "{name}"')
-    with pytest.raises(StudyError, match=f"no experiment '{name}' whose load is fitted") as caught:
+    with pytest.raises(StudyError, match=f"experiment '{name}' has no fitted load") as caught:
         planned(tmp_path, text)
     assert "load_of" in str(caught.value)

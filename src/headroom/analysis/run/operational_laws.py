@@ -151,7 +151,7 @@ def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[
     if not over.any():
         return []
     return [
-        f"{table.kind} {name} is busy for longer than the time that passes"
+        f"{table.kind} {name} has more busy time than elapsed time"
         for name, is_over, capacity in zip(table.names, over, table.capacity, strict=True)
         if is_over and np.isfinite(capacity)
     ]

@@ -39,12 +39,12 @@ def explain(path: Path, error: sqlite3.Error) -> EnvironmentUnfitError:
     if code in _LOCKED:
         return EnvironmentUnfitError(
             f"the journal {path} is locked by another program ({error})",
-            cure="close the program that has the journal open and run the same command again",
+            cure="close the program that has the journal open, then run the same command again",
         )
     return EnvironmentUnfitError(
         f"the journal {path} could not be read or written: {error}",
         cure="check the disk (space, quota, file size limit, health), then run the same command "
-        "again: it resumes with the replications that are stored",
+        "again: it resumes with the stored replications",
     )
 
 

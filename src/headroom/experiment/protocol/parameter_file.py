@@ -58,7 +58,7 @@ def read_parameters(
     if missing := [name for name in fields if name not in found]:
         raise StudyError(
             f"{path}: {', '.join(missing)} missing",
-            cure=f"such a file says all that there is to say; copy {copy_of} and change it",
+            cure=f"the file must set every parameter: copy {copy_of} and change it",
         )
     return tuple(found.values())
 
@@ -125,14 +125,14 @@ def _parameters(
     for topic, table in content.items():
         if not isinstance(table, dict):
             raise StudyError(
-                f"{path}: {topic} is outside of a table", cure="put it below a [topic]"
+                f"{path}: {topic} is outside of any table", cure="put it below a [topic]"
             )
         for name, entry in table.items():
             where = f"{path}: [{topic}] {name}"
             if name not in fields:
                 raise StudyError(f"{where} is not known", cure=suggestion(name, fields))
             if name in seen:
-                raise StudyError(f"{where} is given twice", cure="remove one")
+                raise StudyError(f"{where} is defined twice", cure="remove one")
             seen.add(name)
             whole = _completed(entry, known[name]) if name in known else entry
             yield name, _parameter(where, name, whole, _TYPES[fields[name]])

@@ -92,7 +92,7 @@ class Parameter:
         if self.choices and converted not in self.choices:
             allowed = ", ".join(repr(choice) for choice in self.choices)
             raise StudyError(
-                f"parameter {self.name!r} is {value!r}, which it does not know",
+                f"parameter {self.name!r} is {value!r}, which is not one of its choices",
                 cure=f"choose one of {allowed}",
             )
         if isinstance(converted, (int, float)) and not isinstance(converted, bool):

@@ -88,7 +88,7 @@ def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: 
     known = ", ".join(dict.fromkeys(name for name in names if name))
     what = f"{known} changed" if known else "the model or a file that it reads changed"
     raise ChangedMeanwhileError(
-        f"{what} while experiment {point.experiment!r} ran; the replication in work is not stored",
+        f"{what} while experiment {point.experiment!r} ran; the running replication is not stored",
         cure="run the same command again to use the new files; let the program write to "
         "{work}, or name the files that it writes in `ignore`",
     )

@@ -53,7 +53,8 @@ def with_parameters(
     if changes and changed == dict(config):
         texts = "; ".join(change.text for change in changes)
         raise StudyError(
-            f"{texts} changes nothing: that is the value already", cure="give another value"
+            f"{texts} changes nothing: the parameter already has that value",
+            cure="give another value",
         )
     return changed
 

@@ -267,7 +267,9 @@ def _check_value(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None
         )
     if claim.value is not None and any(bound is not None for bound in bounds):
         raise loaded.error(
-            place, "value and bounds are two claims", cure="keep value, or at_least and at_most"
+            place,
+            "value and bounds cannot be combined in one claim",
+            cure="keep value, or at_least and at_most",
         )
     if sum(tolerance is not None for tolerance in tolerances) != (claim.value is not None):
         raise loaded.error(
@@ -297,12 +299,12 @@ def _check_extreme(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> No
     if claim.extreme_of is None:
         raise loaded.error(
             (*place, "statistic"),
-            f"the {claim.statistic} of how many replications?",
-            cure="give extreme_of: from how many runs the published value was taken",
+            f"the statistic {claim.statistic!r} needs extreme_of",
+            cure="set extreme_of to the number of runs behind the published value",
         )
     raise loaded.error(
         (*place, "extreme_of"),
-        f"extreme_of means nothing with the statistic {claim.statistic!r}",
+        f"extreme_of has no meaning with the statistic {claim.statistic!r}",
         cure='remove it, or set statistic to "minimum" or "maximum"',
     )
 
@@ -334,7 +336,7 @@ def _check_agreement(
         raise loaded.error(
             place,
             f"no point of {claim.to_experiment!r} has the levels of one of {claim.experiment!r}",
-            cure="vary both over the same levels, or name the levels of the other one in to",
+            cure="vary both over the same levels, or name the levels of the other one in `to`",
         )
     several = next((places for places in found if len(places) > 1), None)
     if several is not None:
@@ -342,8 +344,8 @@ def _check_agreement(
         names = [name for name in levels[0] if len({level[name] for level in levels}) > 1]
         raise loaded.error(
             place,
-            f"several points of {claim.to_experiment!r} could be meant",
-            cure=f"name a level of {', '.join(names)} in to",
+            f"several points of {claim.to_experiment!r} match",
+            cure=f"name a level of {', '.join(names)} in `to`",
         )
 
 
@@ -368,11 +370,15 @@ def _check_bounds(loaded: LoadedStudy, place: KeyPath, claim: RatioClaim) -> Non
     bounds = (claim.value, claim.at_least, claim.at_most)
     if all(bound is None for bound in bounds):
         raise loaded.error(
-            place, "a ratio needs a figure", cure="give value with tolerance, at_least or at_most"
+            place,
+            "a ratio needs a value or a bound",
+            cure="give value with tolerance, at_least or at_most",
         )
     if (claim.value is None) != (claim.tolerance is None):
         raise loaded.error(
-            place, "value and tolerance go together", cure="give both, or at_least and at_most"
+            place,
+            "value and tolerance must be given together",
+            cure="give both, or at_least and at_most",
         )
     _check_in_order(loaded, place, claim.at_least, claim.at_most)
 
@@ -381,8 +387,8 @@ def _check_two_points(loaded: LoadedStudy, place: KeyPath, one: Point, other: Po
     if one.key == other.key:
         raise loaded.error(
             place,
-            "where and to are the same point, whose ratio to itself is always 1",
-            cure="name another level in to",
+            "`where` and `to` are the same point, so the ratio is always 1",
+            cure="name another level in `to`",
         )
 
 
@@ -396,13 +402,13 @@ def _check_order(
         if value in seen:
             raise loaded.error(
                 (*place, "order", number),
-                f"the level {level!r} is there twice, but an order rises from level to level",
+                f"the level {level!r} is listed twice, but the levels of an ordering must differ",
                 cure="name each level once",
             )
         seen.append(value)
     if len(claim.order) < 2:  # noqa: PLR2004 - an order needs two
         raise loaded.error(
-            (*place, "order"), "an order needs two levels", cure="name at least two levels"
+            (*place, "order"), "an ordering needs two levels", cure="name at least two levels"
         )
 
 
@@ -410,8 +416,8 @@ def _check_stretch(loaded: LoadedStudy, place: KeyPath, claim: FlatClaim) -> Non
     if claim.start is not None and claim.stop is not None and claim.start >= claim.stop:
         raise loaded.error(
             (*place, "from"),
-            f"from {claim.start:g} is not below to {claim.stop:g}: no stretch lies between them",
-            cure="make to larger than from",
+            f"`from` is {claim.start:g}, but must be below `to`, {claim.stop:g}",
+            cure="make `to` larger than `from`",
         )
 
 

@@ -72,11 +72,11 @@ def _check_only(loaded: LoadedStudy, place: KeyPath, claim: Claim) -> None:
     other = next((name for name in tolerances if getattr(claim, name, None) is not None), None)
     if other is not None:
         raise loaded.error(
-            (*place, "within"), f"`within` and `{other}` say the same", cure="keep one of the two"
+            (*place, "within"), f"`within` and `{other}` mean the same", cure="keep one of the two"
         )
     if isinstance(claim, ValueClaim) and claim.value is None:
         raise loaded.error(
-            (*place, "within"), "`within` of which value?", cure="add value, or use at_most"
+            (*place, "within"), "`within` needs a value", cure="add value, or use at_most"
         )
 
 
@@ -97,4 +97,6 @@ def _tolerance(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -> 
 
 def _check_positive(loaded: LoadedStudy, place: KeyPath, text: str, number: float) -> None:
     if number < 0.0:
-        raise loaded.error(place, f"`{text}` is below zero", cure="write how far is near enough")
+        raise loaded.error(
+            place, f"`{text}` is below zero", cure="give a share or a distance of 0 or more"
+        )

@@ -420,8 +420,8 @@ def _check_repeatable(loaded: LoadedStudy, variant: Variant, system: System, poi
     if system.fingerprint(point.config) != point.content:
         raise loaded.error(
             variant.key_path("system"),
-            "asked twice for one point, the system describes two different ones, so no result "
-            "could ever be reused",
+            "the system describes the same point differently each time, so no result could ever "
+            "be reused",
             cure="let a model depend on its arguments alone: no random numbers, no clock, "
             "no variable that build() changes",
         )

@@ -88,7 +88,7 @@ def _load_names(loaded: LoadedStudy, variant: Variant, spec: Fit) -> tuple[str, 
     if other is None:
         raise loaded.error(
             place,
-            f"no experiment {spec.load_of!r} whose load is fitted",
+            f"experiment {spec.load_of!r} has no fitted load",
             cure=suggestion(spec.load_of, chosen),
         )
     method = find_method(other.method)

@@ -48,7 +48,7 @@ def test_the_base_has_the_type_of_its_factor(plan_of: MakePlan) -> None:
     [
         ('factor = "mode"', 'factor = "mood"', "has no factor 'mood'", "'mode'"),
         ('base = "plain"', 'base = "dies"', "no level 'dies'", "plain"),
-        ('base = "plain"', 'base = "plan"', "does not know", "'plain'"),
+        ('base = "plain"', 'base = "plan"', "not one of its choices", "'plain'"),
         ('base = "plain"', "", "base", "base"),
         ('base = "plain"\n', 'base = "plain"\nsame_within = 1.5\n', "same_within", "1"),
         ('base = "plain"\n', 'base = "plain"\nmetrics = ["thruput"]\n', "'thruput'", "throughput"),
@@ -111,8 +111,8 @@ def test_an_agreement_names_levels_that_only_the_other_experiment_has(plan_of: M
     plain = text_of().replace(', mode = ["plain", "faulty"]', "")
     study = plain + text_of("soak")
     error = refusal(plan_of, study + AGREEMENT)
-    assert "several points of 'soak' could be meant" in error.message
-    assert "name a level of mode in to" in error.cure
+    assert "several points of 'soak' match" in error.message
+    assert "name a level of mode in `to`" in error.cure
     assert plan_of(study + AGREEMENT + "to = { mode = 'plain' }").study.claims
 
 
@@ -167,9 +167,9 @@ def test_a_ratio_may_be_said_in_per_cent(
     [
         ('at_most = "4 GiB"', "has the unit `GiB`, but the value is in s", '"200 ms"'),
         ('at_most = "soon"', "`soon` is not a quantity", '"200 ms"'),
-        ('within = "5%"', "`within` of which value?", "at_most"),
-        ('value = 0.02\nwithin = "5%"\ntolerance = 0.1', "say the same", "keep one"),
-        ('value = 0.02\nat_most = "30 ms"', "two claims", "keep value"),
+        ('within = "5%"', "`within` needs a value", "at_most"),
+        ('value = 0.02\nwithin = "5%"\ntolerance = 0.1', "mean the same", "keep one"),
+        ('value = 0.02\nat_most = "30 ms"', "cannot be combined", "keep value"),
         ('at_most = "1 ms"\nat_least = "1 s"', "no value is both", "at_most at least as large"),
         ('at_most = "1 s"\ntolerance = 0.1', "bounds need none", "within"),
         ("", "needs a number", '"200 ms"'),

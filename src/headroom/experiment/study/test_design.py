@@ -90,7 +90,7 @@ WRONG = {
     "unknown fixed": ("fixed.usres = 1", "no parameter 'usres'", "'users'"),
     "level out of range": ("factors.users = [1, 0]", "users[1]: parameter 'users' is 0", "1 or"),
     "fixed out of range": ("fixed.users = 1001", "above its highest", "1000 or less"),
-    "wrong choice": ("fixed.mode = 'plan'", "does not know", "'plain'"),
+    "wrong choice": ("fixed.mode = 'plan'", "not one of its choices", "'plain'"),
     "factor and fixed": ("fixed.users = 1\nfactors.users = [1]", "fixed at the same", "remove"),
     "factor twice": (
         "factors.users = [1]\nzipped = [{users = [1], rate = [1]}]",
@@ -249,7 +249,10 @@ def test_a_system_that_differs_each_time_it_is_asked_is_refused(
     calls = itertools.count()
     monkeypatch.setattr(FakeModel, "fingerprint", lambda *_: str(next(calls)))
     error = refusal(plan_of, EXPERIMENT + "factors.users = [1, 2]")
-    assert 'study.toml:7: experiment "load": system: asked twice for one point' in error.message
+    assert (
+        'study.toml:7: experiment "load": system: the system describes the same point differently'
+        in error.message
+    )
     assert "no random numbers" in error.cure
 
 
@@ -312,16 +315,24 @@ WRONG_CLAIMS = {
     "where nothing": ("where = { users = 1, rate = 2 }", "no point", "zipped"),
     "where many": ("where.users = 1", "2 points have these levels", "mode"),
     "two tolerances": ("tolerance_absolute = 1", "needs one tolerance", "tolerance"),
-    "extreme of what": ("statistic = 'minimum'", "of how many", "extreme_of"),
-    "extreme of none": ("extreme_of = 20", "means nothing", "statistic"),
-    "no figure": ("kind = 'ratio'\nto = { users = 200, mode = 'plain' }", "a figure", "at_least"),
+    "extreme of what": ("statistic = 'minimum'", "needs extreme_of", "extreme_of"),
+    "extreme of none": ("extreme_of = 20", "has no meaning", "statistic"),
+    "no figure": (
+        "kind = 'ratio'\nto = { users = 200, mode = 'plain' }",
+        "a value or a bound",
+        "at_least",
+    ),
     "half a figure": (
         "kind = 'ratio'\nvalue = 2\nto = { users = 200, mode = 'plain' }",
-        "go together",
+        "must be given together",
         "both",
     ),
     "to many": ("kind = 'ratio'\nat_most = 2\nto = { users = 200 }", "2 points", "mode"),
-    "order level": ("kind = 'ordering'\nfactor='mode'\norder=['faulty', 'plan']", "knows", ""),
+    "order level": (
+        "kind = 'ordering'\nfactor='mode'\norder=['faulty', 'plan']",
+        "not one of its choices",
+        "",
+    ),
     "order short": ("kind = 'ordering'\nfactor='mode'\norder=['faulty']", "two levels", "two"),
     "crossed bounds": (
         "kind = 'ratio'\nat_least = 4\nat_most = 3\nto = { users = 200, mode = 'plain' }",
@@ -335,12 +346,12 @@ WRONG_CLAIMS = {
     ),
     "order twice": (
         "kind = 'ordering'\nfactor='rate'\norder=[1, 2, 1.0]",
-        "1.0 is there twice",
+        "1.0 is listed twice",
         "once",
     ),
     "empty stretch": (
         "kind = 'flat'\nfactor='users'\ntolerance = 0.1\nfrom = 50\nto = 50",
-        "no stretch",
+        "must be below",
         "larger",
     ),
     "factor": ("kind = 'monotone'\nfactor='usrs'\ndirection='rises'", "factor 'usrs'", "'users'"),
@@ -371,7 +382,7 @@ def test_claims_that_name_what_does_not_exist_are_refused(plan_of: MakePlan, nam
     base = "" if "kind" in text else "kind = 'value'\nvalue = 1\ntolerance = 0.1\n"
     place = "" if "where" in text or "factor" in text else WHERE
     error = refusal(plan_of, claim(f"{base}{place}{text}"))
-    assert cause in error.message.replace("does not know", "knows")
+    assert cause in error.message.replace("does not know", "not one of its choices")
     assert cure in error.cure
     assert ': claim "c": ' in error.message
 

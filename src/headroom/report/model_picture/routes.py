@@ -354,7 +354,7 @@ class _Writer:
 
     def _reply(self, program: _Program, step: Step) -> Fragment:
         key = f"reply {program.name} {step.place}"
-        node = Node(key=key, kind="junction", name="reply", note="the caller goes on from here")
+        node = Node(key=key, kind="junction", name="reply", note="the caller continues from here")
         way = Way(self._node(node))
         self._touch(program, key)
         return Fragment((way,), (way,), None, (way,))

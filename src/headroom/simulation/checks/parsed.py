@@ -47,8 +47,8 @@ def parse_model(model: Model) -> Parsed:
     for name, program in model.programs.items():
         if program.open_block:
             raise SimulationError(
-                f"{program.steps[-1].location}: program {name!r} leaves its "
-                f"{program.open_block} open",
+                f"{program.steps[-1].location}: program {name!r} never closes its "
+                f"{program.open_block}",
                 cure="write blocks with `with`, and build the model before using it",
             )
         trees[name] = parse(program)
@@ -81,5 +81,5 @@ def _call_order(trees: dict[str, Body]) -> list[str]:
         names = list(reversed(error.args[1]))
         raise SimulationError(
             f"{calls[names[0]][names[1]].location}: programs call themselves: {' -> '.join(names)}",
-            cure="use a loop, or break the circle of calls",
+            cure="use a loop, or break the cycle of calls",
         ) from error

@@ -40,8 +40,8 @@ def _check_programs(parsed: Parsed) -> None:
     for name, program in parsed.model.programs.items():
         if name not in reached:
             raise SimulationError(
-                f"{program.location}: program {name!r} is never walked by a class or a controller, "
-                "nor called or started by a program that is",
+                f"{program.location}: program {name!r} is never run: no class or controller "
+                "walks it, and no program that runs calls or starts it",
                 cure="walk it, call it or start it somewhere, or leave it out",
             )
 

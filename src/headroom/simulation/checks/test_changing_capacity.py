@@ -282,7 +282,7 @@ def test_offered_loads_reckon_with_the_mean_of_a_schedule() -> None:
 def test_a_what_if_multiplies_a_schedule() -> None:
     changed = scheduled().with_servers("web", 8).stations["web"].server_schedule
     assert changed == Schedule((0.0, 5.0, 9.0), (0.0, 8.0, 4.0), 12.0)
-    with pytest.raises(SimulationError, match="makes no whole numbers"):
+    with pytest.raises(SimulationError, match="they are not whole numbers"):
         scheduled().with_servers("web", 5)
 
 

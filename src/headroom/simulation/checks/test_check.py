@@ -406,7 +406,7 @@ def test_a_build_that_never_ends_is_stopped_at_its_line(monkeypatch: pytest.Monk
         while True:
             program.delay(1)
 
-    with pytest.raises(SimulationError, match=f"{THIS_FILE}:.*'visit'.*never to end") as caught:
+    with pytest.raises(SimulationError, match=f"{THIS_FILE}:.*'visit'.*to loop forever") as caught:
         build()
     assert "program.loop(count)" in caught.value.cure
     model = Model("endless")

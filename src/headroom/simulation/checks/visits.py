@@ -535,7 +535,7 @@ def _walks(parsed: Parsed, tallies: Mapping[str, _Tally]) -> dict[str, dict[str,
         raise SimulationError(
             f"{_first_start(parsed.trees.values())}: programs start each other so that each job "
             "leads to one or more others of its kind: jobs multiply without end",
-            cure="start fewer jobs: inside a branch, or not in a circle",
+            cure="start fewer jobs: inside a branch, or not in a cycle",
         )
     solved = np.linalg.inv(np.eye(len(names)) - starts)
     return {

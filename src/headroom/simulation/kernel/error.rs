@@ -80,7 +80,7 @@ pub enum SimulationError {
     },
     /// Jobs wait for a batch that will never be full.
     #[error(
-        "at {at_s} s nothing happens any more, and jobs wait at station '{station}' for a batch"
+        "at {at_s} s nothing happens any more: jobs at station '{station}' wait for a full batch"
     )]
     Starved {
         /// Step at which a job waits.

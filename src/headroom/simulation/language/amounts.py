@@ -60,7 +60,7 @@ def check_expression(value: Expression, word: str, model_id: int) -> None:
     """Refuse an expression of another model."""
     if value.model_id is not None and value.model_id != model_id:
         raise refused(
-            f"{word} is {value}, which names parts of another model",
+            f"{word} is {value}, which refers to another model",
             cure="use attributes, stations and pools of the same model",
         )
 

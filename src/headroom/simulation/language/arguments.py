@@ -29,7 +29,7 @@ def check_part_count(what: str, count: int, *, cure: str = "") -> None:
     if count >= MOST_PARTS:
         raise refused(
             f"{what} has more than {MOST_PARTS:,} parts: the Python code that builds it seems "
-            "never to end",
+            "to loop forever",
             cure=f"{cure}let each loop of Python that adds to the model end",
         )
 

@@ -213,7 +213,7 @@ def mixed(
     unknown = [priority for priority in priorities if priority not in members]
     if unknown:
         raise refused(
-            f"mix {name!r} gives a priority to {unknown[0]!r}, which is none of its classes",
+            f"mix {name!r} gives a priority to {unknown[0]!r}, which is not one of its classes",
             cure=f"choose among {', '.join(map(repr, members))}",
         )
     if draw == "deck" and sum(weights.values()) > LARGEST_DECK:
@@ -349,7 +349,7 @@ def _places(
     for station, jobs in placed.items():
         if not isinstance(station, Station) or station.model_id != model_id:
             raise refused(
-                f"class {name!r} places jobs at {station!r}, not a station of this model",
+                f"class {name!r} places jobs at {station!r}, which is not a station of this model",
                 cure="write placed={station: jobs} with the result of model.station()",
             )
         word = f"jobs placed at station {station.name!r}"

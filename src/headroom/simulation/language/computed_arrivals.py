@@ -100,7 +100,7 @@ def computed_arrivals(
     for attribute in given:
         if not isinstance(attribute, Attribute):
             raise refused(
-                f"arrivals set {attribute!r}, not an attribute",
+                f"arrivals set {attribute!r}, which is not an attribute",
                 cure="pass the result of model.attribute()",
             )
     if mean_rate is not None and (not is_number(mean_rate) or mean_rate <= 0):

@@ -280,7 +280,9 @@ def draw(law: Distribution) -> Expression:
     (exponential(mean=5.0) + uniform(low=1.0, high=2.0))
     """
     if not isinstance(law, Distribution):
-        raise refused(f"{law!r} cannot be drawn from", cure="pass a distribution to draw()")
+        raise refused(
+            f"{law!r} is not a distribution to draw from", cure="pass a distribution to draw()"
+        )
     return as_expression(law)
 
 

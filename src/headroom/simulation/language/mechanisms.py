@@ -112,7 +112,7 @@ def as_mechanism(
         text = json.dumps(dict(parameters), sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise refused(
-            f"{word} has parameters that are no data: {error}",
+            f"{word} has parameters that are not plain data: {error}",
             cure="give names with finite numbers, texts, truth values, and lists and mappings of "
             "those",
         ) from error

@@ -75,7 +75,7 @@ def computed_draw(
     for attribute in given:
         if not isinstance(attribute, Attribute):
             raise refused(
-                f"a mix sets {attribute!r}, not an attribute",
+                f"a mix sets {attribute!r}, which is not an attribute",
                 cure="pass the result of model.attribute()",
             )
     return ComputedDraw(

@@ -269,9 +269,7 @@ class Model:
         """
         name = f"station {getattr(station, 'name', station)!r}"
         if not isinstance(station, Station) or station.model_id != self.model_id:
-            raise refused(
-                f"{name} is none of this model", cure="pass the result of model.station()"
-            )
+            raise refused(f"{name} is not in this model", cure="pass the result of model.station()")
         choose(name, "unit of breakdowns", unit, get_args(BreakdownUnit))
         if station.name in self.breakdowns_of or station.discipline == "infinite":
             why = "breaks down already" if station.name in self.breakdowns_of else "is infinite"
@@ -285,7 +283,9 @@ class Model:
             )
         failure = as_law(time_to_failure, f"the time to failure of {name}")
         if failure.mean <= 0:
-            raise refused(f"{name} fails at once, always", cure="give a mean above 0")
+            raise refused(
+                f"{name} would fail again at once, without end", cure="give a mean above 0"
+            )
         repaired = as_law(repair, f"the repair time of {name}")
         location = caller_location()
         self.breakdowns_of[station.name] = Breakdown(
@@ -362,7 +362,7 @@ class Model:
         """Return the number of free tokens of `pool`, as an expression."""
         if not isinstance(pool, Pool) or pool.model_id != self.model_id:
             raise refused(
-                f"tokens are counted in {pool!r}, not a pool of this model",
+                f"tokens are counted in {pool!r}, which is not a pool of this model",
                 cure="pass the result of model.pool()",
             )
         return Expression((Token("free", pool.name),), self.model_id)
@@ -376,7 +376,7 @@ class Model:
         """Return the number of tokens that `pool` has now, held ones included, as an expression."""
         if not isinstance(pool, Pool) or pool.model_id != self.model_id:
             raise refused(
-                f"tokens are counted in {pool!r}, not a pool of this model",
+                f"tokens are counted in {pool!r}, which is not a pool of this model",
                 cure="pass the result of model.pool()",
             )
         return Expression((Token("tokens", pool.name),), self.model_id)
@@ -393,7 +393,7 @@ class Model:
     def _check_station(self, station: Station, what: str) -> None:
         if not isinstance(station, Station) or station.model_id != self.model_id:
             raise refused(
-                f"{what} {station!r}, not a station of this model",
+                f"{what} {station!r}, which is not a station of this model",
                 cure="pass the result of model.station()",
             )
 
@@ -610,7 +610,8 @@ class Model:
         law = as_law(every, f"the time between two looks of controller {full!r}")
         if law.mean <= 0:
             raise refused(
-                f"controller {full!r} looks again at once, without end", cure="give a mean above 0"
+                f"controller {full!r} would look again at once, without end",
+                cure="give a mean above 0",
             )
         self.controllers[full] = Controller(full, program.name, law, caller_location())
 

@@ -107,14 +107,15 @@ class Network:
             for target in targets:
                 if target is not LEAVE and target not in self._targets:
                     raise SimulationError(
-                        f"{location}: node {name!r} leads to {target!r}, not a node of its network",
+                        f"{location}: node {name!r} leads to {target!r}, which is not a node of "
+                        "its network",
                         cure=f"choose among {', '.join(map(repr, self._targets))} and net.leave",
                     )
 
     def _check_name(self, name: object) -> None:
         if not isinstance(name, str) or not name.strip() or name in self._targets:
             raise self._program._error(
-                f"has a node named {name!r}, which is empty or stands already",
+                f"has a node named {name!r}, which is empty or already used",
                 cure="give each node of a network its own name",
             )
 

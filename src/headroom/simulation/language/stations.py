@@ -228,8 +228,8 @@ def _with_highest(timed: Schedule | None, highest: int, what: str, word: str) ->
         not math.isclose(one, other) for one, other in zip(scaled.values, whole.values, strict=True)
     ):
         raise SimulationError(
-            f"{what} has {list(timed.values)!r} {word} by its schedule, and a highest of {highest} "
-            "makes no whole numbers of them",
+            f"{what} has {list(timed.values)!r} {word} by its schedule; scaled to a highest of "
+            f"{highest}, they are not whole numbers",
             cure="choose a multiple that keeps all of them whole",
         )
     return whole
@@ -246,7 +246,7 @@ def checked_station(station: Station, *, when_full: str | None) -> Station:
         buffer = check_count(name, "waiting places (buffer)", buffer, least=0)
     elif when_full is not None:
         raise refused(
-            f"{name} says what happens when it is full, but is never full",
+            f"{name} says what happens when it is full, but can never be full",
             cure="give buffer=, the number of waiting places, or leave when_full out",
         )
     _check_speeds(name, station)

@@ -424,8 +424,8 @@ def refuse_unless(kind: str, is_valid: bool, /, **parameters: object) -> None:  
     if not is_valid:
         given = ", ".join(f"{name}={_given(value)}" for name, value in parameters.items())
         raise SimulationError(
-            f"{users_location()}{kind}({given}) does not exist",
-            cure=f"{kind} asks for {_RANGES[kind]}",
+            f"{users_location()}{kind}({given}) is not valid",
+            cure=f"{kind} needs {_RANGES[kind]}",
         )
 
 

@@ -169,20 +169,21 @@ def _checked(values: Values) -> Floats:
         ) from error
     if len(sample) < _FEWEST:
         raise SimulationError(
-            f"{users_location()}from_samples: {len(sample)} values are too few to fit a law",
-            cure=f"give {_FEWEST} or more, or choose a law by from_moments(mean, c2)",
+            f"{users_location()}from_samples: {len(sample)} values are too few to fit a "
+            "distribution",
+            cure=f"give {_FEWEST} or more, or choose a distribution with from_moments(mean, c2)",
         )
     if not np.isfinite(sample).all() or sample[0] < 0:
         bad = int((~(np.isfinite(sample) & (sample >= 0))).sum())
         raise SimulationError(
-            f"{users_location()}from_samples: {bad} of {len(sample)} values are negative or no "
-            "finite number",
-            cure="leave out what was not measured; times are 0 or more",
+            f"{users_location()}from_samples: {bad} of {len(sample)} values are negative or "
+            "not finite",
+            cure="remove values that were not measured; times are 0 or more",
         )
     if sample[0] == sample[-1]:
         raise SimulationError(
             f"{users_location()}from_samples: all {len(sample)} values are {sample[0]:g}",
-            cure=f"say constant({sample[0]:g})",
+            cure=f"use constant({sample[0]:g})",
         )
     return sample
 
@@ -191,6 +192,6 @@ def _refuse_unknown(family: str | None) -> None:
     known = get_args(Family)
     if family is not None and family not in known:
         raise SimulationError(
-            f"{users_location()}from_samples: no family is called '{family}'",
+            f"{users_location()}from_samples: unknown family '{family}'",
             cure=f"choose one of {', '.join(known)}",
         )

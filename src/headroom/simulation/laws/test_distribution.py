@@ -284,9 +284,9 @@ def test_weights_of_zero_are_never_drawn() -> None:
     ],
 )
 def test_impossible_parameters_are_refused_with_a_cure(make: Callable[[], Distribution]) -> None:
-    with pytest.raises(SimulationError, match="does not exist") as caught:
+    with pytest.raises(SimulationError, match="is not valid") as caught:
         make()
-    assert "asks for" in caught.value.cure
+    assert "needs" in caught.value.cure
 
 
 def test_a_law_may_be_divided_by_a_number() -> None:

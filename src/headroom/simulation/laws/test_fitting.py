@@ -172,7 +172,7 @@ def test_a_zero_leaves_out_the_families_that_start_above_it() -> None:
     [
         ([1, 2, 3], "3 values are too few"),
         ([1.0] * 11 + [-1.0], "1 of 12 values are negative"),
-        ([1.0] * 11 + [math.nan], "1 of 12 values are negative or no finite"),
+        ([1.0] * 11 + [math.nan], "1 of 12 values are negative or not finite"),
         ([2.5] * 12, "all 12 values are 2.5"),
         (["a"] * 12, "must be numbers"),
     ],

@@ -35,7 +35,7 @@ def check_metric(metric: MetricTable) -> None:
     if len(used) != 1:
         raise StudyError(
             f"metric {metric.name!r} sets {' and '.join(used) or 'none'} of {', '.join(ways)}",
-            cure="set exactly one of them: it says how the figure is found",
+            cure="set exactly one of them: it says how to find the value",
         )
     check_unit(metric)
     if metric.regex:
@@ -53,7 +53,7 @@ def pick(metric: MetricTable, *, path: Path) -> float:
     """Return the figure of `metric` in its base unit, found in the file `path`."""
     if not path.is_file():
         raise CommandFailedError(
-            f"metric {metric.name!r}: the run wrote no file {path.name!r}",
+            f"metric {metric.name!r}: the run did not write the file {path.name!r}",
             cure="check the path, and that the program writes it when it succeeds",
         )
     if metric.size_of:
@@ -71,7 +71,7 @@ def divide(metric: MetricTable, values: Mapping[str, float]) -> float:
     over, under = (values[name] for name in metric.quotient)
     if under == 0:
         raise CommandFailedError(
-            f"metric {metric.name!r}: {metric.quotient[1]!r} is 0, it cannot divide",
+            f"metric {metric.name!r}: {metric.quotient[1]!r} is 0, so it cannot be the divisor",
             cure="measure a longer or larger run",
         )
     return over / under

@@ -229,13 +229,14 @@ def _check_metric_names(setup: CommandSetup) -> None:
     for metric in setup.metrics:
         if metric.name in known:
             raise StudyError(
-                f"metric {metric.name!r} is there already",
+                f"duplicate metric {metric.name!r}",
                 cure="give it another name; every run has " + ", ".join(known),
             )
         for name in metric.quotient:
             if name not in known:
                 raise StudyError(
-                    f"metric {metric.name!r} divides by or into {name!r}, which is not known there",
-                    cure=suggestion(name, known) + "; a metric stands before its quotients",
+                    f"metric {metric.name!r} divides by or into {name!r}, which is not "
+                    "defined above it",
+                    cure=suggestion(name, known) + "; define a metric before its quotients",
                 )
         known.append(metric.name)

@@ -51,8 +51,8 @@ def _refuse_controlled(model: Model, change: Change) -> None:
         if not one.is_scheduled and (one.kind, part.row) == (change.aspect, change.name):
             raise StudyError(
                 f"{change.text}: a program of the model sets the {one.kind} of {one.name!r}, "
-                "whatever it is at first",
-                cure="change a parameter of the model by which the program decides",
+                "so its first value has no effect",
+                cure="change a parameter of the model that the program depends on",
             )
 
 

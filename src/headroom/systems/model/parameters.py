@@ -129,7 +129,7 @@ def _checked_default(
         try:
             declared.check(argument.default)
         except StudyError as error:
-            raise StudyError(f"{where}: the default is wrong: {error.message}", cure=error.cure) \
+            raise StudyError(f"{where}: invalid default: {error.message}", cure=error.cure) \
                 from error  # fmt: skip
     return declared
 

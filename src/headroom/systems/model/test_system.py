@@ -157,7 +157,7 @@ def test_the_fingerprint_is_that_of_the_model_as_data_and_not_of_its_text(tmp_pa
         (
             HEAD + "def build(n: Annotated[int, parameter(unit='1', source='x', low=3)] = 2): pass",
             5,
-            "default is wrong",
+            "invalid default",
         ),
     ],
 )

@@ -235,7 +235,7 @@ class StorageSystem:
             )
         if config["compressible_share"]:
             raise StudyError(
-                "compressible_share is set, but verified blocks have a content of their own",
+                "compressible_share is set, but verified blocks have their own content",
                 cure="remove compressible_share or `verify`",
             )
 

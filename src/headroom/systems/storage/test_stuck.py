@@ -61,7 +61,7 @@ def test_what_was_measured_is_kept_and_marked(soft_device: Mounted, interface: s
     assert run.values["stuck_count"] == run.values["unfinished_count"] == 1.0
     assert run.values["error_count"] == 0.0
     assert not run.is_sound
-    assert "did not answer: 1 request had no end when the run ended" in run.faults[0]
+    assert "did not answer: 1 request had not finished when the run ended" in run.faults[0]
     assert "a read of 4096 B at offset" in run.faults[0]
     responses = [
         histogram for histogram in run.histograms if histogram.metric == "class.read.response_s"
@@ -89,7 +89,7 @@ def test_a_target_that_never_answered_at_all_is_an_error(
     device = soft_device(SoftScript(read_s=[NEVER_S]))
     with _session(device.device) as system:
         config = _config(system, interface=interface, seconds=0.1, depth=3)
-        with pytest.raises(EnvironmentUnfitError, match="3 requests had no end") as caught:
+        with pytest.raises(EnvironmentUnfitError, match="3 requests had not finished") as caught:
             system.run(config, seed=1)
     assert caught.value.cure
 

@@ -46,7 +46,7 @@ def test_what_is_discarded_on_a_block_device_is_a_hole_of_what_lies_behind_it(
     device = attach(image)
     with _session(kind="block_device", path=str(device)) as system:
         config = _config(system, interface=interface, requests=32)
-        with pytest.raises(EnvironmentUnfitError, match="destroys what is there"):
+        with pytest.raises(EnvironmentUnfitError, match="would overwrite"):
             system.run(config, seed=1)
         assert image.read_bytes() == content
         system.confirm([f"{device} {4 * MIB}"])
@@ -82,5 +82,5 @@ def test_reads_writes_and_trims_share_a_load(tmp_path: Path) -> None:
 def test_shares_above_one_are_refused(tmp_path: Path) -> None:
     with _session(kind="file", path=str(tmp_path), bytes="4 MiB") as system:
         config = _config(system, read_share=0.8, trim_share=0.5, requests=10)
-        with pytest.raises(StudyError, match="above 1 together"):
+        with pytest.raises(StudyError, match="sum to more than 1"):
             system.run(config, seed=1)

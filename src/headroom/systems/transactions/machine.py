@@ -282,7 +282,7 @@ class Machine:
         found = [*self._wrong_numbers(), *self._wrong_network(), *self._wrong_nodes()]
         if found:
             flaws, cures = zip(*found, strict=True)
-            raise StudyError(f"there is no such machine: {'; '.join(flaws)}", cure="; ".join(cures))
+            raise StudyError(f"the machine is not valid: {'; '.join(flaws)}", cure="; ".join(cures))
 
     def _wrong_numbers(self) -> Flaws:
         """Yield numbers that nothing can have, whatever a machine file declares as their range."""

@@ -53,7 +53,7 @@ def test_the_largest_machine_that_the_switch_has_ports_for_is_built() -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"plane_choice": "by luck"}, "which it does not know"),
+        ({"plane_choice": "by luck"}, "not one of its choices"),
         ({"processing_nodes": 0}, "below its lowest value 1"),
         ({"io_probability": 1.5}, "above its highest value 1"),
         ({"disks": 2.5}, "its type is int"),

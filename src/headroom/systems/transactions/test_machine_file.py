@@ -53,7 +53,7 @@ def changed(folder: Path, old: str, new: str) -> Path:
             "Expected `float | null`",
         ),
         ("[load]", "[load", "machine.toml: "),
-        ("[machine]", "loose = 1\n[machine]", "loose is outside of a table"),
+        ("[machine]", "loose = 1\n[machine]", "loose is outside of any table"),
     ],
 )
 def test_a_wrong_machine_file_is_refused_with_its_place(
@@ -69,7 +69,7 @@ def test_a_wrong_machine_file_is_refused_with_its_place(
 
 def test_a_parameter_that_stands_twice_in_two_topics_is_refused(tmp_path: Path) -> None:
     entry = '[more]\nseek_ms = { value = 1.0, unit = "ms", source = "assumed" }\n\n[load]'
-    with pytest.raises(StudyError, match=r"seek_ms is given twice"):
+    with pytest.raises(StudyError, match=r"seek_ms is defined twice"):
         read_machine(changed(tmp_path, "[load]", entry))
 
 

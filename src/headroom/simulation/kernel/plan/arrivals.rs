@@ -160,7 +160,7 @@ impl Trace {
             return Err("there is no arrival".to_owned());
         }
         if !times.iter().all(|time| time.is_finite() && *time >= 0.0) {
-            return Err("a time is negative or no number".to_owned());
+            return Err("a time is negative or not a number".to_owned());
         }
         if !times.is_sorted() {
             return Err("the times are not in order".to_owned());

@@ -67,7 +67,7 @@ fn limits(own: Stop, wish: Stop) -> Result<Limits, SimulationError> {
         return refuse("it never stops: neither completions nor a time are given".to_owned());
     }
     if stop.completions == Some(0) {
-        return refuse("a run of 0 completions has nothing to tell".to_owned());
+        return refuse("a run must have at least 1 completion".to_owned());
     }
     let time = match stop.time {
         None => SimTime::MAX,

@@ -383,7 +383,7 @@ fn rule_of(compiler: &mut Compiler, mix: &Mix) -> Result<Rule, SimulationError> 
             Ok(Rule::Index(compiler.code(code)?))
         }
         (Draw::Computed, None) | (_, Some(_)) => refuse(format!(
-            "mix '{}' must tell the number of the class where it is computed, and only there",
+            "mix '{}' must give the index of the class if its draw is computed, and only then",
             mix.name
         )),
     }

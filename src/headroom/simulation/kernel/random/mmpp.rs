@@ -81,7 +81,7 @@ fn check(rates: &[f64], switch_rates: &[Vec<f64>]) -> Result<(), String> {
         return Err("switch_rates needs a row and a column for each of the rates".to_owned());
     }
     if !rates.iter().all(is_rate) || !switch_rates.iter().flatten().all(is_rate) {
-        return Err("a rate is negative or no number".to_owned());
+        return Err("a rate is negative or not a number".to_owned());
     }
     if switch_rates.iter().enumerate().any(|(i, row)| row[i] > 0.0) {
         return Err(
@@ -94,7 +94,7 @@ fn check(rates: &[f64], switch_rates: &[Vec<f64>]) -> Result<(), String> {
     if !(reaches_all(|i, j| switch_rates[i][j] > 0.0, rates.len())
         && reaches_all(|i, j| switch_rates[j][i] > 0.0, rates.len()))
     {
-        return Err("some state cannot be reached from another one, or not be left".to_owned());
+        return Err("some state cannot be reached from another one, or cannot be left".to_owned());
     }
     Ok(())
 }

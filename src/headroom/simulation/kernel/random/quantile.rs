@@ -49,7 +49,7 @@ impl FromStr for Sampling {
             "inversion" => Ok(Self::Inversion),
             "antithetic" => Ok(Self::Antithetic),
             _ => Err(SimulationError::Invalid(format!(
-                "sampling '{name}' is none of fast, inversion, antithetic"
+                "sampling '{name}' is not one of fast, inversion, antithetic"
             ))),
         }
     }

@@ -145,7 +145,7 @@ fn check(times: &[f64], rates: &[f64]) -> Result<(), String> {
         return Err("there are not as many rates as times".to_owned());
     }
     if !times.iter().chain(rates).all(is_number) {
-        return Err("a time or a rate is negative or no number".to_owned());
+        return Err("a time or a rate is negative or not a number".to_owned());
     }
     if times[0] > 0.0 {
         return Err("the first time is not 0".to_owned());
@@ -207,7 +207,7 @@ mod tests {
         };
         refuse(&[], &[], None, "as many rates as times");
         refuse(&[0.0, 1.0], &[1.0], None, "as many rates as times");
-        refuse(&[0.0], &[f64::NAN], None, "no number");
+        refuse(&[0.0], &[f64::NAN], None, "not a number");
         refuse(&[1.0], &[1.0], None, "first time is not 0");
         refuse(&[0.0], &[0.0], None, "nothing ever arrives");
         refuse(&[0.0, 2.0, 1.0], &[1.0, 1.0, 1.0], None, "do not rise");

@@ -46,7 +46,7 @@ pub fn soft_mount(
         fuse::serve(device, Path::new(at), &mut tell, &mut is_wanted)
     });
     let served = served.map_err(|error| {
-        let cure = "run as root where /dev/fuse is there, or install fuse3 for fusermount3";
+        let cure = "run as root if /dev/fuse exists, or install fuse3 for fusermount3";
         let what = format!("the soft device cannot be mounted at {at}: {error}");
         StorageError::new_err((what, cure))
     });

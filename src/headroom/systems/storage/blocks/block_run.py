@@ -73,8 +73,8 @@ def _log_path(folder: str, target: Target, run: int) -> Path:
     """Return where the log of a run is kept, on another device than what it tells of."""
     if target.table.kind in {"nothing", "soft"}:
         raise StudyError(
-            f"target {target.name!r} of kind {target.table.kind!r} is gone after a crash: there is "
-            "nothing to check with a log",
+            f"target {target.name!r} of kind {target.table.kind!r} is lost in a crash, so a "
+            "log would have nothing to check",
             cure="remove `log_folder`, or load a file or a device",
         )
     path = resolve(folder, study=target.study) / f"acknowledged-{run:016x}.log"

@@ -85,7 +85,7 @@ def check_disk(
     """
     disks = [_disk_at(path) for path in paths]
     if len({disk.path for disk in disks}) < len(disks):
-        raise StudyError("a disk is named twice", cure="name each once, or one of them only")
+        raise StudyError("a disk is named twice", cure="name each disk once")
     folder = into or Path("disk-check-" + "-vs-".join(place_name(disk.path) for disk in disks))
     template = tomllib.loads(
         files("headroom.systems.storage.check_disk").joinpath("study.toml").read_text("utf-8")
@@ -95,7 +95,7 @@ def check_disk(
     if is_read_only:
         reading = study_of(template, disks, is_read_only=True)
         session.note(_to_write(folder, settings, quick=quick), quiet=quiet)
-        session.note(f"not asked: {', '.join(left_out(template, reading))}", quiet=quiet)
+        session.note(f"left out: {', '.join(left_out(template, reading))}", quiet=quiet)
         _write(folder, reading)
     session.note(f"the study and its results are in {folder}", quiet=quiet)
     run(
@@ -120,7 +120,8 @@ def _disk_at(path: Path) -> Disk:
         mode = named.stat().st_mode
     except UnicodeEncodeError as error:
         raise StudyError(
-            f"the path {str(path)!r} is not UTF-8, as a study file is", cure="name it by a link"
+            f"the path {str(path)!r} is not UTF-8, which a study file needs",
+            cure="name a link to it",
         ) from error
     except OSError as error:
         raise StudyError(

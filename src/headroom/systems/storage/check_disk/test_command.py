@@ -72,7 +72,7 @@ def test_a_file_that_is_there_is_only_read_unless_its_words_are_typed(
 def test_without_words_the_ones_to_type_are_said(image: Path) -> None:
     done = check_disk(image, "--quick", "--dry-run")
     assert f'--overwrite "{image} {96 << 20}"' in done.stderr
-    assert "not asked: mixed, durable" in done.stderr
+    assert "left out: mixed, durable" in done.stderr
 
 
 def test_wrong_words_write_nothing(image: Path) -> None:

@@ -69,7 +69,7 @@ impl Layout {
             0 => 1,
             1 => 2,
             5 => 3,
-            other => return Err(format!("there is no RAID {other} here; choose 0, 1 or 5")),
+            other => return Err(format!("RAID {other} is not supported; choose 0, 1 or 5")),
         };
         if layout.disks < least || (layout.level == 1 && layout.disks % 2 == 1) {
             return Err(format!(

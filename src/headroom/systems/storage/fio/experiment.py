@@ -140,7 +140,7 @@ def _mix(asked: Asked) -> None:
         raise options.refused(
             "rw",
             "has no counterpart",
-            cure=f"write one of {', '.join([*_MIXES, *_MIXED])}, without a number behind it",
+            cure=f"write one of {', '.join([*_MIXES, *_MIXED])}, without a number after it",
         )
     asked.fixed |= {"pattern": pattern, "read_share": read_share}
     if trim_share:
@@ -160,13 +160,13 @@ def _block(asked: Asked) -> None:
     sizes = _of_directions(asked, "bs") or [4096]
     if len(sizes) > 1:
         raise asked.options.refused(
-            "bs", "asks for several sizes at once", cure="give each size a job of its own"
+            "bs", "has several sizes at once", cure="give each size its own job"
         )
     asked.fixed["block_bytes"] = sizes[0]
     aligned = asked.options.size("ba")
     if aligned not in {None, 0, sizes[0]}:
         raise asked.options.refused(
-            "ba", "aligns otherwise than to the size of a request", cure="remove it"
+            "ba", "does not align to the size of a request", cure="remove it"
         )
 
 
@@ -288,7 +288,7 @@ def _place(asked: Asked, job: Job, here: Path) -> tuple[Path, Table]:
     filename, folder = asked.options.option("filename"), asked.options.option("directory")
     for option in (filename, folder):
         if option is not None and ":" in option.value:
-            raise job.refused(option, "names several places", cure="give each a job of its own")
+            raise job.refused(option, "names several places", cure="give each its own job")
     start = here / (folder.value if folder else "")
     streams = asked.fixed.get("streams", 1)
     if filename is None:

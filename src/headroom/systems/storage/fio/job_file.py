@@ -86,7 +86,7 @@ def jobs_of(file: Path, text: str) -> list[Job]:
             jobs.append(Job(file=file, name=section[1], line=number, options=options))
         elif options is None or line.split()[0] == "include":
             raise StudyError(
-                f"{file}:{number}: `{line}` is no option of a section",
+                f"{file}:{number}: `{line}` is not an option of a section",
                 cure="put it below [global] or the name of a job; write out what is included",
             )
         else:

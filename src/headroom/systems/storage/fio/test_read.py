@@ -141,7 +141,7 @@ def test_what_changes_nothing_is_listed_with_its_reason(tmp_path: Path) -> None:
         ("iodpeth=4", "is not understood"),
         ("bs=${NOT_SET_ANYWHERE}", "is not set"),
         ("iodepth=$ncpus", "filled in by fio"),
-        ("include other.fio", "no option of a section"),
+        ("include other.fio", "not an option of a section"),
         ("fsync=1\nfdatasync=1\nrw=write", "combined with fdatasync"),
     ],
 )

@@ -93,7 +93,7 @@ class Load:
             )
         if self.cell_bytes not in {1 << power for power in range(6, 21)}:
             raise StudyError(
-                f"a cell of {self.cell_bytes} bytes cannot be",
+                f"--cell-bytes is {self.cell_bytes}, which is not a valid size of a cell",
                 cure="choose a power of two, 64 B to 1 MiB: the sector or the block of the target",
             )
 

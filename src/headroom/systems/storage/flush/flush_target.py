@@ -72,7 +72,9 @@ def opened_for_writing(
     check_may_write(path, typed, command=command)
     if not path.exists():
         if size_bytes is None:
-            raise StudyError(f"{path} is not there", cure="say how large to make it: --bytes")
+            raise StudyError(
+                f"file {path} not found", cure="give the size of a new file with --bytes"
+            )
         check_space(path.parent, needed=size_bytes, reserve=RESERVE_BYTES)
         lay_out(path, size=size_bytes, seed=1)
     yield from _opened(examined(path), is_written=True, size_bytes=size_bytes)

@@ -81,7 +81,7 @@ impl PostmarkMechanism {
     fn attribute(&self, function: usize) -> Result<u64, String> {
         let one = self
             .current
-            .ok_or("no operation is at hand: call next() first, and stop at 0")?;
+            .ok_or("there is no current operation: call next() first, and stop if it returns 0")?;
         Ok(match function {
             1 => kind_number(one.kind),
             2 => phase_number(one.phase),

@@ -80,7 +80,7 @@ pub enum ParameterError {
     #[error("the parameters of PostMark cannot be read: {0}")]
     Unreadable(String),
     /// A number lies outside its range.
-    #[error("{name} is {value}, and must lie within {range}")]
+    #[error("{name} is {value}, but must be within {range}")]
     OutOfRange {
         /// Name of the parameter.
         name: &'static str,

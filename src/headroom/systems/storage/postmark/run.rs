@@ -171,7 +171,7 @@ fn apart(
 #[cfg(unix)]
 #[allow(unsafe_code, reason = "the descriptor comes as a number from Python")]
 fn own(fd: i32) -> io::Result<std::fs::File> {
-    assert!(fd >= 0, "{fd} is no descriptor");
+    assert!(fd >= 0, "{fd} is not a file descriptor");
     // SAFETY: whoever hands the job over keeps the descriptor open until the run returns.
     let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
     Ok(borrowed.try_clone_to_owned()?.into())

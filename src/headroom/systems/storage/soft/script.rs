@@ -123,7 +123,7 @@ impl Script {
             .find(|one| !is_time(one.at_s) || !is_time(one.for_s))
         {
             return Err(format!(
-                "the stall at {} s for {} s cannot be: both must be 0 s or more, below 1e6 s",
+                "the stall at {} s for {} s is not valid: both must be 0 s or more, below 1e6 s",
                 one.at_s, one.for_s
             ));
         }
@@ -135,13 +135,13 @@ impl Script {
         }
         if !(0.0..=1.0).contains(&self.survivor_share) {
             return Err(format!(
-                "survivor_share is {}: a share is 0 to 1",
+                "survivor_share is {}: a share is from 0 to 1",
                 self.survivor_share
             ));
         }
         if let Some(one) = self.misdirected.iter().find(|one| one.to >= bytes) {
             return Err(format!(
-                "write {} is to go to byte {}, beyond the device of {bytes} B",
+                "write {} is redirected to byte {}, beyond the device of {bytes} B",
                 one.write, one.to
             ));
         }

@@ -170,7 +170,7 @@ def serve(at: Path, script: SoftScript, size_bytes: int) -> None:
     script.check(size_bytes)
     clear_stale(at)
     if not at.is_dir() or any(at.iterdir()):
-        raise StudyError(f"{at} is no empty folder", cure="make one, or name another")
+        raise StudyError(f"{at} is not an empty folder", cure="make one, or name another")
     measure.serve_soft_device(
         at,
         script.job(),

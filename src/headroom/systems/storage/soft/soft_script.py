@@ -113,6 +113,6 @@ class SoftScript(_Table, frozen=True, omit_defaults=True):
         twice = sorted({write for write in changed if changed.count(write) > 1})
         if twice:
             raise StudyError(
-                f"the script treats write {twice[0]} in two ways",
-                cure="let it be lost, torn or misdirected, and name it once",
+                f"the script has two entries for write {twice[0]}",
+                cure="name each write once: lost, torn or misdirected",
             )

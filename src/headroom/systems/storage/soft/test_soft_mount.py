@@ -139,7 +139,7 @@ def test_requests_overtake_one_that_never_ends(
     )
     assert figures["classes"]["read"]["completion_count"] == 999
     assert figures["outstanding_count"] == 1
-    assert "1 request had no end" in figures["problem"]
+    assert "1 request had not finished" in figures["problem"]
 
 
 def test_a_stall_is_felt_by_all_that_were_due_in_it(soft_device: Mounted) -> None:
@@ -255,7 +255,7 @@ def test_ctrl_c_unmounts(tmp_path: Path) -> None:
     ("script", "said"),
     [
         (SoftScript(misdirected=[Misdirected(write=1, to=MIB)]), "puts write 1 to byte 1048576"),
-        (SoftScript(lost=[3], torn=[Torn(write=3, kept_bytes=1)]), "write 3 in two ways"),
+        (SoftScript(lost=[3], torn=[Torn(write=3, kept_bytes=1)]), "two entries for write 3"),
     ],
 )
 def test_a_script_that_cannot_be_is_refused(script: SoftScript, said: str) -> None:
@@ -273,7 +273,7 @@ def test_a_folder_that_is_not_empty_is_refused(
         mounted(SoftScript(), size_bytes=MIB, at=tmp_path),
     ):
         pass
-    assert "no empty folder" in capfd.readouterr().err
+    assert "not an empty folder" in capfd.readouterr().err
     assert (tmp_path / "mine").read_text() == "precious"
 
 

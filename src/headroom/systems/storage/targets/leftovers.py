@@ -151,8 +151,8 @@ def _announce(listed: Path, content: bytes) -> int:
         raise EnvironmentUnfitError(
             f"the list of what Headroom makes cannot be written ({listed.parent}): "
             f"{error.strerror}",
-            cure="set XDG_STATE_HOME to a folder of yours; without the list, files of a killed "
-            "run would never be removed",
+            cure="set XDG_STATE_HOME to a writable folder; without the list, files of a killed run "
+            "would never be removed",
         ) from error
 
 

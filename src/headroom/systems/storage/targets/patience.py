@@ -98,8 +98,8 @@ def _awaited(
             if progress.done_bytes == seen:
                 raise NoAnswerError(
                     f"{what} does not answer: a call has not returned for {seconds:g} s",
-                    cure="look at what it waits for (`dmesg`, a server that is gone), mount it "
-                    "again, or name another target",
+                    cure="find out what it waits for (`dmesg`, a lost server), mount it again, "
+                    "or name another target",
                 ) from None
 
 

@@ -77,8 +77,8 @@ def memory_folder() -> Path:
 def _checked(folder: Path) -> Path:
     if not _is_usable(folder) or not is_memory(folder):
         raise EnvironmentUnfitError(
-            f"{MEMORY_VARIABLE}={folder} is no writable folder in memory with space left",
-            cure="name a folder on a tmpfs, or take the variable away: then /dev/shm serves",
+            f"{MEMORY_VARIABLE}={folder} is not a writable folder in memory with space left",
+            cure="name a folder on a tmpfs, or unset the variable to use /dev/shm",
         )
     return folder
 

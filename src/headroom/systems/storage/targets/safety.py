@@ -183,7 +183,7 @@ def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
     if not is_same or state.st_nlink != 1:
         raise EnvironmentUnfitError(
             f"{path} is no longer the file that Headroom made there; nothing is written to it",
-            cure="see who changes the folder, and run again",
+            cure="find out which program changes the folder, then run again",
         )
     return Existing(
         path=path,
@@ -261,8 +261,8 @@ def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError
     """Return the refusal to write to what was not named, with the words to type."""
     holds = f" It holds {in_words(found.contents)}." if found.contents else ""
     return EnvironmentUnfitError(
-        f"the workload writes to {found.path} and destroys what is there.{holds}",
-        cure=f"if that is what you want, add {OVERWRITE} {quoted(found.words)} to `{command}`",
+        f"the workload would overwrite {found.path}.{holds}",
+        cure=f"to allow it, add {OVERWRITE} {quoted(found.words)} to `{command}`",
     )
 
 
@@ -382,6 +382,6 @@ def _check_same(found: Existing, state: os.stat_result) -> None:
         is_same = is_same and not (found.is_own and state.st_nlink != 1)
     if not is_same:
         raise StudyError(
-            f"{found.path} became another device or file while it was looked at",
-            cure="run again once nothing moves there",
+            f"{found.path} became another device or file while it was checked",
+            cure="run again when nothing changes there",
         )

@@ -53,7 +53,7 @@ pub struct Checked {
 ///
 /// # Errors
 ///
-/// Where the log cannot be read, or the check was given up.
+/// Where the log cannot be read, or the check was cancelled.
 pub fn check(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Checked, EngineError> {
     let job: CheckJob = serde_json::from_slice(json)?;
     let log = file_of(job.log_fd)?;
@@ -80,7 +80,7 @@ pub fn check(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Checked
     for (count, demand) in history.demands().enumerate() {
         if count % 4096 == 0 && !is_wanted() {
             return Err(EngineError::refused(
-                "the check was given up",
+                "the check was cancelled",
                 "check again",
             ));
         }

@@ -105,7 +105,7 @@ pub fn read(mut from: impl Read) -> io::Result<(Head, Vec<Entry>)> {
     let Some([MAGIC, run, cell_bytes, target_bytes]) = next(&mut from)? else {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "this is no log of a verifying run: its first record is missing",
+            "this is not the log of a verifying run: its first record is missing",
         ));
     };
     let head = Head {

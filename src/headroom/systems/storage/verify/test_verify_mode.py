@@ -222,7 +222,7 @@ def test_a_log_lies_on_another_device_and_goes_after_a_sound_run(tmp_path: Path)
 
 def test_a_script_is_checked_when_the_study_is_read() -> None:
     table = TargetTable(kind="soft", bytes=4096, script=SoftScript(lost=[1, 1]))
-    with pytest.raises(StudyError, match="in two ways"), _system(table):
+    with pytest.raises(StudyError, match="two entries for write"), _system(table):
         pass
     table = TargetTable(kind="nothing", script=SoftScript(lost=[1]))
     with pytest.raises(StudyError, match="has a script"), _system(table):

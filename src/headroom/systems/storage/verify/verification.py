@@ -116,8 +116,8 @@ def check_log_place(log: Path, target: Path) -> None:
     """
     if _device(log.parent) == _device(target):
         raise EnvironmentUnfitError(
-            f"the log {log} would lie on the same device as {target}: what takes the data takes "
-            "the log with it",
+            f"the log {log} would be on the same device as {target}: what destroys the data "
+            "would destroy the log too",
             cure="name a folder on another device or in memory, or keep the log on another machine",
         )
 
@@ -135,7 +135,7 @@ def open_log(path: Path) -> BinaryIO:
         return os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
     except FileExistsError as error:
         raise EnvironmentUnfitError(
-            f"there is a file {path} already, and a log is never written over anything",
+            f"file {path} already exists, and a log never overwrites a file",
             cure="check the target against it if it is a log, then remove it, or choose a name",
         ) from error
     except OSError as error:

@@ -122,7 +122,7 @@ def fitting(
     if left_out and (config["snia_sizes"] != SIZES or not kept):
         raise StudyError(
             f"snia_sizes has sizes that this target cannot take: {'; '.join(left_out)}",
-            cure='name others, use a larger target, or set direct = "no"',
+            cure='choose others, use a larger target, or set direct = "no"',
         )
     return kept, tuple(f"left out of the matrix: {one}" for one in left_out)
 

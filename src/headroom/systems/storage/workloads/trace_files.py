@@ -29,7 +29,8 @@ def trace_path(name: str, study: Path) -> Path:
     path = study / Path(name).expanduser()
     if not path.is_file():
         raise EnvironmentUnfitError(
-            f"there is no trace {path}", cure="correct trace_file; it starts at the study's folder"
+            f"trace {path} not found",
+            cure="correct trace_file, a path relative to the study's folder",
         )
     return path
 

@@ -254,16 +254,16 @@ def _check_pairs(config: Mapping[str, Value], workload: str) -> None:
     if workload not in {"postmark", "trace"} and not any(config.get(name) for name in stops):
         raise StudyError(
             "the run would never end: seconds, requests and bytes are all 0",
-            cure="set one of them; without a wish, seconds = 10",
+            cure="set one of them; the default is seconds = 10",
         )
 
 
 def _check_shares(config: Mapping[str, Value]) -> None:
     if float(config["read_share"]) + float(config["trim_share"]) > 1.0:
         raise StudyError(
-            f"read_share is {config['read_share']} and trim_share {config['trim_share']}: above 1 "
-            "together",
-            cure="lower one of them; what is left of 1 is written",
+            f"read_share is {config['read_share']} and trim_share {config['trim_share']}: they "
+            "sum to more than 1",
+            cure="lower one of them; the rest of 1 is writes",
         )
 
 

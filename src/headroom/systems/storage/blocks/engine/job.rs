@@ -293,7 +293,7 @@ impl Job {
         }
         if matches!(self.verify, Some(plan) if !is_cell(plan.cell_bytes)) {
             let cure = "choose the sector of the target: a power of two, 64 B to 1 MiB";
-            return refused("verify.cell_bytes cannot be the size of a cell", cure);
+            return refused("verify.cell_bytes is not a valid size of a cell", cure);
         }
         if self.place_limit == 0 || self.failure_limit == 0 {
             return refused("place_limit or failure_limit is 0", "choose 1 or more");

@@ -23,12 +23,12 @@ pub fn problem(job: &Job, load: &Load, end_ns: u64) -> Option<String> {
             let last = load.failures().all().last()?;
             let error = std::io::Error::from_raw_os_error(last.errno);
             Some(format!(
-                "the target failed: {} requests in a row, the last kind of error was: {error}",
+                "the target failed {} requests in a row; the last kind of error: {error}",
                 load.failures().in_a_row()
             ))
         }
         StopReason::Overload => Some(format!(
-            "the target cannot follow the load: {} requests were due and not begun",
+            "the target cannot keep up with the load: {} requests were due but had not started",
             load.waiting_count()
         )),
         _ => None,
@@ -50,7 +50,7 @@ fn misaligned(job: &Job, load: &Load) -> Option<String> {
     let is_odd = offset % multiple != 0 || u64::from(length) % multiple != 0;
     is_odd.then(|| {
         format!(
-            "the target takes multiples of {alignment} B only and refused {length} B at offset \
+            "the target accepts only multiples of {alignment} B and rejected {length} B at offset \
              {offset} B: choose a block size that is a multiple, or open it without O_DIRECT"
         )
     })
@@ -63,8 +63,9 @@ fn unanswered(load: &Load, end_ns: u64) -> Option<String> {
     let count = load.outstanding_count();
     let requests = if count == 1 { "request" } else { "requests" };
     Some(format!(
-        "the target did not answer: {count} {requests} had no end when the run ended, the oldest \
-         ({}) after {waited_s:.1} s; what was measured before is kept (`dmesg` may say what hangs)",
+        "the target did not answer: {count} {requests} had not finished when the run ended, \
+         the oldest ({}) after {waited_s:.1} s; earlier measurements are kept (`dmesg` may show \
+         the cause)",
         in_words(oldest.kind, oldest.offset, oldest.length)
     ))
 }

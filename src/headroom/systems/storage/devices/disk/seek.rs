@@ -49,7 +49,7 @@ impl SeekCurve {
         let tolerance = 1e-9 * full_s.max(1e-12);
         if mean_s < least - tolerance || mean_s > most + tolerance {
             return Err(format!(
-                "a mean seek of {mean_s} s does not fit to {single_s} s for the next cylinder and \
+                "a mean seek of {mean_s} s does not fit {single_s} s for the next cylinder and \
                  {full_s} s for all of them; such a disk has {least:.6} s to {most:.6} s"
             ));
         }

@@ -201,7 +201,7 @@ impl Mechanism for RequestSource {
         }
         let request = self.last[stream].ok_or_else(|| {
             let name = function.name;
-            format!("{name} of stream {stream} was asked without a request: call next before")
+            format!("{name} of stream {stream} was read before its first request: call next first")
         })?;
         Ok(about(request, function.name, now_s))
     }
@@ -322,7 +322,7 @@ mod tests {
         let error = model
             .call(offset, 0.0, &[0.0])
             .expect_err("nothing was drawn");
-        assert!(error.contains("call next before"), "{error}");
+        assert!(error.contains("call next first"), "{error}");
         let error = model
             .call(offset, 0.0, &[1.0])
             .expect_err("one stream only");

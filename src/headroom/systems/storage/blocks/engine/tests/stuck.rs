@@ -114,7 +114,7 @@ fn a_call_that_never_returns_does_not_hold_the_end_of_the_run() {
     assert_eq!(outcome.classes[0].completion_count, 10);
     assert_eq!((outcome.outstanding_count, outcome.waiting_count), (1, 0));
     let problem = outcome.problem.as_deref().expect("a problem");
-    assert!(problem.contains("1 request had no end"), "{problem}");
+    assert!(problem.contains("1 request had not finished"), "{problem}");
     assert!(
         problem.contains("a read of 4096 B at offset 40960"),
         "{problem}"

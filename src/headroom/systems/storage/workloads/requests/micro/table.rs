@@ -234,10 +234,10 @@ fn check_names(table: &Table, plans: &[StreamPlan]) -> Result<(), WorkloadError>
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if plan.name.is_empty() || !plan.name.chars().all(is_plain) {
             let cure = "use letters, digits, - and _, as it becomes part of metrics";
-            return Err(table.wrong("streams", format!("hold the name {:?}", plan.name), cure));
+            return Err(table.wrong("streams", format!("use the name {:?}", plan.name), cure));
         }
         if !names.insert(&plan.name) {
-            let problem = format!("hold the name {:?} twice", plan.name);
+            let problem = format!("use the name {:?} twice", plan.name);
             return Err(table.wrong("streams", problem, "give each stream its own name"));
         }
     }
@@ -291,7 +291,7 @@ impl Checked<'_> {
             let cure = "give weights that are not negative, and at least one above 0";
             return Err(self.table.wrong(
                 "block_bytes",
-                format!("has weights of {total} together"),
+                format!("has weights that sum to {total}"),
                 cure,
             ));
         }
@@ -317,7 +317,7 @@ impl Checked<'_> {
     ) -> Result<Region, WorkloadError> {
         let (first, range) = (self.written.offset_bytes, self.written.range_bytes);
         if first % align != 0 {
-            let problem = format!("is {first}, no multiple of the alignment of {align} B");
+            let problem = format!("is {first}, not a multiple of the alignment of {align} B");
             let cure = "give a multiple, or another align_bytes";
             return Err(self.table.wrong("offset_bytes", problem, cure));
         }
@@ -380,10 +380,10 @@ impl Checked<'_> {
                     .wrong(name, "is the share of the pattern itself", cure));
             }
             if total > 1.0 + f64::EPSILON {
-                let problem = format!("lifts the shares of patterns to {total}");
+                let problem = format!("raises the sum of the shares of patterns to {total}");
                 return Err(self
                     .table
-                    .wrong(name, problem, "let them be at most 1 together"));
+                    .wrong(name, problem, "lower them: they may sum to 1 at most"));
             }
         }
         let others = shares.iter().map(|&(_, pattern, share)| (pattern, share));
@@ -414,7 +414,7 @@ impl Checked<'_> {
         let Some(rate) = self.written.rate_per_s else {
             if self.table.entries.contains_key("arrivals") {
                 let cure = "give rate_per_s (1/s of each stream), or leave arrivals out";
-                return Err(self.table.wrong("arrivals", "stands without a rate", cure));
+                return Err(self.table.wrong("arrivals", "has no rate", cure));
             }
             return Ok(None);
         };

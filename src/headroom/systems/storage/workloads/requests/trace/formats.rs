@@ -133,7 +133,7 @@ impl Parser {
             let wait = whole(rest[0]).ok_or("the wait must be a whole number (us)")?;
             let wait_ns = wait.checked_mul(1000).ok_or("the wait is too long")?;
             let waited_ns = self.waited_ns.checked_add(wait_ns);
-            self.waited_ns = waited_ns.ok_or("the waits are too long together")?;
+            self.waited_ns = waited_ns.ok_or("the waits are too long in total")?;
             return Ok(None);
         }
         fio_action(self.waited_ns, file, action, rest)
@@ -148,7 +148,7 @@ fn fio_3(line: &str) -> Said<'_> {
         return Err("the file or the action is missing");
     };
     if action == "wait" {
-        return Err("version 3 has no action wait");
+        return Err("version 3 has no action `wait`");
     }
     fio_action(time_ns, file, action, [words.next(), words.next()])
 }
@@ -259,7 +259,7 @@ fn msr(line: &str) -> Said<'_> {
         .and_then(|ticks| ticks.checked_mul(100))
         .ok_or("the time must be a whole number (100 ns)")?;
     let (Some(host), Some(disk)) = (fields.next(), fields.next()) else {
-        return Err("it has no host and disk");
+        return Err("the host or the disk is missing");
     };
     let kind = match fields.next() {
         Some(word) if word.eq_ignore_ascii_case("read") => Kind::Read,

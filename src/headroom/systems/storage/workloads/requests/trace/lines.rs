@@ -71,7 +71,7 @@ impl<Input: BufRead> TraceReader<Input> {
             Err(error) => Err(WorkloadError::new(
                 self.place(),
                 format!("cannot be read: {error}"),
-                "look at the disk that holds the trace",
+                "check the disk that holds the trace",
             )),
         }
     }

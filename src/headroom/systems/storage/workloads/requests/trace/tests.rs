@@ -136,7 +136,7 @@ fn malformed_lines_are_named_with_their_number() {
             Format::FioIolog,
             "fio version 3 iolog\n1 a wait 5 0\n",
             2,
-            "no action wait",
+            "no action `wait`",
         ),
         (Format::Blkparse, "8,0 1 1 0.5 7 Q R 12 8 [cat]\n", 1, "'+'"),
         (Format::Blkparse, "8,0 1 1 half 7 Q R 12 + 8\n", 1, "time"),
