@@ -24,7 +24,7 @@ def test_each_line_of_a_table_fills_its_head(lines: Lines, cases: int) -> None:
 def test_dependent_responses_taken_as_independent_are_rarely_right() -> None:
     """An interval that knew the correlation of M/M/1 would cover 95%."""
     _, *rows = independence(200, 2_000)
-    shares = [float(share.removesuffix(" %")) for _, share in rows]
+    shares = [float(share.removesuffix("%")) for _, share in rows]
     assert shares == sorted(shares, reverse=True)
     assert shares[-1] < 20.0
 
@@ -33,4 +33,4 @@ def test_intervals_of_a_crossover_hold_it_as_often_as_they_say() -> None:
     """Of 60 at 95% fewer than 50 have a chance of 1e-4."""
     _, *rows = crossovers(60)
     assert all(int(found) >= 50 for _, _, found, _ in rows)
-    assert all(float(right.removesuffix(" %")) > 83.0 for *_, right in rows)
+    assert all(float(right.removesuffix("%")) > 83.0 for *_, right in rows)

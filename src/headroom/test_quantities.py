@@ -92,7 +92,7 @@ def test_a_given_number_is_read_back_as_it_was_stated(value: float, unit: str) -
 
 @given(share=st.floats(min_value=1e-7, max_value=0.99))
 def test_a_limit_is_never_below_what_it_bounds_and_close_to_it(share: float) -> None:
-    limit = float(format_limit(share).removesuffix(" %")) / 100.0
+    limit = float(format_limit(share).removesuffix("%")) / 100.0
     assert share * (1.0 - 1e-9) <= limit <= share * 1.11
 
 

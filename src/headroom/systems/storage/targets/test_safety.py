@@ -78,7 +78,7 @@ def test_a_device_is_written_only_with_the_very_words(image: Path, attach: Attac
     device = examine_device(attach(image))
     assert (device.size_bytes, device.uses, device.contents) == (8 * MIB, (), ())
     for wrong in ([], [str(device.path)], [f"{device.path} {8 * MIB + 512}"], ["/dev/sdb 1"]):
-        with pytest.raises(EnvironmentUnfitError, match="destroys what is there"):
+        with pytest.raises(EnvironmentUnfitError, match="would overwrite"):
             check_allowed(device, wrong)
     check_allowed(device, [f"  {device.path}   {8 * MIB} "])
 
