@@ -101,7 +101,7 @@ def test_a_limit_is_never_below_what_it_bounds_and_close_to_it(share: float) -> 
 )
 def test_a_ratio_is_marked_as_one_and_holds_its_interval(value: float, share: float) -> None:
     text = to_ascii(format_ratio(value, value * (1 - share), value * (1 + share)))
-    assert re.fullmatch(r"x [\d,.]+ \([\d,.]+ to [\d,.]+\)", text)
+    assert re.fullmatch(r"[\d,.]+x \([\d,.]+ to [\d,.]+\)", text)
 
 
 @given(st.text())
