@@ -271,7 +271,7 @@ def test_windows_of_measured_systems_are_refused_with_the_cause(
     text = (tmp_path / "study.toml").read_text()
     model = 'name = "model"\nfile = "model.py"\ntime_s = 2400'
     (tmp_path / "study.toml").write_text(text.replace(model, f'name = "{name}"\n{setup}'))
-    with pytest.raises(StudyError, match=f"'{name}' keep no statistics of intervals"):
+    with pytest.raises(StudyError, match=f"'{name}' record no statistics per interval"):
         make_plan(load_study(tmp_path), quick=False)
 
 

@@ -95,7 +95,7 @@ def test_a_load_that_time_outs_shed_is_no_overload() -> None:
     forecast = forecast_of(model)
     assert not forecast.overload
     assert not forecast.values
-    assert "only a run tells" in forecast.reasons[0]
+    assert "only a run can show" in forecast.reasons[0]
 
 
 def test_a_model_counted_by_hand_has_its_bound_and_its_reason_until_it_is_changed() -> None:

@@ -84,7 +84,7 @@ def test_a_changed_parameter_is_configured_and_belongs_to_the_fingerprint() -> N
         ("rat=3", "has no parameter 'rat'"),
         ("users=2.5", "its type is int"),
         ("users=0", "below its lowest value 1"),
-        ("codec=x2", "no number to multiply"),
+        ("codec=x2", "not a number to multiply"),
         ("users=10", "changes nothing"),
         ("users=x0", "not a number above 0"),
     ],

@@ -230,7 +230,7 @@ def test_antithetic_pairs_vary_less_than_independent_runs() -> None:
 
 @pytest.mark.parametrize(
     ("batch", "time", "words"),
-    [(None, -1.0, "was computed as -1"), (3, 1.0, "jobs wait at station 'cpu' for a batch")],
+    [(None, -1.0, "was computed as -1"), (3, 1.0, "jobs at station 'cpu' wait for a full batch")],
 )
 def test_an_error_of_the_run_names_the_line_of_the_step(
     batch: int | None, time: float, words: str

@@ -82,7 +82,7 @@ def test_an_output_beyond_the_limit_is_cut_and_the_message_says_so(
 
 
 def test_a_file_that_the_program_did_not_write_fails(output: Path) -> None:
-    with pytest.raises(CommandFailedError, match="no file 'output'"):
+    with pytest.raises(CommandFailedError, match="did not write the file 'output'"):
         pick(MetricTable(name="size", size_of="output"), path=output)
 
 

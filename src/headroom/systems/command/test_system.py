@@ -350,7 +350,7 @@ def test_a_declared_parameter_has_type_unit_range_and_source(tmp_path: Path) -> 
         ),
         ({"argv": ["x", "{a}", "{sudy}"], "parameters": {"a": {}}}, "{sudy}", "study"),
         ({"argv": ["{study}"], "parameters": {"study": {}}}, "Headroom itself", "another name"),
-        ({"argv": ["x"], "metric": [{"name": "wall_s", "regex": "(a)"}]}, "already", "user_s"),
+        ({"argv": ["x"], "metric": [{"name": "wall_s", "regex": "(a)"}]}, "duplicate", "user_s"),
         (
             {"argv": ["x"], "metric": [{"name": "p99", "unit": "ms", "regex": "(a)"}]},
             "`p99` is kept in s, but its name does not say so",

@@ -250,7 +250,7 @@ def test_refusals_make_nothing(tmp_path: Path, log: Path) -> None:
     cases: list[tuple[list[str | Path], int, str]] = [
         (["write", target, "--log", tmp_path / "log", "--bytes", "1 MiB"], 5, "same device"),
         (["write", target, "--log", log], 2, "--bytes"),
-        (["write", target, "--log", log, "--bytes", "many"], 2, "is no size"),
+        (["write", target, "--log", log, "--bytes", "many"], 2, "is not a size"),
         (["write", tmp_path / "no" / "target", "--log", log], 5, "not found"),
         (["write", Path("/dev/headroom-no-device"), "--log", log], 5, "place of devices"),
         (["check", target, "--log", log, "--after", "kill"], 5, "cannot be read"),
@@ -282,4 +282,4 @@ def test_a_log_that_is_none_or_promises_nothing_is_no_success(tmp_path: Path, lo
     assert "promises nothing" in nothing.stderr
     wrong = run("check", target, "--log", target, "--after", "kill")
     assert wrong.returncode == 5
-    assert "no log" in wrong.stderr
+    assert "not the log" in wrong.stderr
