@@ -133,7 +133,10 @@ impl Shared {
 
     /// Note that somebody goes out of a run that is over.
     pub fn leave(&self) {
-        held(&self.meeting).left = self.mark();
+        // The time is read behind the lock: read before it, it could be earlier than a border that
+        // another thread marked meanwhile.
+        let mut meeting = held(&self.meeting);
+        meeting.left = self.mark();
     }
 
     /// Return the borders of the phases; those that were not reached lie where the run was left.
