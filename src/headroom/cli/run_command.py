@@ -45,6 +45,7 @@ from headroom.experiment.runner.fresh import mark_fresh
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import Outcome, run_plan
+from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.fit_plan import stages
 from headroom.experiment.study.plan import Plan
 from headroom.quantities import format_level
@@ -140,7 +141,7 @@ def run(
     say_foresight(chosen, quiet=quiet)
     for sentence in undecidable_lines(chosen):
         session.note(sentence, quiet=quiet)
-    with Journal.open(session.journal_of(plan), create=True) as journal:
+    with Journal.open(session.journal_of(plan), create=True) as journal, kept_workers():
         is_fresh = check if fresh is None else fresh
         resume = _how_to_resume(is_fresh=is_fresh, is_checked=check)
         how = _How(

@@ -15,6 +15,7 @@ from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Parameter
 from headroom.experiment.runner.progress import Progress
+from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
 from headroom.report.sizing import render_sizing
 from headroom.report.sizing_page import render_sizing_page
@@ -137,7 +138,7 @@ def size(
     )
     place = (folder or results / _FOLDER) / JOURNAL_NAME
     place.parent.mkdir(parents=True, exist_ok=True)
-    with Journal.open(place, create=True) as journal:
+    with Journal.open(place, create=True) as journal, kept_workers():
         evaluator = Evaluator(
             chosen,
             rule,

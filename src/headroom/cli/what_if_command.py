@@ -29,6 +29,7 @@ from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
 from headroom.experiment.runner.what_if import changed_plan, changed_point
+from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
@@ -119,7 +120,7 @@ def what_if(
         plan, place, where = _model_plan(
             subject, fixed or [], completions, replications or 10, seed
         )
-    with Journal.open(place, create=True) as journal:
+    with Journal.open(place, create=True) as journal, kept_workers():
         runner = _Runner(journal, jobs or os.cpu_count() or 1, color, is_quiet=quiet)
         experiment, base = _base(plan, journal, point)
         runner.run(replace(plan, experiments=(replace(experiment, points=(base,)),)))

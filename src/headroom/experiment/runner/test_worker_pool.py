@@ -1,5 +1,7 @@
 """Worker processes: every task comes back once, whatever happens to its worker."""
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.journal.run_codec import decode_run
 from headroom.experiment.runner.executors import Executor, InlineExecutor
 from headroom.experiment.runner.tasks import Recipe, Result, Task, recipe_of
-from headroom.experiment.runner.worker_pool import WorkerPool
+from headroom.experiment.runner.worker_pool import WorkerPool, kept_workers
 from tests.support.fake_systems import FakeModel, FakeSetup
 
 
@@ -151,3 +153,52 @@ def test_what_a_model_prints_does_not_reach_stdout(
     captured = capfd.readouterr()
     assert captured.out == ""
     assert "noise" in captured.err
+
+
+def pid_of(pool: WorkerPool) -> int:
+    """Run a task and return the process that ran it."""
+    pool.submit([task(0)])
+    all_results(pool, 1)
+    (worker,) = pool._workers
+    return worker._process.pid
+
+
+def test_workers_are_kept_for_the_next_pool_and_load_what_it_runs(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    with kept_workers():
+        first = WorkerPool({"load": recipe}, worker_count=1)
+        pid = pid_of(first)
+        first.close()
+        second = WorkerPool({"other": recipe}, worker_count=1)
+        second.submit([task(0, experiment="other"), task(1, experiment="load")])
+        results = all_results(second, 2)
+        (worker,) = second._workers
+        assert worker._process.pid == pid
+        inline = InlineExecutor({"other": FakeModel(FakeSetup(), tmp_path)})
+        inline.submit([task(0, experiment="other")])
+        assert results[0].run == all_results(inline, 1)[0].run
+        assert "load" in results[1].error, "the recipes of the first pool are forgotten"
+        second.close()
+    assert worker._process.returncode is not None, "nobody is left when the block ends"
+
+
+def test_a_kept_worker_that_has_died_is_replaced(recipe: Recipe) -> None:
+    with kept_workers():
+        first = WorkerPool({"load": recipe}, worker_count=1)
+        pid = pid_of(first)
+        first.close()
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        second = WorkerPool({"load": recipe}, worker_count=1)
+        assert pid_of(second) != pid
+        second.close()
+
+
+def test_without_the_block_workers_end_with_their_pool(recipe: Recipe) -> None:
+    pool = WorkerPool({"load": recipe}, worker_count=1)
+    pool.submit([task(0)])
+    all_results(pool, 1)
+    (worker,) = pool._workers
+    pool.close()
+    assert worker._process.returncode is not None

@@ -36,14 +36,17 @@ def _end_with_driver() -> None:
 
 
 def _serve(connection: "Connection[bytes, bytes]") -> None:
-    start = msgspec.msgpack.decode(connection.recv_bytes(), type=Start)
-    sys.path[:] = start.sys_path
-    systems = SystemCache(start.recipes)
-    chunks = msgspec.msgpack.Decoder(list[Task])
+    messages = msgspec.msgpack.Decoder(Start | list[Task])
     encoder = msgspec.msgpack.Encoder()
-    connection.send_bytes(READY)
+    systems = SystemCache({})
     while True:
-        for task in chunks.decode(connection.recv_bytes()):
+        message = messages.decode(connection.recv_bytes())
+        if isinstance(message, Start):
+            sys.path[:] = message.sys_path
+            systems = SystemCache(message.recipes)
+            connection.send_bytes(READY)
+            continue
+        for task in message:
             connection.send_bytes(encoder.encode(systems.run(task)))
 
 

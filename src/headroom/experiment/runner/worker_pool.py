@@ -4,6 +4,9 @@ Invariant: every submitted task comes back exactly once. A worker answers its ta
 when it dies the first unanswered task is the one that ended it; that task comes back as failed,
 the tasks behind it go to another worker. A worker that works on one task past its time limit is
 killed, and its task fails alike.
+
+Inside `kept_workers`, a pool that closes leaves its workers to the next one: a command runs points,
+then what-ifs, then what a limit adds, and starting a process takes longer than many simulations.
 """
 
 import math
@@ -13,7 +16,9 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from multiprocessing.connection import Connection, wait
 from time import perf_counter
 
@@ -26,6 +31,27 @@ from headroom.experiment.runner.worker import READY
 _MOST_TASKS = 256
 _CLOSE_LIMIT_S = 5.0
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_RESERVE: ContextVar[list["_Worker"] | None] = ContextVar("workers without a pool", default=None)
+
+
+@contextmanager
+def kept_workers() -> Iterator[None]:
+    """Let the pools that close inside leave their idle workers to the pools that open later."""
+    reserve: list[_Worker] = []
+    token = _RESERVE.set(reserve)
+    try:
+        yield
+    finally:
+        _RESERVE.reset(token)
+        _dismiss(reserve)
+
+
+def _dismiss(workers: list["_Worker"]) -> None:
+    for worker in workers:
+        worker.dismiss()
+    for worker in workers:
+        worker.join()
+    workers.clear()
 
 
 class WorkerPool:
@@ -59,9 +85,20 @@ class WorkerPool:
         """Give a chunk to an idle worker, or start one."""
         idle = next((worker for worker in self._workers if not worker.tasks), None)
         if idle is None:
-            idle = _Worker(self._start, self._limits_s)
+            idle = self._kept() or _Worker()
+            idle.start(self._start, self._limits_s)
             self._workers.append(idle)
         idle.give(chunk)
+
+    def _kept(self) -> "_Worker | None":
+        """Return a worker that an earlier pool left, None where there is none that still runs."""
+        reserve = _RESERVE.get()
+        while reserve:
+            worker = reserve.pop()
+            if worker.runs():
+                return worker
+            _dismiss([worker])
+        return None
 
     def results(self) -> Sequence[Result]:
         """Wait for results; the task of a worker that died or was too slow is one of them."""
@@ -96,18 +133,18 @@ class WorkerPool:
         self._workers.clear()
 
     def close(self) -> None:
-        """Let the workers end; kill those that do not."""
-        for worker in self._workers:
-            worker.dismiss()
-        for worker in self._workers:
-            worker.join()
-        self._workers.clear()
+        """Leave the workers to the next pool, or let them end and kill those that do not."""
+        reserve = _RESERVE.get()
+        if reserve is not None:
+            reserve += [worker for worker in self._workers if not worker.tasks]
+            self._workers = [worker for worker in self._workers if worker.tasks]
+        _dismiss(self._workers)
 
 
 class _Worker:
     """One process, its connection, and the tasks that it has not answered yet."""
 
-    def __init__(self, start: bytes, limits_s: Mapping[str, float | None]) -> None:
+    def __init__(self) -> None:
         here, there = socket.socketpair()
         with there:
             self._process = subprocess.Popen(
@@ -127,11 +164,20 @@ class _Worker:
         self.tasks: deque[Task] = deque()
         self.tasks_after_death: list[Task] = []
         self.is_alive = True
+        self._limits_s: Mapping[str, float | None] = {}
+        self._is_ready = False
+        self._mark_time()
+
+    def start(self, start: bytes, limits_s: Mapping[str, float | None]) -> None:
+        """Let the process load what a session runs, instead of what it has loaded before."""
         self._limits_s = limits_s
         self._is_ready = False
-        self._since = perf_counter()
-        self._since_utc = utc_now()
+        self._mark_time()
         self._send(start)
+
+    def runs(self) -> bool:
+        """Return whether the process has not ended."""
+        return self._process.poll() is None
 
     def give(self, chunk: Sequence[Task]) -> None:
         self.tasks.extend(chunk)
