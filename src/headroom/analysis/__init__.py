@@ -1,1 +1,1 @@
-"""Warm-up, intervals, bottleneck, knees, claims: statistics exist once, here."""
+"""Statistics of a study: warm-up, intervals, bottlenecks, knees and claims."""

@@ -1,7 +1,7 @@
-"""From a plan and its journal to a `StudyResult`, one point at a time.
+"""Turn a plan and its journal into a `StudyResult`, one point at a time.
 
-Only the samples that claims and knees need outlive their point, so a study of many points
-is analysed in the memory of one.
+Only the samples needed by claims and knees outlive their point, so analysing a study of many points
+takes the memory of one.
 
 Invariant: the result is a function of plan and journal; no clock, no randomness. `generated` is
 the start of the newest replication.
@@ -293,7 +293,7 @@ def _told(environment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float | str]:
-    """Return what the newest session that ran the experiment measured before it."""
+    """Return the measurements of the experiment from before its newest session."""
     facts: dict[str, float | str] = {}
     for environment in environments:
         facts = dict(environment.get("facts", {}).get(name, facts))
@@ -465,7 +465,7 @@ def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResu
 
 
 def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan: Plan) -> Evidence:
-    """Return what is known of a metric of an experiment; no points where that was not run."""
+    """Return the evidence for a metric of an experiment; no points if it was not run."""
     found = next((one for one in analysed if one.experiment.spec.name == experiment), None)
     if found is None:
         return Evidence(points=[], is_quick=_is_skipped(experiment, plan))

@@ -1,4 +1,4 @@
-"""The answers of all points of an experiment: found before, or found now, in several processes.
+"""Answers of all points of an experiment: read from the cache or computed in several processes.
 
 Invariant: how an answer was come by does not show in it. Whatever goes wrong in another process
 is done again in this one, where it fails as it would have failed alone.
@@ -154,7 +154,7 @@ def _shared(
 
 
 _helper: list[tuple[Sequence[PointQuestion], Journal, Selection]] = []
-"""What a process that was forked off works with: its own connection to the journal."""
+"""The state of a forked process: its own connection to the journal."""
 
 
 def _begin(questions: Sequence[PointQuestion], plan: Plan, journal: Path, parent: int) -> None:

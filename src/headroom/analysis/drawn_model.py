@@ -1,7 +1,7 @@
 """The model of an experiment as data, for its picture in the report.
 
-A model changes from point to point, mostly by a number; the one that is kept belongs to the point
-that is looked at first.
+A model changes from point to point, mostly by a number. The report keeps the model of the point
+that it shows first.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
-"""What a verdict rests on, as plain data: codes and numbers in base units, never sentences.
+"""Evidence for a verdict as plain data: codes and numbers in base units, never sentences.
 
-`headroom.report.sentences` makes the words; a program reads the fields.
+`headroom.report.sentences` writes the sentences; a program reads the fields.
 
 Invariant: as for `headroom.analysis.results`, all of it survives `msgspec.to_builtins` and back.
 """
@@ -55,7 +55,7 @@ class NoKnee(_Evidence, frozen=True, kw_only=True):
 
 
 class Allowed(_Evidence, frozen=True, kw_only=True):
-    """What a claim allows: from `low` to `high`, both included; None where nothing bounds it."""
+    """The range that a claim allows: `low` to `high`, both included; None if unbounded."""
 
     low: float | None = None
     high: float | None = None
@@ -207,7 +207,7 @@ class MissingEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", ta
     is_quick: bool = False
     """Whether the quick variant leaves it out on purpose."""
     message: str = ""
-    """What failed, or why a point has no results."""
+    """The failure, or the reason why a point has no results."""
 
 
 class UnboundedPair(_Evidence, frozen=True, kw_only=True):
@@ -363,13 +363,13 @@ class Limiting(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="limi
     classes: list[ClassShare] = []
     """For whom a station works, the most first; empty if that does not explain its work."""
     ties: list[UsedResource] = []
-    """Resources that are as busy: they limit together."""
+    """Resources that are as busy: they are joint bottlenecks."""
     next: UsedResource | None = None
     """Of a station: the busiest of the other stations, the next candidate."""
     others: int = 0
     """Of a station: how many other stations there are."""
     behind: list[UsedResource] = []
-    """Of a pool: full resources that its holders use, at which nobody waits."""
+    """Of a pool: full resources that its holders use, at which no job waits."""
     inside: UsedResource | None = None
     """Of a pool: the busiest station used while holding a token; None if there is none."""
     symptoms: list[Symptom] = []
@@ -461,7 +461,7 @@ but perhaps within the zone; it may be one or outside the zone."""
 
 
 class ComparisonEvidence(_Evidence, frozen=True, kw_only=True):
-    """What the verdict on a level against its base rests on, besides the numbers of the row."""
+    """The basis of a verdict on a level against its base, apart from the numbers of the row."""
 
     code: ComparisonCode
     levels: list[Value] = []

@@ -1,7 +1,7 @@
-"""Tidy rows for other programs: one row per point, per replication, or per observation.
+"""Tidy tables for other programs: one row per point, replication or observation.
 
-Every row names its experiment, its point and the level of each factor, so that rows can be
-joined or filtered without the study file.
+Every row names its experiment, its point and the level of each factor, so that rows can be joined
+or filtered without the study file.
 """
 
 from collections.abc import Iterator, Sequence

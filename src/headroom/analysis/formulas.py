@@ -1,4 +1,4 @@
-"""What formulas say of a system: asked of its model, or of itself if it knows better."""
+"""Forecasts from formulas: the system's own if it has them, else the solvers of its model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
@@ -13,14 +13,14 @@ class HasFormulas(Protocol):
     """A system with formulas of its own, such as one in closed form; optional for a `System`."""
 
     def forecast(self, config: Mapping[str, Value], changes: Sequence[Change]) -> Forecast:
-        """Return what they say of the (changed) system of `config`."""
+        """Return the forecast of the (changed) system of `config`."""
         ...
 
 
 def forecast_at(
     system: System, config: Mapping[str, Value], changes: Sequence[Change] = ()
 ) -> Forecast | None:
-    """Return what formulas say of a (changed) system in its steady state; None without a model.
+    """Return the forecast of a (changed) system in its steady state; None without a model.
 
     Runs with a natural end have no steady state, so formulas say nothing about them.
     """

@@ -1,4 +1,4 @@
-"""Answers that were found before, in one file beside the journal that may go at any time.
+"""Cache of point answers, in one file next to the journal that can be deleted at any time.
 
 Invariant: what comes out was put in by this program under this very key. A file that is damaged,
 of another version, or cannot be written is passed over: the answers are found again.
@@ -40,7 +40,7 @@ class KeptAnswers:
         self._used: dict[bytes, bytes] = {}
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the answer of this key, None where there is none."""
+        """Return the answer of this key, None if there is none."""
         packed = self._old.get(key) or self._used.get(key)
         if packed is None:
             return None
@@ -56,7 +56,7 @@ class KeptAnswers:
         self._used[key] = zlib.compress(answer, _LEVEL)
 
     def save(self) -> None:
-        """Write what was asked for or put in since the file was read; nothing else stays."""
+        """Write the answers requested or added since the file was read; drop all others."""
         if self._path is None or self._used.keys() == self._old.keys():
             return
         write_sealed(self._path, _MAGIC, msgspec.msgpack.encode(self._used))
@@ -73,7 +73,7 @@ def _read(path: Path) -> dict[bytes, bytes]:
 
 
 def read_sealed(path: Path, magic: bytes) -> bytes | None:
-    """Return what `write_sealed` wrote, None where the file is missing, damaged or another one."""
+    """Return the data of `write_sealed`, None if the file is missing, damaged or another one."""
     try:
         content = path.read_bytes()
     except OSError:

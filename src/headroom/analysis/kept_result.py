@@ -1,7 +1,7 @@
-"""The result of a whole study as it was analysed last, for as long as nothing has changed.
+"""Cache of the last analysed result of a whole study, valid while nothing has changed.
 
-Reading it takes the time of reading; the answers of the points (`headroom.analysis.kept_answers`)
-still ask for every row. Both files may go at any time.
+Reading it takes only the time to read the file, whereas the cached answers of the points
+(`headroom.analysis.kept_answers`) still need every row. Both files can be deleted at any time.
 
 Invariant: a result comes back only for the very plan, program, files and journal that it was made
 of. The journal is known by size, inode and times, which no program can write it without changing.
@@ -33,7 +33,7 @@ _LEVEL = 1
 def result_key(
     plan: Plan, journal: Journal, *, identity: bytes, stamp: Stamp, command: str
 ) -> bytes:
-    """Return what a result is kept under.
+    """Return the key of a cached result.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class KeptResult:
     path: Path
 
     def get(self, key: bytes) -> StudyResult | None:
-        """Return the result of this key, None where another one or none is kept."""
+        """Return the result of this key, None if another one or none is kept."""
         content = read_sealed(self.path, _MAGIC)
         if content is None or content[:_KEY_BYTES] != key:
             return None

@@ -1,6 +1,7 @@
-"""Which points keep their pictures: distributions, raw samples, and the warm-up curve.
+"""Which points keep their plots: distributions, raw samples, and the warm-up curve.
 
-A picture is some 7 kB of a point that holds 10 kB otherwise, and nobody looks at ten thousand.
+The plots take about 7 kB of a point that otherwise takes 10 kB, and no reader looks at the plots of
+ten thousand points.
 
 Invariant: estimates, verdicts and checks are kept for every point; only pictures are spared, and
 only where an experiment has more than `PICTURES_AT_MOST` points.
@@ -45,7 +46,7 @@ def best_pictured(points: Sequence[PointResult]) -> list[PointResult]:
 def first_point(points: Sequence[PointResult]) -> PointResult | None:
     """Return the point to look at first: the first one that something limits.
 
-    Points with the most pictures come before others; where nothing limits it is the last one.
+    Points with the most pictures come before others; if there is no bottleneck it is the last one.
 
     Examples
     --------

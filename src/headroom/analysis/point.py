@@ -1,4 +1,4 @@
-"""One point: from its replications to estimates, resources, distributions and verdicts.
+"""Analyse one point: from replications to estimates, resources, distributions and verdicts.
 
 Invariant: only sound replications count. A run that carries a fault or breaks an operational law
 is named and left out; a point without a steady state reports no numbers, only what limits it, and
@@ -73,15 +73,15 @@ from headroom.experiment.study.plan import PlannedExperiment, Point
 OCCUPANCIES_AT_MOST = 20
 """Stations of a point whose number of jobs present is kept as a picture: the fullest ones."""
 MILLIONTHS = 1_000_000
-"""What the counts of a distribution of time sum up to, but for rounding."""
+"""The sum of the counts of a distribution of time, except for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointSummary:
-    """What the sound replications of a point say together.
+    """The combined results of the sound replications of a point.
 
     `windows` are the kept parts of the runs that passed every check, `values` the metrics of
-    each; `samples` and `merged` are empty where nothing may be reported. `absent` says of metrics
+    each; `samples` and `merged` are empty if nothing may be reported. `absent` says about metrics
     that the runs are too short for why they are not there, `course` of terminating runs how they
     go over time.
     """
@@ -111,7 +111,7 @@ def summarise(
     experiment, runs
         The experiment of the point, and its runs.
     useless
-        Stations that turn work away and whose doubling was tried: it gives nothing.
+        Stations that reject work and whose doubling was tried: it gives nothing.
     """
     sound = [run for run in runs if run.is_sound]
     faults = [fault for run in runs for fault in run.faults]
@@ -304,7 +304,7 @@ def analyse_point(
     planned
         Replications that the point needs in all, as far as that is known now.
     precision
-        Whether the stopping rule was satisfied; None where replications are fixed.
+        Whether the stopping rule was satisfied; None if replications are fixed.
     needed
         Metrics that are kept although the study does not name them.
     is_pictured

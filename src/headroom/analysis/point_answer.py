@@ -1,4 +1,4 @@
-"""What an analysis finds at one point, and the key under which it may be found again.
+"""The analysis of one point, and the key under which it is cached.
 
 Invariant: two questions with equal keys have the same answer, to the last byte. The key covers the
 program, the files of the study, the experiment but for what is known to concern other points,
@@ -28,7 +28,7 @@ _OF_OTHER_POINTS = ("title", "factors", "zipped", "fixed", "quick", "fit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointQuestion:
-    """What is asked of a point.
+    """The question about a point.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class PointQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointAnswer:
-    """What was found: the point, the replications it needs in all, and when the newest began."""
+    """The answer: the point, the replications it needs in all, and when the newest began."""
 
     compared: ComparedPoint
     planned: int
@@ -92,7 +92,7 @@ def answer_of(question: PointQuestion, rows: Sequence[ReplicationRow]) -> PointA
 
 
 def experiment_identity(experiment: PlannedExperiment, program: bytes) -> bytes:
-    """Return what the keys of all points of an experiment have in common.
+    """Return the common part of the keys of all points of an experiment.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the analysis of a study ends with: plain data that reports, tables and JSON read.
+"""The result of analysing a study: plain data for reports, tables and JSON.
 
 Invariant: everything here survives `msgspec.to_builtins` and back; no arrays, no live objects.
 A figure in a report comes from these fields and from nowhere else.
@@ -39,7 +39,7 @@ class _Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Margin(_Result, frozen=True, kw_only=True):
-    """How far a predicted metric may be off, besides the scatter of its own runs.
+    """Possible error of a predicted metric, apart from the scatter of its own runs.
 
     All are logarithms of the metric, at 95%; `below` and `above` are distances from the estimate,
     None if nothing bounds it. A side combines the runs, the fit and the method by their squares.
@@ -110,7 +110,7 @@ class Resource(_Result, frozen=True, kw_only=True):
     kind: Literal["station", "pool"]
     name: str
     capacity: float | None
-    """Servers or tokens; None where they are without limit or, of something measured, not known."""
+    """Servers or tokens; None if they are without limit or, of something measured, not known."""
 
     def estimates_among(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
         """Return the estimates of this resource, keyed by metric without ``KIND.NAME.``.
@@ -148,7 +148,7 @@ class Bottleneck(_Result, frozen=True, kw_only=True):
 
 
 class Effect(_Result, frozen=True, kw_only=True):
-    """What a change does to one metric: paired replications of one seed, before and after.
+    """The effect of a change on one metric: paired replications of one seed, before and after.
 
     `ratio` is the mean after over the mean before, with Fieller's 95% interval for pairs.
     """
@@ -164,7 +164,7 @@ class Effect(_Result, frozen=True, kw_only=True):
     pairs: int
     variance_reduction: float | None
     """Variance that independent replications would have given, over that of the pairs; None
-    where nothing varies or the pairs cancel all chance."""
+    if nothing varies or the pairs cancel all chance."""
     note: str = ""
 
 
@@ -201,7 +201,7 @@ class Saturation(_Result, frozen=True, kw_only=True):
 
 
 class WhatIfResult(_Result, frozen=True, kw_only=True):
-    """What a change of stations or pools gives at one point."""
+    """The effect of a change of stations or pools at one point."""
 
     change: str
     """As `headroom what-if --change` takes it."""
@@ -211,7 +211,7 @@ class WhatIfResult(_Result, frozen=True, kw_only=True):
     failed: int
     effects: list[Effect] = []
     bottleneck: Bottleneck | None = None
-    """What limits after the change."""
+    """The bottleneck after the change."""
     saturation: Saturation | None = None
     """Where the changed system is saturated."""
     reached: list[Estimate] = []
@@ -263,7 +263,7 @@ class IntervalLine(_Result, frozen=True, kw_only=True):
     metric: str
     unit: str
     values: list[float | None]
-    """One per interval, to five digits; None where nothing can be said of it."""
+    """One per interval, to five digits; None if nothing can be said about it."""
     low: list[float | None]
     high: list[float | None]
 
@@ -323,7 +323,7 @@ class SeriesLine(_Result, frozen=True, kw_only=True):
     """Without ``KIND.NAME.``."""
     unit: str
     values: list[float | None]
-    """One per interval, to five digits; None where nothing can be said of it."""
+    """One per interval, to five digits; None if nothing can be said about it."""
 
 
 class TimeSeries(_Result, frozen=True, kw_only=True):
@@ -372,10 +372,10 @@ class LittleCheck(_Result, frozen=True, kw_only=True):
 
 
 class SolverAnswer(_Result, frozen=True, kw_only=True):
-    """What formulas say of a point, without a run."""
+    """Results of formulas for a point, without a run."""
 
     method: str
-    """``exact (...)`` or ``approximation (...)``; empty where no formula applies."""
+    """``exact (...)`` or ``approximation (...)``; empty if no formula applies."""
     is_exact: bool
     reasons: list[str] = []
     """Why the values are not exact, or why there are none; each with its line of the model."""
@@ -386,12 +386,12 @@ class SolverAnswer(_Result, frozen=True, kw_only=True):
 
 
 class Disturbance(_Result, frozen=True, kw_only=True):
-    """What else took the machine while some replications of a point were measured."""
+    """A disturbance of the machine while some replications of a point were measured."""
 
     kind: Literal["others", "steal", "throttling", "swapping"]
     share: float
     """The worst of these replications: share of processor time that other programs used or the
-    host took, of the periods of a quota in which it was used up, or of time (by `SWAP_PAGE_S`
+    host took, of the periods of a quota in which it was exhausted, or of time (by `SWAP_PAGE_S`
     of `headroom.analysis.verdicts.disturbances`) that swapping took."""
     replications: list[int]
     """Numbers of the replications, from 0."""
@@ -408,12 +408,12 @@ class LoadRange(_Result, frozen=True, kw_only=True):
 
 
 class Prediction(_Result, frozen=True, kw_only=True):
-    """What the figures of a point with fitted parameters rest on."""
+    """The basis of the results of a point with fitted parameters."""
 
     kind: str
     """Kind of evidence, or ``"published"``, ``"simulated"``, ``"unknown"``."""
     text: str
-    """What the intervals count."""
+    """The errors that the intervals include."""
     title: str = ""
     """Where the point is, seen from the measured ones."""
     measured: LoadRange | None = None
@@ -452,15 +452,15 @@ class PointResult(_Result, frozen=True, kw_only=True):
     notes: list[str] = []
     """What a reader should know that puts no figure in doubt, likewise."""
     disturbances: list[Disturbance] = []
-    """Of measured replications that count; empty where the machine published nothing."""
+    """Of measured replications that count; empty if the machine published nothing."""
     disk_health: dict[str, DiskFigure] = {}
-    """Temperature, wear and errors of the disk that was measured; empty where none tells them."""
+    """Temperature, wear and errors of the disk that was measured; empty if none tells them."""
     estimates: dict[str, Estimate] = {}
-    """Keyed by metric: what the system declares, then what else is known of its resources."""
+    """Keyed by metric: what the system declares, then what else is known about its resources."""
     resources: list[Resource] = []
     bottleneck: Bottleneck | None = None
     what_ifs: list[WhatIfResult] = []
-    """What changes of stations and pools give here, the most useful first."""
+    """Effects of changes of stations and pools here, the most useful first."""
     what_ifs_left_out: int = 0
     """Used up stations and pools at which no change was tried, where some were."""
     saturation: Saturation | None = None
@@ -478,16 +478,16 @@ class PointResult(_Result, frozen=True, kw_only=True):
     """Of measured replications that count responses by time; None for most of very many points."""
     little: LittleCheck | None = None
     absent: dict[str, str] = {}
-    """Metrics that were asked for and that the runs are too short for, with the reason."""
+    """Metrics that were requested and that the runs are too short for, with the reason."""
     seeds: list[int] = []
     is_added: bool = False
     """Whether the study did not name the point, but a limit added it where it breaks."""
     solver: SolverAnswer | None = None
-    """None where the system knows no formulas, and for most of very many points."""
+    """None if the system knows no formulas, and for most of very many points."""
     law: dict[str, float] = {}
-    """What the law beside the system gives, by metric, of those that the point reports."""
+    """Results of the law next to the system, by metric, of those that the point reports."""
     precision_reached: bool | None = None
-    """None where replications are fixed."""
+    """None if replications are fixed."""
     prediction: Prediction | None = None
     """None unless parameters are fitted from other experiments."""
 
@@ -626,7 +626,7 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
 
     `state` is ``"breaks"`` where it breaks between two levels, ``"holds"`` where no level breaks
     it, ``"broken"`` where the lowest one does, ``"unclear"`` where the intervals do not tell.
-    `level` is None where the limit breaks between a level that keeps it and a saturated one: only
+    `level` is None if the limit breaks between a level that keeps it and a saturated one: only
     `level_low` and `level_high` are known then.
     """
 
@@ -657,7 +657,7 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
 
 
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "same", "undecided"]
-"""Larger and smaller are said of metrics of which neither direction is better."""
+"""Larger and smaller are said about metrics of which neither direction is better."""
 
 
 class LevelComparison(_Result, frozen=True, kw_only=True):
@@ -679,7 +679,7 @@ class LevelComparison(_Result, frozen=True, kw_only=True):
     count: int = 0
     base_count: int = 0
     pairs: int = 0
-    """Blocks in which runs of both levels stood side by side; 0 where nothing is paired."""
+    """Blocks in which runs of both levels stood side by side; 0 if nothing is paired."""
     value: float | None = None
     base_value: float | None = None
     ratio: float | None = None
@@ -790,16 +790,16 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     knees: list[Knee] = []
     limits: list[LimitCrossing] = []
     compared: LevelsCompared | None = None
-    """None where the study compares no levels."""
+    """None if the study compares no levels."""
     what_if_replications: int = 0
-    """Replications of changed systems, besides those of the points."""
+    """Replications of changed systems, in addition to those of the points."""
     parameters: list[ParameterUsed] = []
     fit: FitResult | None = None
     """Where parameters are fitted from other experiments: how, and what came of it."""
     facts: dict[str, float | str] = {}
     """What `System.prepare` measured, e.g. the launcher's overhead."""
     replications: str = ""
-    """The stopping rule in words."""
+    """The stopping rule as text."""
     measured: Measured | None = None
     """None for simulations, and before the first measurement."""
     precision_metric: str = ""
@@ -870,13 +870,13 @@ class ClaimResult(_Result, frozen=True, kw_only=True):
     pair_unit: str = ""
     """Unit of the figures of `pairs`."""
     basis: Basis = ""
-    """What it rests on: the model was `fitted` to it; the law beside the simulator passes it too
+    """What it rests on: the model was `fitted` to it; the law next to the simulator passes it too
     (`arithmetic`); the law does not, or says nothing of it (`simulator`); it was not published
-    (`own`). Empty where the study has no law, or nothing published."""
+    (`own`). Empty if the study has no law, or nothing published."""
     law: str = ""
-    """What the law says of it: a verdict, or empty where it says nothing."""
+    """The law's verdict on it, or empty if there is none."""
     printed: PrintedPoint | None = None
-    """The point of a figure that was published as a number, None where none was."""
+    """The point of a figure that was published as a number, None if none was."""
 
 
 class StudyResult(_Result, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What formulas say of a point, kept beside what its runs say.
+"""Results of formulas for a point, stored with the results of its runs.
 
 Invariant: the answer is a function of the system and the point; it never sees a run. Values are
 kept to `DIGITS` digits, so that the order of additions in a library does not show.
@@ -24,7 +24,7 @@ DIGITS = 10
 def solver_answer(
     experiment: PlannedExperiment, point: Point, estimates: Collection[str]
 ) -> SolverAnswer | None:
-    """Return what formulas say of a point, None where its system knows none.
+    """Return the results of formulas for a point, None if its system has no formulas.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""The form in which results are written: what repeats from point to point stands once.
+"""The stored form of results, which states data shared by many points only once.
 
-An experiment of 10,000 points has 200,000 estimates. What a metric is stands once, under `metrics`
-of its experiment; an estimate states what differs from that, and what does not follow from its
-value. Reading puts everything back.
+An experiment of 10,000 points has 200,000 estimates. The properties of a metric appear once, under
+`metrics` of its experiment. An estimate states only the differences from them, apart from fields
+that follow from its value. Reading restores all of it.
 
 Invariant: ``read_form(stored_form(result)) == result``.
 """
@@ -22,7 +22,7 @@ from headroom.analysis.results import (
 
 
 class StoredMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """What the estimates of one metric of an experiment have in common, unless they say else."""
+    """The common properties of the estimates of one metric, unless they state others."""
 
     unit: str
     better: str

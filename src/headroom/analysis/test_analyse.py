@@ -1,4 +1,4 @@
-"""A whole study through the analysis: partial, failed, unsound, repeated."""
+"""Analysis of whole studies: partial, failed, unsound, repeated."""
 
 import dataclasses
 import gc

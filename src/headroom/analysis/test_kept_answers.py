@@ -1,4 +1,4 @@
-"""What was found before is used again, and nobody can tell from the result."""
+"""Cached answers are reused, and the result does not show it."""
 
 import dataclasses
 import os

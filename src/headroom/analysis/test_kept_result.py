@@ -1,4 +1,4 @@
-"""A result comes back while nothing has changed, and only then."""
+"""A cached result is returned only while nothing has changed."""
 
 import dataclasses
 import os

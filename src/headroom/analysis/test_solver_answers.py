@@ -1,4 +1,4 @@
-"""Formulas beside runs: which values are kept, and what old results without them say."""
+"""Formulas next to runs: which values are kept, and old results that lack them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""The command line's root: global options, error messages and exit codes in one place.
+"""The root of the command line: global options, error messages and exit codes.
 
-A command is loaded when it is called, so that none waits for the libraries of the others.
+A command is loaded only when it is called, so that no command waits for the libraries of others.
 """
 
 import errno
@@ -62,7 +62,7 @@ def command_names() -> list[str]:
 
 
 class HeadroomGroup(TyperGroup):
-    """Loads its commands late; turns errors with a cure into a message and an exit code."""
+    """Loads its commands late; turns errors with a hint into a message and an exit code."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - typer's signature
         """Return the names of all commands."""
@@ -109,7 +109,7 @@ _IN_THE_WAY = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY}
 
 
 def _known_system_error(error: OSError, *, has_journal: bool) -> HeadroomError | None:
-    """Return the operating system's refusal as an error with a cure, None for other causes."""
+    """Return the operating system's refusal as an error with a hint, None for other causes."""
     place = f" ({error.filename2 or error.filename})" if error.filename else ""
     if error.errno in _FULL:
         rest = "every finished replication is in the journal"

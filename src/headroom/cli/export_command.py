@@ -1,4 +1,4 @@
-"""`headroom export` and `headroom schema`: results and formats for other programs."""
+"""`headroom export` and `headroom schema`: results and schemas for other programs."""
 
 import csv
 import sys
@@ -30,7 +30,7 @@ from headroom.experiment.study.study_schema import study_schema
 
 
 class What(StrEnum):
-    """What one exported row is."""
+    """The kind of one exported row."""
 
     POINTS = "points"
     REPLICATIONS = "replications"

@@ -1,4 +1,4 @@
-"""Are the files there that the points of a plan read? Asked before anything is made."""
+"""Check that the files that a plan reads exist, before anything is written."""
 
 from headroom.experiment.protocol.system import ChecksFiles
 from headroom.experiment.study.plan import Plan

@@ -1,4 +1,4 @@
-"""`headroom init`: write a commented starter study that runs as it is."""
+"""`headroom init`: write a commented starter study that runs unchanged."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ from headroom.experiment.protocol.starters import find_starter, starter_names
 IMPORTERS = "headroom.importers"
 """Entry points of the readers of other tools' files."""
 DEFAULT = "model"
-"""The starter that is written where none is named."""
+"""The starter that is written if none is named."""
 
 
 def _likes() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`headroom status`, `show`, `report` and `list`: look at studies and their results."""
+"""`headroom status`, `show`, `report` and `list`: inspect studies and their results."""
 
 import webbrowser
 from collections import Counter

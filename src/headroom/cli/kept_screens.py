@@ -1,8 +1,8 @@
-"""What `headroom show` printed, for as long as nothing has changed that it depends on.
+"""Cache of the output of `headroom show`, valid while its inputs are unchanged.
 
-A study of many points takes a while to be planned and read. Of simulations alone nothing but
-files, the environment and the program decides what is shown, so the text can be kept with the
-names and times of all files that were opened while the study was planned.
+Planning and reading a study of many points takes a while. The output for a study of simulations
+depends only on files, the environment and the program. So the text can be cached with the names and
+times of all files that were opened while the study was planned.
 
 Invariant: a text comes back only where planning the study again would open the same files,
 unchanged, in the same environment, for the same journal and the same terminal.
@@ -42,7 +42,7 @@ _MOST_SCREENS = 8
 """Texts that are kept: of other points, limits and widths."""
 _MOST_FILES = 5_000
 _PASSING = {"_", "OLDPWD", "PWD", "SHLVL", "COLUMNS", "LINES"}
-"""Variables that change from call to call; what they say is asked for otherwise."""
+"""Variables that change from call to call; their values are obtained in another way."""
 _LEAVES_NO_TRACE = (
     *("subprocess.", "socket.", "sqlite3.", "urllib."),
     *("os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"),

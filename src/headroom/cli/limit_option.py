@@ -1,4 +1,4 @@
-"""Limits that a user asks about on the command line, as if the study stated them."""
+"""Limits given on the command line, treated as if the study stated them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -78,7 +78,7 @@ def _with(
 def _limit(
     text: str, metrics: Sequence[Metric], *, load: str, current: float | None
 ) -> Limit | None:
-    """Return the limit that a text states, None where the experiment has no such metric."""
+    """Return the limit that a text states, None if the experiment has no such metric."""
     try:
         target = parse_target(text, metrics)
     except StudyError:

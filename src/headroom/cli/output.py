@@ -1,7 +1,7 @@
-"""Consoles and JSON documents: who may write where, and in which colours.
+"""Consoles and JSON documents: which output goes where, and when it is coloured.
 
-`NO_COLOR` and `--color` decide about colours, a terminal decides by default. JSON documents
-carry their kind and format version, so that a program can refuse what it does not know.
+`NO_COLOR` and `--color` control colours; by default they depend on the terminal. JSON documents
+carry their kind and format version, so that a program can reject unknown formats.
 """
 
 import os

@@ -14,7 +14,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 
 def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """Return what the run of each point uses up, by key of the point; nothing where none."""
+    """Return the planned consumption of the run of each point, by key of the point."""
     return {
         point.key: experiment.system.foresight(point.config)
         for experiment in plan.experiments
@@ -24,13 +24,13 @@ def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 
 def say_foresight(plan: Plan, *, quiet: bool) -> None:
-    """Say once what the points of a plan use up."""
+    """Print the planned consumption of the points of a plan once."""
     for line in foresight_lines(plan):
         session.note(line, quiet=quiet)
 
 
 def foresight_lines(plan: Plan) -> list[str]:
-    """Return what the points of a plan use up, each sentence once, with its experiments."""
+    """Return the planned consumption of a plan, each sentence once, with its experiments."""
     users: dict[str, dict[str, None]] = {}
     uses = foresight(plan)
     for experiment in plan.experiments:
@@ -41,7 +41,7 @@ def foresight_lines(plan: Plan) -> list[str]:
 
 
 def needed(plan: Plan) -> list[Confirmation]:
-    """Return what must be confirmed for a plan, each once."""
+    """Return the confirmations that a plan needs, each once."""
     found = (
         one
         for experiment in plan.experiments
@@ -83,7 +83,7 @@ def confirm(plan: Plan, typed: Sequence[str]) -> None:
 
 
 def confirmations(experiment: PlannedExperiment, point: Point) -> tuple[Confirmation, ...]:
-    """Return what must be confirmed for the run of one point."""
+    """Return the confirmations that the run of one point needs."""
     system = experiment.system
     return system.confirmations(point.config) if isinstance(system, Destructive) else ()
 

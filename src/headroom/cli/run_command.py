@@ -1,4 +1,4 @@
-"""`headroom run`: the whole path of a study, from its file to its page."""
+"""`headroom run`: run a study from its file to its report."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -181,14 +181,14 @@ def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _How:
-    """How a plan is to be run and talked about."""
+    """Options for running a plan and reporting on it."""
 
     jobs: int | None
     quiet: bool
     color: ColorMode
     stop_on_failure: bool
     resume: str
-    """How to go on where the run is interrupted."""
+    """How to continue where the run is interrupted."""
 
 
 def _how_to_resume(*, is_fresh: bool, is_checked: bool) -> str:
@@ -318,7 +318,7 @@ def pace_in_words(events: int, wall_s: float) -> str:
 
 
 def _run_what_ifs(plan: Plan, journal: Journal, how: _How, base: Outcome) -> Outcome:
-    """Run what the verdicts ask for: each station or pool that is used up, doubled.
+    """Run what the verdicts ask for: each station or pool that is exhausted, doubled.
 
     A change that fails is a finding of the report, no failure of the study.
     """
@@ -389,7 +389,7 @@ class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
     point: str
     levels: dict[str, Value]
     waits: str = ""
-    """Why the point cannot be run yet; empty where it can."""
+    """Why the point cannot be run yet; empty if it can."""
     uses: list[str] = []
     """What its run makes and writes, with sizes, one sentence each."""
     confirm: list[str] = []

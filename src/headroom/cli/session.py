@@ -1,6 +1,6 @@
-"""The steps that several commands share: open a study, its journal, its analysed result.
+"""Steps shared by several commands: open a study, its journal and its analysed result.
 
-What analyses and draws is loaded where it is needed: a kept result needs neither.
+The analysis and chart modules are loaded only when needed: a cached result needs neither.
 """
 
 import errno
@@ -239,7 +239,7 @@ def write_page(result: StudyResult, page: Path) -> None:
 
 
 def _plain_page(result: StudyResult) -> Callable[[str], str]:
-    """Return what writes a page without figures: the text of the terminal."""
+    """Return the writer of a page without results: the text of the terminal."""
 
     def write(reason: str) -> str:
         note(f"the page holds plain text only: {reason}")

@@ -1,4 +1,4 @@
-"""`headroom show`: the essentials of a study's results, at once where nothing has changed."""
+"""`headroom show`: the essential results of a study, from the cache if nothing has changed."""
 
 from pathlib import Path
 from typing import Annotated

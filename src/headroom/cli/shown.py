@@ -1,4 +1,4 @@
-"""What `headroom show` needs where it has to look: the plan, the journal, and the report."""
+"""Plan, journal and report for `headroom show` if its output is not cached."""
 
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ def is_simulated(plan: Plan) -> bool:
 
 
 def text_of(result: StudyResult, console: Console, *, point: str | None) -> str:
-    """Return what the console would print of a study, or of one of its points."""
+    """Return the console output for a study, or for one of its points."""
     key = None if point is None else session.point_key(result, point)
     with console.capture() as captured:
         render_study(result, console, point=key)

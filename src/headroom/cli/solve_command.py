@@ -1,4 +1,4 @@
-"""`headroom solve`: formulas for a model or a study, without a run."""
+"""`headroom solve`: evaluate formulas for a model or a study, without a run."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence

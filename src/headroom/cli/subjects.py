@@ -36,7 +36,7 @@ def is_study(name: str) -> bool:
 def find_subject(
     name: str, experiment: str, completions: int | None, varied: Sequence[str]
 ) -> tuple[Subject, Path]:
-    """Return what is to be sized with what a study fixes of it, and its results folder."""
+    """Return the subject to size, with the values that a study fixes, and its results folder."""
     if is_study(name):
         path = Path(name)
         return _of_study(path, experiment, completions, varied)

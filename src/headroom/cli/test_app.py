@@ -1,4 +1,4 @@
-"""Errors become messages with a cure and a documented exit code, in one place."""
+"""Errors become messages with a hint and a documented exit code, in one place."""
 
 import errno
 from pathlib import Path

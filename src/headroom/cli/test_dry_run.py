@@ -1,4 +1,4 @@
-"""What `headroom run --dry-run` prints before anything is made."""
+"""Output of `headroom run --dry-run`, before anything is created."""
 
 from pathlib import Path
 

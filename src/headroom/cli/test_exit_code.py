@@ -1,4 +1,4 @@
-"""The exit code of `run`: 0 only where everything that was planned is there."""
+"""The exit code of `run`: 0 only if all planned results exist."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""A new study runs as it is written; what it can be like is named."""
+"""A new study runs as written; invalid machines and starters are rejected."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What `show` printed comes back while nothing has changed, and only then."""
+"""Cached output of `show` is reused only while nothing has changed."""
 
 import py_compile
 import time

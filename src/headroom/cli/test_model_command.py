@@ -1,4 +1,4 @@
-"""`headroom model`: what is printed is the model that would run."""
+"""`headroom model`: the output describes the model that would run."""
 
 import csv
 import json

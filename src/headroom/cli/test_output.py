@@ -1,4 +1,4 @@
-"""Who may use colours, and what a JSON document looks like."""
+"""Which output may be coloured, and the format of JSON documents."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Points are found by what a reader sees of them."""
+"""Points are found by the values that a reader sees."""
 
 from pathlib import Path
 

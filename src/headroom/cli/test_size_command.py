@@ -1,4 +1,4 @@
-"""`headroom size` from the command line: answers, exit codes, and messages with a cure."""
+"""`headroom size` from the command line: answers, exit codes, and messages with a hint."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""`headroom what-if`: what any change of stations, pools and parameters would give."""
+"""`headroom what-if`: the effect of any change of stations, pools and parameters."""
 
 import os
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class WhatIfAnswer(msgspec.Struct, frozen=True, kw_only=True):
     point: str
     levels: dict[str, object]
     bottleneck: Bottleneck | None
-    """What limits the point as it is."""
+    """The bottleneck of the unchanged point."""
     what_ifs: list[WhatIfResult]
 
 
@@ -187,7 +187,7 @@ class _Runner:
 def _model_plan(
     subject: str, fixed: Sequence[str], completions: int | None, count: int, seed: int | None
 ) -> tuple[Plan, Path, str]:
-    """Return the plan of a model's one point, its journal, and the point in words."""
+    """Return the plan of a model's one point, its journal, and the point as text."""
     base, results = find_subject(subject, "", completions, [])
     declared = base.system.parameters()
     chosen = with_config(base, parse_settings(fixed, declared), [])

@@ -40,13 +40,13 @@ class Limits:
     knee
         Population at which the asymptotes cross; None for open loads and several classes.
     resource
-        What sets the highest throughput, empty where nothing does.
+        What sets the highest throughput, empty if nothing does.
     kind
-        Kind of the bounds, in words.
+        Kind of the bounds, as text.
     notes
         Why a bound is wider than it may look, or absent.
     alone_s
-        Least mean time (s) of a job that never waits; 0 where nothing is sure.
+        Least mean time (s) of a job that never waits; 0 if nothing is sure.
     alone_parts
         What that time is made of: station and time (s) there, the longest first.
     """
@@ -66,7 +66,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What formulas say of a point, without a run.
+    """Results of formulas for a point, without a run.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ class Forecast:
     is_exact
         True where theory gives exactly these values for exactly this system.
     method
-        How they were found, in words.
+        How they were found, as text.
     highest
         Metric to a value that it cannot exceed by the operational laws.
     overload
-        Why there is no steady state; empty where nothing speaks against one.
+        Why there is no steady state; empty if nothing speaks against one.
     reasons
         Why the values are no exact ones, or why there are none; each with its place.
     limits
@@ -96,7 +96,7 @@ class Forecast:
 
 
 def forecast_of(model: Model) -> Forecast:
-    """Return what formulas say of `model`.
+    """Return the forecast of `model`.
 
     Examples
     --------
@@ -124,14 +124,14 @@ def forecast_of(model: Model) -> Forecast:
 
 
 def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
-    """Return what formulas say of a simpler model in the place of another: its whole, no parts.
+    """Return what formulas say about a simpler model in the place of another: its whole, no parts.
 
     Parameters
     ----------
     model
         The simpler model.
     errors
-        What is known of its error, sentences without a full stop.
+        What is known about its error, sentences without a full stop.
     """
     forecast = forecast_of(model)
     values = {name: forecast.values[name] for name in _OF_THE_WHOLE if name in forecast.values}

@@ -1,8 +1,8 @@
-"""A solution by rows: the figures of like stations and pools in one, as a run reports them.
+"""Solutions by rows: like stations and pools combined into one row, as runs report them.
 
-Servers, jobs and throughputs are added up, so that the utilization is the mean over all servers;
-times are means over all visits. A group of pools some of which no job ever waits for has no
-figures: formulas leave those pools out.
+Servers, jobs and throughputs are added up, so that the utilization is the mean over all servers.
+Times are means over all visits. A group of pools has no results if no job ever waits for some of
+them, because formulas leave those pools out.
 """
 
 import math
@@ -57,7 +57,7 @@ def by_rows(model: Model, solution: "Solution") -> "Solution":
 def _station(
     name: str, members: Sequence[Station], found: "Sequence[StationSolution]"
 ) -> "StationSolution":
-    """Return the sum of the stations of a row; those that nobody visits have servers as well."""
+    """Return the sum of the stations of a row; those that no job visits have servers as well."""
     if len(members) == 1:
         return found[0]
     known = {one.name: one.servers for one in found}

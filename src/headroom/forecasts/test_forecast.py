@@ -1,4 +1,4 @@
-"""What formulas say of a model before it runs."""
+"""Forecasts of a model before it runs."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_an_overload_is_found_without_any_solver() -> None:
 
 
 def test_a_station_that_rejects_is_never_overloaded() -> None:
-    """Cause: every load of 1 was taken for an overload, and sizing left such models out.
+    """Cause: every load of 1 was mistaken for an overload, and sizing left such models out.
 
     Oracle: M/M/1/2 with load a = 2 loses a^2 / (1 + a + a^2) = 4/7 of the jobs.
     """
@@ -36,7 +36,7 @@ def test_servers_for_everybody_are_never_overloaded() -> None:
 
 
 def test_a_recording_ends_and_its_queues_with_it() -> None:
-    """Cause: the rate of a trace was taken for one that goes on for ever."""
+    """Cause: the rate of a trace was mistaken for one that continues indefinitely."""
     model = Model("replay", time_unit="s")
     program = model.program("visit")
     program.use(model.station("server"), exponential(5))

@@ -1,4 +1,4 @@
-"""Models of JMT (JSIMgraph, JSIMwiz): read from its files, and written to them."""
+"""Read and write models of JMT (JSIMgraph, JSIMwiz)."""
 
 from headroom.jmt.read import read_jsimg
 from headroom.jmt.write import jsimg_text, write_jsimg

@@ -1,4 +1,4 @@
-"""A file of JMT as it speaks of itself: classes, nodes, connections, regions.
+"""The contents of a JMT file in JMT's own terms: classes, nodes, connections, regions.
 
 Invariant: what a file says is in here, is skipped because it changes no result (names of logs,
 positions, measures, results), or is refused with its line; nothing is dropped in silence.
@@ -46,7 +46,7 @@ _READ: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 _SAME_PARAMETERS = {"PSServer": "Server", "PreemptiveServer": "Server"}
 
-# With one type of server, which is asked for, these say nothing more.
+# With one type of server, which is required, these say nothing more.
 _HARMLESS = frozenset({"serversPerServerType", "schedulingPolicy"})
 _OLD_NAMES = {"NetStrategy": "QueuePutStrategy"}
 _SKIPPED = frozenset({"measure", "classSoftDeadlines", "quantumSize", "quantumSwitchoverTime"})
@@ -84,14 +84,14 @@ class JmtNode:
     targets: list[str] = field(default_factory=list)
 
     def of_class(self, parameter: str, class_name: str) -> Element | None:
-        """Return what a parameter says of a class, None where it says nothing."""
+        """Return the value of a parameter for a class, None if there is none."""
         found = self.parameters.get(parameter)
         return None if found is None else found.by_class.get(class_name)
 
 
 @dataclass(slots=True)
 class Document:
-    """All that a file says of the model."""
+    """All that a file says about the model."""
 
     file: str
     name: str
@@ -106,7 +106,7 @@ Named = TypeVar("Named", UserClass, JmtNode)
 
 
 def document_of(root: Element) -> Document:
-    """Return what the root element of a file says of its model."""
+    """Return what the root element of a file says about its model."""
     sim = root if root.tag == "sim" else root.first("sim")
     if root.tag not in {"archive", "sim"} or sim is None:
         raise root.place.error(

@@ -1,8 +1,8 @@
-"""The programs of a model as a graph: sites where jobs are, and where they go next.
+"""The programs of a model as a graph: sites where jobs are, and transitions between them.
 
-JMT knows no programs. A program becomes the sites of its stations, delays, choices and forks, with
-the probabilities between them; sites that nothing tells apart become one. Loops of a fixed number
-of times are unrolled, geometric ones lead back with a probability.
+JMT has no programs. A program becomes the sites of its stations, delays, choices and forks, with
+the probabilities between them; identical sites are merged. Loops with a fixed count are unrolled,
+and geometric loops lead back with a probability.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ class Site:
 
 
 def flow_of(model: Model, program: str) -> "Site | None":
-    """Return where a walk of `program` begins; None where it does nothing.
+    """Return where a walk of `program` begins; None if it does nothing.
 
     Raises
     ------

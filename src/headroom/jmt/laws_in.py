@@ -1,7 +1,7 @@
-"""Laws of JMT, read: what a service or arrival strategy of a file is in Headroom.
+"""Read the distributions of JMT: service and arrival strategies as laws of Headroom.
 
-JMT has no unit of time; its numbers are taken as seconds. Parameters are those of JMT's forms:
-rates where Headroom has means, shape and scale for the gamma law, the mean and deviation of the
+JMT has no unit of time; its numbers are read as seconds. Parameters follow JMT's conventions: rates
+instead of Headroom's means, shape and scale for the gamma law, the mean and deviation of the
 logarithm for the lognormal law, and for Coxian laws the probability to stop after the first phase.
 """
 

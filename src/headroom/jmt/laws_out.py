@@ -1,4 +1,4 @@
-"""Laws of Headroom, written as JMT's distributions: times in seconds, rates in 1/s."""
+"""Write the laws of Headroom as JMT distributions: times in seconds, rates in 1/s."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

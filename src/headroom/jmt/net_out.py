@@ -1,8 +1,8 @@
-"""Nodes, classes and routes of JMT, made from the flows of a model.
+"""Nodes, classes and routes of JMT, built from the flows of a model.
 
-In JMT a job is told apart by its node and its class alone. Where a program comes to one station in
-several ways (another service time, or another way on), the second way gets a class of its own, and
-class switches lead into it and out.
+In JMT only its node and its class distinguish a job. If a program visits a station in several ways
+(with different service times, or different routes onwards), the second visit gets its own class,
+and class switches lead into it and out.
 """
 
 from collections.abc import Sequence

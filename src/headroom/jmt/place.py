@@ -1,4 +1,4 @@
-"""Where in a file of JMT something stands, for messages."""
+"""Positions in a JMT file, for messages."""
 
 import re
 from collections.abc import Iterator

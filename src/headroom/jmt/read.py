@@ -1,4 +1,4 @@
-"""A model of JMT, read into a `headroom.simulation.Model`."""
+"""Read a JMT model into a `headroom.simulation.Model`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -126,7 +126,7 @@ class _Reading:
                 add_station(self.model, node, visited[name], room)
 
     def _refuse_lost(self, walk: Walk, name: str, *, is_in_arm: bool) -> None:
-        """Refuse full stations that lose jobs which JMT loses for ever."""
+        """Refuse full stations that lose jobs which JMT loses permanently."""
         node, region = self.document.nodes[name], self.regions.get(name)
         may_drop = any(drops(node, one) for one in walk.nodes()[name])
         if not may_drop and (region is None or not region.is_dropping):
@@ -197,7 +197,7 @@ class _Reading:
         return found
 
     def _write(self, walk: Walk, graph: Graph, program: Program) -> None:
-        """Write the steps of a graph: one after the other where there is no choice."""
+        """Write the steps of a graph: one after the other if there is no choice."""
         line = _line(graph)
         if line is not None:
             for spot in line:

@@ -1,8 +1,8 @@
-"""Finite capacity regions of JMT, read: pools of tokens, or the room of one station.
+"""Read the finite capacity regions of JMT: pools of tokens, or the room of one station.
 
-A job that finds no room waits outside, holding up nobody, and is let in by priority, then in the
-order of arrival: what a pool of tokens does. Where a region of one station loses jobs instead,
-it is that station's room.
+A job that finds no room waits outside without blocking others, and is admitted by priority, then in
+the order of arrival, just as in a pool of tokens. If a region around one station drops jobs
+instead, it becomes the room of that station.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Routing of JMT, read: where a job of a class goes from a node, and how that is chosen."""
+"""Read the routing of JMT: the possible next nodes of a class, and how one is chosen."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Queues and delays of JMT, read: servers, room, and who is served next."""
+"""Read the queues and delays of JMT: servers, room, and scheduling discipline."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ def _limit(node: JmtNode, discipline: Discipline, servers: int) -> int | None:
 def _waiting_limit(
     node: JmtNode, discipline: Discipline, limit: int | None, room: Room
 ) -> int | None:
-    """Jobs without room wait outside, first come first served, and hold up nobody."""
+    """Jobs without room wait outside, first come first served, and block no other job."""
     if discipline == "fcfs":
         return limit
     if discipline == "ps" and limit is None:
@@ -216,7 +216,7 @@ def refuse_room(node: JmtNode) -> None:
 
 
 def _refuse_extras(node: JmtNode, classes: Sequence[str]) -> None:
-    """Refuse what a queue of JMT can say beside its servers, room and discipline."""
+    """Refuse what a queue of JMT can say next to its servers, room and discipline."""
     get = node.parameters.get("FCFSstrategy")
     if get is not None and get.element.java_class not in {"FCFSstrategy", ""}:
         raise get.element.place.error(

@@ -1,4 +1,4 @@
-"""Files of JMT read: each becomes the model that its author means, or a message."""
+"""Reading JMT files: each becomes the model that its author means, or a message."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

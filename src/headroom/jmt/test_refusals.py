@@ -1,4 +1,4 @@
-"""What has no counterpart, and what is broken or hostile, ends in a message with its line."""
+"""Unsupported, broken and hostile files end in a message with its line."""
 
 import re
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""What a job of a class may do in a file of JMT: a graph of spots, and which it goes to next.
+"""The walk of a class through a JMT file: a graph of spots and the transitions between them.
 
-A spot is a node as a job of one class sees it; a job that changes its class goes on at the spots
-of its new class. A walk starts where JMT's reference station of the class is left (or is, where
-that is a queue) and ends where a job of the class comes back to it, or in a sink.
+A spot is a node as seen by a job of one class; a job that changes its class continues at the spots
+of its new class. A walk starts where a job leaves JMT's reference station of the class (or at that
+station, if it is a queue). It ends where a job of the class returns to it, or in a sink.
 """
 
 from collections.abc import Mapping

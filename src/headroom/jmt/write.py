@@ -1,4 +1,4 @@
-"""A `headroom.simulation.Model`, written as a model of JMT."""
+"""Write a `headroom.simulation.Model` as a JMT model."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -338,7 +338,7 @@ def _join(node: OutNode, classes: Sequence[str]) -> Xml:
 
 
 def _measures(net: OutNet) -> list[Xml]:
-    """Return what JMT is to measure: the times of each class, and each station."""
+    """Return the measures for JMT: the times of each class, and each station."""
     measures = []
     for class_ in net.classes:
         measures += [_measure(kind, "", class_.name) for kind in ("System Response Time",

@@ -1,4 +1,4 @@
-"""XML read as a tree of elements that know their lines, and nothing that could hurt.
+"""Parse XML safely into a tree of elements with line numbers.
 
 Invariant: no document type, hence no entity, is ever expanded, nothing outside the file is opened,
 and size and depth are bounded before memory is.
@@ -32,7 +32,7 @@ class Element:
         return (child for child in self.children if child.tag == tag)
 
     def first(self, tag: str) -> "Element | None":
-        """Return the first child with `tag`, None where there is none."""
+        """Return the first child with `tag`, None if there is none."""
         return next(self.all(tag), None)
 
     def attribute(self, name: str) -> str:
@@ -45,7 +45,7 @@ class Element:
 
     @property
     def name(self) -> str:
-        """What JMT calls a parameter: its name, else the last word of its class path."""
+        """JMT's name of a parameter: its name, else the last word of its class path."""
         return self.attributes.get("name") or self.attributes.get("classPath", "").split(".")[-1]
 
     @property
@@ -55,7 +55,7 @@ class Element:
 
     @property
     def value(self) -> str:
-        """Text of the <value> inside, without space around; empty where there is none."""
+        """Text of the <value> inside, without space around; empty if there is none."""
         inner = self.first("value")
         return "" if inner is None else inner.text.strip()
 

@@ -1,4 +1,4 @@
 """What a reader sees of a study: the HTML page and the terminal tables.
 
-Reads `headroom.analysis.results.StudyResult` only, and computes no statistics.
+The package reads `headroom.analysis.results.StudyResult` only, and computes no statistics.
 """

@@ -1,4 +1,4 @@
-"""Simulation and theory side by side: tables, a sentence, and whether an interval holds a value.
+"""Simulation next to theory: tables, a sentence, and whether an interval contains a value.
 
 Invariant: restates `SolverAnswer` and `Estimate`; the only arithmetic is their difference.
 """
@@ -74,7 +74,7 @@ class Pair:
 
 
 def pairs_of(point: PointResult, metrics: Sequence[str] | None = None) -> list[Pair]:
-    """Return what a point knows both ways, of `metrics` or of all.
+    """Return the metrics of a point known both ways, of `metrics` or of all.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def pairs_of(point: PointResult, metrics: Sequence[str] | None = None) -> list[P
 
 
 def theory_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return the responses of all points, simulated and by formula; None without any.
+    """Return the responses of all points, simulated and by formula; None if there is none.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _notes(experiment: ExperimentResult) -> Iterator[str]:
 
 
 def theory_sentences(experiment: ExperimentResult) -> list[str]:
-    """Return in one sentence how simulation and theory agree; nothing where none speaks."""
+    """Return in one sentence how simulation and theory agree; nothing if none speaks."""
     answers = [point.solver for point in experiment.points if point.solver is not None]
     pairs = [pair for point in experiment.points for pair in pairs_of(point, experiment.responses)]
     judged = [pair for pair in pairs if pair.is_inside is not None]
@@ -180,7 +180,7 @@ def theory_sentences(experiment: ExperimentResult) -> list[str]:
 
 
 def theory_words(experiment: ExperimentResult, metric: str) -> str:
-    """Return what the dotted line of a figure is, nothing where there is none."""
+    """Return the meaning of the dotted line of a figure, empty if there is none."""
     methods = dict.fromkeys(
         point.solver.method
         for point in experiment.points

@@ -1,8 +1,8 @@
-"""Opens a page in headless Chromium and says what happened there.
+"""Open a page in headless Chromium and report its console, errors and requests.
 
-Used by the tests of the page and by the script that takes the pictures of the documentation.
-It speaks the DevTools protocol over a pair of pipes, so it needs no package, no port and no
-driver program.
+The tests of the page use it, and so does the script that takes the screenshots of the
+documentation. It speaks the DevTools protocol over a pair of pipes, so it needs no package, no port
+and no driver program.
 
 Invariant: the browser gets its own empty profile and a network that answers nothing.
 """
@@ -70,7 +70,7 @@ new Promise((resolve) => {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """What one visit to a page showed.
+    """The result of one visit to a page.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def open_browser() -> Iterator[Browser]:
     Raises
     ------
     EnvironmentUnfitError
-        Where there is no Chromium.
+        If there is no Chromium.
     """
     program = find_chromium()
     if program is None:

@@ -1,4 +1,4 @@
-"""Which points of many a terminal shows: the first, and the best and worst by the first response.
+"""Points that a terminal shows: the first, and the best and worst by the first response.
 
 Invariant: up to `ROWS_AT_MOST` points all are shown, in the order of the study.
 """
@@ -56,7 +56,7 @@ def _is(better: str, end: str) -> str:
 
 
 def rest_words(experiment: ExperimentResult, folder: str, results: str) -> str:
-    """Return where the points are that a terminal leaves out; empty where it shows all.
+    """Return where the points are that a terminal leaves out; empty if it shows all.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Columns of a table in the terminal: how wide each is, and where its texts wrap.
+"""Columns of a terminal table: their widths, and where their texts wrap.
 
 Invariant: texts wrap at blanks and, if they must, at the joints of a name (after ``.``, ``_``,
 ``/``, ``=``, ``:`` or ``-``); never inside a word, and numbers only before their interval.

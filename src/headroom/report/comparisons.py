@@ -1,4 +1,4 @@
-"""Levels of a factor against a base, as sentences, a table, and columns of the terminal.
+"""Comparisons of levels with a base: sentences, a table, and columns of the terminal.
 
 Invariant: restates `LevelsCompared`; nothing is computed here.
 """
@@ -70,7 +70,7 @@ def comparison_sentences(experiment: ExperimentResult) -> list[str]:
 
 
 def design_cautions(experiment: ExperimentResult) -> list[str]:
-    """Return what is wrong with the order of the runs, nothing where they were interleaved."""
+    """Return the problem with the order of the runs, empty if they were interleaved."""
     comparison = experiment.compared
     is_apart = comparison is not None and comparison.order.code == "apart"
     return [order_sentences(comparison.order)] if comparison is not None and is_apart else []

@@ -1,4 +1,4 @@
-"""The table of terminating runs over time: what the figures draw, for readers without script.
+"""The table of terminating runs over time: the data of the figures, for readers without scripts.
 
 Invariant: each number is one of the results; rows are left out evenly, and the note says so.
 """
@@ -14,7 +14,7 @@ COLUMNS_AT_MOST = 8
 
 
 def course_table(experiment: ExperimentResult) -> Table | None:
-    """Return the table of the point that is looked at first, None where no point has one."""
+    """Return the table of the point that is looked at first, None if no point has one."""
     drawn = [point for point in experiment.points if point.over_time]
     point = first_point(drawn) or next(iter(drawn), None)
     if point is None or point.over_time is None:

@@ -1,4 +1,4 @@
-"""From which level of a factor a compared level is better, as sentences and a table.
+"""Crossovers of compared levels: sentences and a table.
 
 Invariant: restates `Crossover`; nothing is computed here.
 """
@@ -91,7 +91,7 @@ def _at(level: float) -> str:
 
 
 def crossovers_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return one row for each compared level, metric and other factor; None without any.
+    """Return one row for each compared level, metric and other factor; None if there is none.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The factors of an experiment as axes of a chart.
 
-Factors that are zipped move together and are one dimension; a dimension with a single level
-spans nothing and is left out.
+Zipped factors move together and are one dimension. A dimension with a single level spans nothing
+and is left out.
 
 Invariant: every point has exactly one place on every dimension.
 """

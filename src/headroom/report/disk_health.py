@@ -1,4 +1,4 @@
-"""How the disk was before and after an experiment, in sentences.
+"""Health of the disk before and after an experiment, in sentences.
 
 Invariant: restates `PointResult.disk_health`.
 """

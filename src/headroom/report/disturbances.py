@@ -1,4 +1,4 @@
-"""What else took the machine while it was measured, in sentences.
+"""Disturbances of the machine while it was measured, in sentences.
 
 Invariant: restates `PointResult.disturbances`.
 """
@@ -17,7 +17,7 @@ _CAUSES: Mapping[str, str] = {
 
 
 def disturbance_cautions(point: PointResult) -> list[str]:
-    """Return what disturbed the replications of one point, as one sentence."""
+    """Return the disturbances of the replications of one point, as one sentence."""
     if not point.disturbances:
         return []
     count = _concerned(point)

@@ -1,8 +1,8 @@
-"""How much of a study one page holds, so that it can be mailed and opened whatever its size.
+"""How much of a study one page holds, so that pages of any study can be mailed and opened.
 
-Up to `WHOLE_UP_TO` points (and `ESTIMATES_WHOLE_UP_TO` figures) a page holds everything. Beyond
-that, figures, tables and the points that can be looked at closely share fixed budgets; the page
-says what it leaves out and where that is: in results.json and in `headroom export`.
+Up to `WHOLE_UP_TO` points (and `ESTIMATES_WHOLE_UP_TO` estimates) a page holds everything. Beyond
+that, figures, tables and the points with details share fixed budgets. The page states what it omits
+and where to find it: in results.json and in `headroom export`.
 
 Invariant: the size of a page does not grow with the number of points beyond `WHOLE_UP_TO`.
 """
@@ -16,7 +16,7 @@ from headroom.report.dimensions import dimensions_of
 WHOLE_UP_TO = 200
 """Points of a study whose page holds all there is."""
 ESTIMATES_WHOLE_UP_TO = 8_000
-"""Figures of all its points together, beside that: models of many parts have a thousand each."""
+"""Figures of all its points together, next to that: models of many parts have a thousand each."""
 MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
 _ROWS_IN_ALL = 200
@@ -29,7 +29,7 @@ _TRADE_OFFS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """What a page holds of one experiment.
+    """The part of one experiment that a page holds.
 
     Parameters
     ----------

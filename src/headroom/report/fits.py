@@ -1,4 +1,4 @@
-"""What was fitted from other experiments: sentences, a table of values, a table of residuals.
+"""Parameters fitted from other experiments: sentences, a table of values, a table of residuals.
 
 Invariant: restates `FitResult`; the only arithmetic is counting and picking the middle or worst.
 """
@@ -50,7 +50,7 @@ def format_fitted(one: FittedValue) -> str:
 
 
 def format_error(relative: float | None) -> str:
-    """Return a relative error with its sign; nothing where there is none.
+    """Return a relative error with its sign; nothing if there is none.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def format_error(relative: float | None) -> str:
 
 
 def fit_sentences(experiment: ExperimentResult) -> list[str]:
-    """Return what was fitted and how well, or why nothing was."""
+    """Return the fitted parameters and the quality of the fit, or the reason why there is none."""
     fit = experiment.fit
     if fit is None:
         return []
@@ -125,7 +125,7 @@ def _error_text(one: FitCandidate) -> str:
 
 
 def candidates_table(experiment: ExperimentResult) -> Table | None:
-    """Return the whole numbers that were tried with their errors, None without any."""
+    """Return the whole numbers that were tried with their errors, None if there is none."""
     fit = experiment.fit
     groups = [fit.candidates, *(one.candidates for one in fit.sets)] if fit else []
     found = [one for group in groups if len(group) > 1 for one in group]
@@ -157,7 +157,7 @@ def _unit_of(experiment: ExperimentResult, name: str) -> str:
 
 
 def prediction_sentences(experiment: ExperimentResult) -> list[str]:
-    """Return what the intervals of predicted points count, once for each kind of evidence."""
+    """Return the errors that intervals of predictions include, once for each kind of evidence."""
     groups: dict[str, list[Prediction]] = {}
     for point in experiment.points:
         if point.prediction is not None:
@@ -197,7 +197,7 @@ def _prediction_sentence(group: Sequence[Prediction], total: int) -> str:
 
 
 def _reach(predicted: Sequence[LoadRange], measured: LoadRange | None) -> str:
-    """Return predicted loads beside the measured ones."""
+    """Return predicted loads next to the measured ones."""
     if measured is None or not predicted:
         return ""
     sides = []
@@ -230,7 +230,7 @@ def _levels(one: FitSet) -> str:
 
 
 def fitted_table(experiment: ExperimentResult) -> Table | None:
-    """Return the fitted parameters with their intervals, None where nothing is fitted."""
+    """Return the fitted parameters with their intervals, None if nothing is fitted."""
     fit = experiment.fit
     if fit is None or not fit.sets:
         return None
@@ -261,7 +261,7 @@ def _error_of(value: FittedValue) -> str:
 
 
 def residual_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return fitted against observed for every observation, None where there is none.
+    """Return fitted against observed for every observation, None if there is none.
 
     Parameters
     ----------

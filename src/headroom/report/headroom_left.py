@@ -1,4 +1,4 @@
-"""Where limits break and how much headroom is left, as sentences and a table.
+"""Where limits break and how much headroom is left: sentences and a table.
 
 Invariant: restates `LimitCrossing`; nothing is computed here.
 """

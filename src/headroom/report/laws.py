@@ -1,4 +1,4 @@
-"""What a claim rests on, and the law beside the simulation, in words and as a table.
+"""The basis of a claim, and the law next to the simulation, as text and as a table.
 
 Invariant: restates `ClaimResult.basis` and `PointResult.law`; nothing is computed here.
 """
@@ -17,7 +17,7 @@ BASIS_WORDS: dict[Basis, str] = {
     "own": "own",
     "": "",
 }
-"""What stands in the table."""
+"""The data of the table."""
 _SENTENCES: dict[Basis, tuple[str, str]] = {
     "fitted": ("is what the model was fitted to", "are what the model was fitted to"),
     "arithmetic": (

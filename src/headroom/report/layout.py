@@ -1,4 +1,4 @@
-"""The templates of the pages: Jinja with escaping, and the texts that stand in them.
+"""The templates of the pages: Jinja with escaping, and their fixed texts.
 
 Invariant: every template escapes what it is given; a name that it does not know is an error.
 """

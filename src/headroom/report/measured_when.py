@@ -1,4 +1,4 @@
-"""When an experiment was measured, in one sentence."""
+"""The date on which an experiment was measured, in one sentence."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""The picture of an experiment's model, with what one point says of its parts.
+"""The picture of an experiment's model, annotated with the results of one point.
 
 Invariant: drawn when the page is written; it needs no script and is complete without one.
 """
@@ -13,12 +13,12 @@ from headroom.report.model_picture import Mark, Marks, draw_model, list_model
 from headroom.report.words import label_point
 
 LISTED_LINES = 120
-"""Lines of a model in words that a page shows at most."""
+"""Lines of a model as text that a page shows at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFigure:
-    """The picture, what it shows, and the model in words."""
+    """The picture, what it shows, and the model as text."""
 
     key: str
     svg: Markup
@@ -27,7 +27,7 @@ class ModelFigure:
 
 
 def model_figure(experiment: ExperimentResult) -> ModelFigure | None:
-    """Return the picture of an experiment's model, None where it has none."""
+    """Return the picture of an experiment's model, None if it has none."""
     model = experiment.model
     if model is None:
         return None
@@ -43,7 +43,7 @@ def model_figure(experiment: ExperimentResult) -> ModelFigure | None:
 
 
 def _shortened(listing: str) -> str:
-    """Return the lines of a listing that somebody would read, and where the others are."""
+    """Return the lines of a listing that a reader needs, and where the others are."""
     lines = listing.splitlines()
     if len(lines) <= LISTED_LINES:
         return listing

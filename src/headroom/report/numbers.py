@@ -1,4 +1,4 @@
-"""Estimates and knees as text: what `headroom.quantities` says of plain numbers, for results."""
+"""Format estimates and knees as text, as `headroom.quantities` formats plain numbers."""
 
 import math
 

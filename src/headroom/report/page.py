@@ -1,8 +1,8 @@
 """The report of a study: one HTML file that needs no network and no server.
 
-Everything travels inside the file: styles, the chart library, the figures, the raw results. The
-content security policy allows exactly the scripts that were put there, by their hashes, and no
-connection at all; so a name in a study file can never become code.
+The file contains everything: styles, the chart library, the figures, the raw results. The content
+security policy allows only the embedded scripts, by their hashes, and no connections at all. So a
+name in a study file can never become code.
 
 Invariant: reads `StudyResult` and nothing else; every text passes Jinja's escaping or
 `embed_json`.
@@ -203,7 +203,7 @@ def _style(views: Iterable[ExperimentView]) -> Markup:
 def view_of(
     experiment: ExperimentResult, extent: Extent, claims: Sequence[ClaimResult] = ()
 ) -> ExperimentView:
-    """Return what the template shows of one experiment."""
+    """Return the template data of one experiment."""
     closer = with_series(
         closer_points(experiment, at_most=extent.details),
         at_most=extent.series,
@@ -267,7 +267,7 @@ class Drawn:
         self.cautions: list[Finding] = []
 
     def part(self, what: str, draw: Callable[[], T | None]) -> T | None:
-        """Return what `draw` returns, None with a caution if it fails."""
+        """Return the result of `draw`, None with a caution if it fails."""
 
         def note(reason: str) -> None:
             self.cautions.append(Finding("Caution", f"This page lacks {what}: {reason}."))
@@ -280,7 +280,7 @@ class Drawn:
 
 
 def _short_title(experiment: ExperimentResult) -> str:
-    """Return what stands in the navigation: the title where it is short, else the name.
+    """Return the text in the navigation: the title if it is short, else the name.
 
     A name is an identifier; its underscores and dashes are blanks to a reader.
     """

@@ -1,4 +1,4 @@
-"""Predicted against measured: the points of claims of kind ``agreement``, as table and terminal.
+"""Predicted against measured: the points of ``agreement`` claims, for the page and the terminal.
 
 Invariant: restates `ClaimResult`; nothing is computed here.
 """
@@ -37,7 +37,7 @@ def format_pair_ratio(pair: PredictedPair) -> str:
 
 
 def predictions_table(claims: Sequence[ClaimResult]) -> Table | None:
-    """Return one row for each point that was predicted and measured; None without any."""
+    """Return one row for each point that was predicted and measured; None if there is none."""
     found = [(claim, pair) for claim in predicted(claims) for pair in claim.pairs]
     if not found:
         return None
@@ -90,7 +90,7 @@ def _side_cell(claim: ClaimResult, pair: PredictedPair, *, is_predicted: bool) -
 
 
 def _subject_column(claims: Sequence[ClaimResult]) -> Column:
-    """Return what tells the claims apart: the metric, or else the name, which is longer."""
+    """Return labels that distinguish the claims: the metric, or else the name, which is longer."""
     names = {claim.metric: claim.name for claim in claims}
     if all(names[claim.metric] == claim.name for claim in claims):
         return Column("Metric", [title_metric(claim.metric) for claim in claims])
@@ -98,7 +98,7 @@ def _subject_column(claims: Sequence[ClaimResult]) -> Column:
 
 
 def render_predictions(claims: Sequence[ClaimResult], screen: Screen) -> None:
-    """Print predicted and measured figures side by side, nothing where none was predicted."""
+    """Print predicted and measured figures side by side, nothing if none was predicted."""
     found = [(claim, pair) for claim in predicted(claims) for pair in claim.pairs]
     if not found:
         return

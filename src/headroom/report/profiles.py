@@ -1,4 +1,4 @@
-"""Small pictures of the profiles of a fit: a curve on the page, a line of signs in a terminal.
+"""Small charts of the profiles of a fit: a curve on the page, a sparkline in a terminal.
 
 Invariant: restates `FitProfile`; a value is refuted where the picture is above the line at 1.
 """

@@ -1,4 +1,4 @@
-"""What is said of one point: why its figures may mislead, and what else a reader should know.
+"""Notes on one point: why its results may mislead, and further information.
 
 Invariant: restates `PointResult`; what the system says of the first kind is always a caution.
 """
@@ -16,13 +16,13 @@ def cautions_of(point: PointResult) -> list[str]:
 
 
 def _told(words: str, point: PointResult) -> str:
-    """Return what runs say as a sentence; how many say it only where not all of them do."""
+    """Format a run's note as a sentence, with the number of runs if not all of them have it."""
     text = words.removesuffix(f" ({point.done} times)")
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def remarks_of(point: PointResult) -> list[str]:
-    """Return what a reader should know about one point besides its cautions, in sentences."""
+    """Return the notes on one point other than its cautions, in sentences."""
     remarks = [_told(note, point) for note in point.notes]
     if point.analysed and point.analysed.kind == "terminating":
         remarks.append(analysis_words(point.analysed))
@@ -57,7 +57,7 @@ def analysis_words(analysed: RunsAnalysed) -> str:
 
 
 def page_remarks(point: PointResult) -> list[str]:
-    """Return all that is said of a point as one list: cautions first, faults last."""
+    """Return all that is said about a point as one list: cautions first, faults last."""
     head = "Fault" if point.estimates else "No figures"
     return [
         *(f"Caution: {caution}" for caution in cautions_of(point)),

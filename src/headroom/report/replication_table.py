@@ -1,8 +1,8 @@
-"""How the replications of each point scatter: the statistics that device tests print.
+"""Scatter of the replications of each point: the statistics that device tests report.
 
-Mean, standard deviation, median, smallest, largest and mean deviation over replications, for each
-response: the form of table 1 of Kang and Cheong, *Performance Testing Environment for Distributed
-Storage Systems*.
+The table gives mean, standard deviation, median, smallest, largest and mean deviation over
+replications, for each response. Its form is that of table 1 of Kang and Cheong, *Performance
+Testing Environment for Distributed Storage Systems*.
 
 Invariant: restates `Estimate`; nothing is computed here.
 """
@@ -33,7 +33,7 @@ _HINTS = {
 
 
 def replication_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return one row for each point and response that ran twice or more; None without any.
+    """Return one row for each point and response that ran twice or more; None if there is none.
 
     Parameters
     ----------

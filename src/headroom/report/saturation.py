@@ -23,7 +23,7 @@ def is_unbounded(point: PointResult, metric: str) -> bool:
 
 
 def name_of(found: Saturation) -> str:
-    """Return what is saturated, with its kind.
+    """Return the saturated resource, with its kind.
 
     Examples
     --------

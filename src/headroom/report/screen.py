@@ -1,4 +1,4 @@
-"""A console that takes the texts of a study as they are, and tables at any width.
+"""A console that prints the texts of a study verbatim, and tables at any width.
 
 Invariant: texts are never read as markup; what the console cannot show is written out.
 """

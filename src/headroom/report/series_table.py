@@ -1,4 +1,4 @@
-"""The table of a point over time: what the figure draws, for readers without script.
+"""The table of a point over time: the data of the figure, for readers without scripts.
 
 Invariant: each number is one of the results; rows are left out evenly, and the note says so.
 """
@@ -14,7 +14,7 @@ ROWS_AT_MOST = 50
 
 
 def series_table(experiment: ExperimentResult) -> Table | None:
-    """Return the series of the point that is looked at first, None where it has none."""
+    """Return the series of the point that is looked at first, None if it has none."""
     told = [point for point in experiment.points if point.series]
     point = first_point(told) or next(iter(told), None)
     if point is None or point.series is None:

@@ -1,4 +1,4 @@
-"""The answer of `headroom size` in the terminal: the sentences, then the trail.
+"""The answer of `headroom size` in the terminal: the sentences, then the search trail.
 
 Invariant: prints what `SizingResult` holds.
 """
@@ -38,12 +38,12 @@ def answer_sentences(result: SizingResult) -> list[str]:
 
 
 def fixed_words(result: SizingResult) -> str:
-    """Return the parameters that are not varied; of many, those that somebody has changed."""
+    """Return the parameters that are not varied; of many, those that were changed."""
     return settings_words(result.fixed, result.changed)
 
 
 def effort_words(result: SizingResult) -> str:
-    """Return what the search took, in words."""
+    """Return the cost of the search, as text."""
     simulated = len({str(step.levels) for step in result.trail if step.how == "simulation"})
     return (
         f"{simulated:,} of {count_noun(result.configurations, 'configuration')} simulated with "

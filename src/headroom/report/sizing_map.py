@@ -1,7 +1,7 @@
-"""A map of a search: which configurations were looked at, and what came of each, as SVG.
+"""A map of a search as SVG: the configurations examined, and the verdict on each.
 
-The first axis runs to the right, the second upwards; with one axis alone the marks stand in a
-row. Verdicts differ in shape as well as in colour.
+The first axis runs to the right, the second upwards. With a single axis, the marks form a row.
+Verdicts differ in shape as well as in colour.
 
 Invariant: every text is escaped; the picture needs no script and follows the colours of the page.
 """

@@ -1,4 +1,4 @@
-"""What formulas say of points, in the terminal: figures, bounds, and how far to trust them.
+"""Results of formulas in the terminal: values, bounds, and how far to trust them.
 
 Invariant: prints what a `Forecast` holds; nothing is computed here.
 """
@@ -36,7 +36,7 @@ _ROWS_AT_MOST = 1000
 
 
 class SolvedPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One point with what formulas say of it.
+    """One point with what formulas say about it.
 
     Parameters
     ----------

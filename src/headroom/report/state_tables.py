@@ -1,4 +1,4 @@
-"""Tables of what each class meets: its own figures, its states, and each station and pool it uses.
+"""Tables for each class: its results, its states, and each station and pool that it uses.
 
 Invariant: nothing is computed here; a table without rows is not shown.
 """

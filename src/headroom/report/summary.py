@@ -1,4 +1,4 @@
-"""The verdict of a study in words: what limits, where the knee is, how sure that is.
+"""The verdict of a study as text: bottleneck, knee, and how certain they are.
 
 Invariant: every sentence restates fields of the results; no threshold of its own decides.
 """
@@ -123,7 +123,7 @@ def _compared(experiment: ExperimentResult) -> list[str]:
 
 
 def _without_figures(experiment: ExperimentResult) -> list[str]:
-    """Say first what is missing, so that nobody reads the rest as the whole."""
+    """State first what is missing, so that readers do not take the rest for the whole."""
     reasons = Counter(filter(None, map(why_no_figures, experiment.points)))
     count, total = sum(reasons.values()), len(experiment.points)
     if not count:
@@ -312,7 +312,7 @@ def _best(experiment: ExperimentResult, metric: str) -> str:
     best, estimate = min(found, key=lambda pair: sign * pair[1].value)
     equals = sum(_overlap(estimate, other) for point, other in found if point is not best)
     if equals == len(found) - 1:
-        return ""  # None is told apart from the best one, so to name it says nothing.
+        return ""  # None is distinguished from the best one, so to name it says nothing.
     word = "Highest" if sign < 0 else "Lowest"
     alone = "; without an interval" if estimate.low is None else ""
     tie = (
@@ -384,7 +384,7 @@ def _relative_half_width(estimate: Estimate | None) -> float | None:
 def _said_of_points(
     experiment: ExperimentResult, said_of: Callable[[PointResult], Sequence[str]]
 ) -> list[str]:
-    """Return what is said of points with figures, each sentence once with how many it is of."""
+    """Return what is said about points with figures, each sentence once with how many it is of."""
     shown = [point for point in experiment.points if point.estimates]
     said = Counter(
         (_without_count(words), _is_of_all_runs(words, point))
@@ -416,7 +416,7 @@ def _without_count(remark: str) -> str:
 
 
 def count_verdicts(claims: Sequence[ClaimResult]) -> str:
-    """Return how many claims hold, differ or are undecided, in words.
+    """Return how many claims hold, differ or are undecided, as text.
 
     Examples
     --------
@@ -439,7 +439,7 @@ def count_verdicts(claims: Sequence[ClaimResult]) -> str:
 
 
 def describe_progress(result: StudyResult) -> str:
-    """Return how much of the study is done, in words."""
+    """Return how much of the study is done, as text."""
     total = count_noun(result.planned, "replication")
     if result.is_complete and not result.failed:
         return f"All {total} done"

@@ -1,4 +1,4 @@
-"""How sure the figures of an experiment are, in one sentence: its typical and its widest interval.
+"""Precision of an experiment in one sentence: its typical and its widest interval.
 
 Invariant: restates the intervals of `Estimate`; no threshold of its own decides.
 """
@@ -60,7 +60,7 @@ def _extent(estimate: Estimate, size: float) -> str:
 
 
 def _size(estimate: Estimate, point: PointResult) -> float:
-    """Return what an interval is compared with; 0 without one.
+    """Return the reference value of an interval; 0 if there is none.
 
     It is the value, unless that may be near zero in good health.
 

@@ -65,7 +65,7 @@ class Table:
 
 
 def column_scale(estimates: Iterable[Estimate]) -> Scale | None:
-    """Return one scale for a column, None where its values span too much for one unit."""
+    """Return one scale for a column, None if its values span too much for one unit."""
     found = list(estimates)
     sizes = [abs(estimate.value) for estimate in found if estimate.value]
     if not sizes or max(sizes) / min(sizes) > _COMMON_SCALE_SPAN:
@@ -111,7 +111,7 @@ def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
 
 
 def rest_note(shown: int, total: int, noun: str) -> str:
-    """Return how many rows are missing and where they are; nothing where none is."""
+    """Return how many rows are missing and where they are; nothing if none is."""
     if shown >= total:
         return ""
     return (
@@ -174,7 +174,7 @@ def _is_unsteady(point: PointResult) -> bool:
 
 
 def resources_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return one row per point and station or pool, None without any."""
+    """Return one row per point and station or pool, None if there is none."""
     placed = [(point, found) for point in experiment.points for found in point.resources]
     if not placed:
         return None
@@ -197,7 +197,7 @@ def resources_table(experiment: ExperimentResult, *, at_most: int) -> Table | No
 
 
 def parameters_table(experiment: ExperimentResult) -> Table | None:
-    """Return the parameters with value, range, origin and source, None without any."""
+    """Return the parameters with value, range, origin and source, None if there is none."""
     if not experiment.parameters:
         return None
     heads = [Head("Parameter"), Head("Value", is_number=True), Head("Range"), Head("Set by")]

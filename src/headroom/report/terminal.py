@@ -1,7 +1,7 @@
-"""The essentials of a study in the terminal.
+"""The essential results of a study in the terminal.
 
-Works at 80 columns, without colours and without Unicode: what the console cannot show is
-written out. Texts of the study are never read as markup.
+The output works at 80 columns, without colours and without Unicode: characters that the console
+cannot show are spelled out. Texts of the study are never read as markup.
 
 Invariant: prints what `StudyResult` holds; the page holds more, never something else.
 """
@@ -155,7 +155,7 @@ def _absent_words(experiment: ExperimentResult) -> list[str]:
 
 
 def _messages(point: PointResult) -> list[tuple[str, str]]:
-    """Return what went wrong at a point, each message once, under its heading."""
+    """Return the faults of a point, each message once, under its heading."""
     fault = "Fault" if point.estimates else "Missing"
     return [
         *(("Failed", message) for message in dict.fromkeys(point.errors)),
@@ -324,7 +324,7 @@ def _render_estimates(point: PointResult, screen: Screen) -> None:
 
 
 def _render_theory(point: PointResult, screen: Screen) -> None:
-    """Print what formulas say beside what was simulated."""
+    """Print the results of formulas next to simulated results."""
     if point.solver is None:
         return
     screen.item("Theory", point.solver.method or "no formula applies")

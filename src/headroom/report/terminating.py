@@ -1,4 +1,4 @@
-"""What a summary says about runs with a natural end: when the limit held, and the worst interval.
+"""Summary of terminating runs: when the limit was kept, and the worst interval.
 
 Invariant: restates fields of the results.
 """

@@ -1,4 +1,4 @@
-"""What-if, headroom and sizing as people read them: on the page, in the terminal, as sentences."""
+"""What-if, headroom and sizing as presented: on the page, in the terminal, as sentences."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Simulation and theory: differences, intervals, and what the report says of them."""
+"""Simulation and theory: differences, intervals, and their wording in the report."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Comparisons, statistics of the replications and predictions, as they are told."""
+"""Comparisons, statistics of the replications and predictions, as the report presents them."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""How the disk was is said once for each target, with what grew."""
+"""The health of the disk is reported once for each target, with the counters that grew."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""A disturbed machine is said in the first caution, with the share of replications concerned."""
+"""The first caution reports a disturbed machine, with the share of replications concerned."""
 
 from headroom.analysis.results import Disturbance, ExperimentResult, PointResult
 from headroom.report.disturbances import disturbance_cautions, disturbance_sentences

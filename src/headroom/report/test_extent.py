@@ -1,4 +1,4 @@
-"""Properties of budgets, of even choices, and of thinned curves."""
+"""Properties of budgets, of evenly spaced selections, and of thinned curves."""
 
 import math
 

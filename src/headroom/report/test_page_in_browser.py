@@ -1,7 +1,7 @@
 """The page in a real browser: every figure drawn, nothing on the console, no network.
 
-Needs Chromium. Where it is missing the tests are skipped with the cure, except in CI, where
-nothing is skipped.
+Needs Chromium. If it is missing, the tests are skipped with a hint, except in CI, where no test
+is skipped.
 """
 
 import os
@@ -131,7 +131,7 @@ def test_no_text_of_a_figure_is_cut_at_its_edge(
 def test_claims_are_read_on_a_phone_without_scrolling_sideways(
     browser: Browser, tmp_path: Path
 ) -> None:
-    """Cause: what was found stood beyond the edge, beside tall rows of two words a line."""
+    """Cause: what was found stood beyond the edge, next to tall rows of two words a line."""
     frame = "document.querySelector('.claims').parentElement"
     action = f"document.documentElement.dataset.cut = {frame}.scrollWidth - {frame}.clientWidth"
     page = render_page(SHAPES["everything"])

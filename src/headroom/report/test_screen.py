@@ -1,4 +1,4 @@
-"""Tables stay within the console, whatever the names in them."""
+"""Tables fit the console, whatever names they contain."""
 
 import io
 

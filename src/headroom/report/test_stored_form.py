@@ -1,4 +1,4 @@
-"""What is written of a study is all of it, and nothing twice."""
+"""The stored form of a study is complete and free of repetition."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The verdict in words says what the results say."""
+"""The summary agrees with the results."""
 
 from collections.abc import Sequence
 

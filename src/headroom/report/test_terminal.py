@@ -1,4 +1,4 @@
-"""What `headroom show` prints."""
+"""Output of `headroom show`."""
 
 import io
 

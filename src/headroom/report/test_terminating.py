@@ -1,4 +1,4 @@
-"""What a summary says of terminating runs whose intervals are known to cover too little."""
+"""Summary of terminating runs whose intervals are known to have too little coverage."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The vendored libraries are the published ones."""
+"""The vendored libraries equal the published ones."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What changes of stations and pools give, as sentences and tables.
+"""Effects of changes of stations and pools, as sentences and tables.
 
 Invariant: restates `WhatIfResult`; nothing is computed here.
 """
@@ -61,7 +61,7 @@ def format_saving(effect: Effect) -> str:
 
 
 def what_if_sentences(experiment: ExperimentResult) -> list[str]:
-    """Return what doubling gives at the most loaded point that was tried, best first."""
+    """Return the effects of doubling at the most loaded point with what-if runs, best first."""
     found = _last_tried(experiment)
     if found is None:
         return []
@@ -120,7 +120,7 @@ def _then(found: WhatIfResult) -> str:
 
 
 def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return one row for each change at each point, None where nothing was tried."""
+    """Return one row for each change at each point, None if nothing was tried."""
     placed = [(point, found) for point in experiment.points for found in point.what_ifs]
     if not placed:
         return None
@@ -179,7 +179,7 @@ def _limit_then(found: WhatIfResult) -> str:
 def render_what_ifs(
     experiment: ExperimentResult, point: PointResult, console: Console, *, where: str = ""
 ) -> None:
-    """Print what changes give at one point, which `where` tells in words."""
+    """Print the effects of changes at one point, which `where` names."""
     screen = Screen(console)
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(where or label_point(point, experiment.factors), "bold")

@@ -1,4 +1,4 @@
-"""Names of metrics, factors and points as people read them.
+"""Readable names of metrics, factors and points.
 
 Invariant: nothing here computes; a label never loses information that the reader needs to find
 the metric in the results, because tables and tooltips also carry its name.
@@ -32,7 +32,7 @@ _WORST = "the worst interval"
 
 
 def label_metric(metric: str) -> str:
-    """Return a metric's name in words, without its unit.
+    """Return a metric's name as text, without its unit.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def label_point(point: PointResult, factors: Sequence[Factor]) -> str:
 
 
 def why_no_figures(point: PointResult) -> str:
-    """Return why a point that ran has no figures, nothing where it has some or has not run yet.
+    """Return why a point that ran has no results, nothing where it has some or has not run yet.
 
     Examples
     --------

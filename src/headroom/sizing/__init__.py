@@ -1,1 +1,1 @@
-"""The smallest configuration that meets a target: searched with formulas, settled by simulation."""
+"""Find the smallest configuration that meets a target: search by formulas, settle by simulation."""

@@ -1,4 +1,4 @@
-"""From a finished search to its result: the answer in sentences, and how sure it is.
+"""Turn a finished search into its result: the answer in sentences, and how sure it is.
 
 Invariant: what the sentences say is in the fields of the result.
 """
@@ -22,7 +22,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What was asked, for the record."""
+    """The request, for the record."""
 
     subject: str
     fixed: Mapping[str, Value]
@@ -132,7 +132,7 @@ def _with_statement(result: SizingResult, causes: Sequence[str]) -> SizingResult
 
 
 def words_of(levels: Mapping[str, Value]) -> str:
-    """Return the levels of a configuration in words."""
+    """Return the levels of a configuration as text."""
     return ", ".join(f"{name} = {format_level(level)}" for name, level in levels.items())
 
 

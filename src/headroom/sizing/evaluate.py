@@ -1,8 +1,8 @@
-"""Running configurations: the runner of studies, its journal and its workers, with shared seeds.
+"""Run configurations: the runner of studies with its journal and workers, and shared seeds.
 
-Every configuration is a point whose replications run with the same seeds (common random
-numbers), so that neighbours differ by their sizes and hardly by chance. Rows are durable: a
-search that was cut off, or that asks for another target, reuses what ran.
+Every configuration is a point whose replications run with the same seeds (common random numbers),
+so that neighbours differ by their sizes and hardly at random. Rows are durable: a search that was
+interrupted, or that has a different target, reuses earlier runs.
 
 Invariant: a configuration's rows depend on the system, its parameters and the seed alone.
 """
@@ -38,7 +38,7 @@ class InterruptedSearchError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is to be sized: a system, and how each of its runs is cut and judged.
+    """What must be sized: a system, and how each of its runs is cut and judged.
 
     Parameters
     ----------

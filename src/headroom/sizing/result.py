@@ -20,7 +20,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One target at one configuration.
 
     `low` and `high` bound the metric at the confidence at which the verdict was made; None
-    without an interval. `met` is None where the interval does not tell.
+    without an interval. `met` is None if the interval does not tell.
     """
 
     target: Target
@@ -74,7 +74,7 @@ class SizingResult(msgspec.Struct, frozen=True, kw_only=True):
     best: Trial | None
     equally_cheap: list[Trial]
     undecided: list[Trial]
-    """Cheaper configurations that cannot be told apart from a target."""
+    """Cheaper configurations that cannot be distinguished from a target."""
     nearest: Trial | None
     """Without an answer: what comes nearest to the targets."""
     trail: list[Trial]
@@ -91,7 +91,7 @@ class SizingResult(msgspec.Struct, frozen=True, kw_only=True):
     is_monotone: bool
     contradictions: list[str]
     refuted: str
-    """Where a simulation lies beyond a bound that a formula gave; empty where none does."""
+    """Where a simulation lies beyond a bound that a formula gave; empty if none does."""
     statement: list[str]
     """The answer in sentences."""
     limit: Bottleneck | None = None

@@ -1,11 +1,11 @@
-"""Which configuration to look at next, and when the cheapest one is found.
+"""Choose the next configuration to examine, and detect when the cheapest one is found.
 
-More of everything is taken to be no worse: a configuration that fails excludes all that have no
-more of anything, one that meets the targets all that cost more. Each step takes the
-configuration that is expected to exclude most (on one axis without a forecast that is bisection;
-on several axes it is also one with the most of all but one of them).
-What follows from that assumption is checked before the end: the neighbours below the answer are
-looked at themselves, and as soon as one contradicts, nothing is inferred any more.
+More of everything is assumed to be no worse. A configuration that fails excludes all configurations
+that have no more of anything; one that meets the targets excludes all that cost more. Each step
+takes the configuration that is expected to exclude most. On one axis without a forecast, that is
+bisection. On several axes, it is also a configuration with the maximum of all axes except one. The
+consequences of that assumption are checked before the search ends: the neighbours below the answer
+are examined themselves, and after a single contradiction nothing is inferred any more.
 
 Invariants: pure and deterministic, no simulation and no clock; the answer was looked at itself.
 """
@@ -80,7 +80,7 @@ class Search:
         self._chance[region] = SURE if meets else 1.0 - SURE
 
     def record(self, place: Place, verdict: Verdict) -> None:
-        """Note what was found at a configuration."""
+        """Record the verdict on a configuration."""
         self.looked[place] = verdict
         self._infer(place, verdict)
         if abs(self._chance[place] - (verdict == "meets")) > 0.5:  # noqa: PLR2004 - more wrong than right
@@ -116,7 +116,7 @@ class Search:
         return mask
 
     def next(self) -> Place | None:
-        """Return the configuration to look at next, None where the search is at its end."""
+        """Return the configuration to look at next, None if the search is at its end."""
         mask = self.open_places()
         if mask.any():
             return self._most_telling(mask) if self.is_trusted else self._nearest(mask)
@@ -171,8 +171,8 @@ class Search:
     def _most_telling(self, mask: npt.NDArray[np.bool_]) -> Place:
         """Return the place that is expected to exclude most of what is open.
 
-        A place that is too dear to be the answer is worth a look where its failure would exclude
-        many: with too few disks no number of processors helps.
+        A place that is too expensive to be the answer is worth a look where its failure would
+        exclude many: with too few disks no number of processors helps.
         """
         if_fails = mask.astype(np.float64)
         for axis in range(mask.ndim):
@@ -182,7 +182,7 @@ class Search:
         gain = self._chance * if_meets + (1.0 - self._chance) * if_fails
         even = self._chance == 0.5  # noqa: PLR2004 - without a forecast both must exclude much
         gain[even] = np.sqrt(if_meets * if_fails)[even]
-        # A place that is too dear excludes nothing when it meets the targets.
+        # A place that is too expensive excludes nothing when it meets the targets.
         if_too_dear = np.where(even, np.sqrt(if_fails), (1.0 - self._chance) * if_fails)
         gain = np.where(mask, gain, if_too_dear)
         gain[self._excluded | self._included] = 0.0
@@ -193,7 +193,7 @@ class Search:
         return min(places, key=lambda place: (self._space.cost(place), place))
 
     def _nearest(self, mask: npt.NDArray[np.bool_]) -> Place:
-        """Return the dearest open place: without inference the search walks down in cost."""
+        """Return the most expensive open place: without inference the search walks down in cost."""
         places = [tuple(int(number) for number in row) for row in np.argwhere(mask)]
         return min(places, key=lambda place: (-self._space.cost(place), place))
 

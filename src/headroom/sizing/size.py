@@ -1,10 +1,10 @@
-"""The search for the smallest configuration that meets its targets, and the trail of it.
+"""The search for the smallest configuration that meets its targets, and its trail.
 
-First a search on formulas alone says where the answer is to be expected. Then simulation settles:
-it starts there, looks at the neighbours below, and goes on until every cheaper configuration is
-excluded. A formula excludes a configuration by itself only where theory is exact, or where a
-throughput lies beyond what the operational laws allow by more than `BOUND_MARGIN`; the neighbours
-of the answer are simulated even then.
+A search on formulas alone first predicts the answer. Simulation then settles it: it starts there,
+examines the neighbours below, and continues until every cheaper configuration is excluded. A
+formula excludes a configuration by itself only if theory is exact, or if a throughput exceeds the
+operational bounds by more than `BOUND_MARGIN`. The neighbours of the answer are simulated even
+then.
 
 Invariant: the result is a function of subject, targets, space, rule and seed; a resumed search
 gives the same one.
@@ -37,7 +37,7 @@ MOST_FORECASTS = 200
 MOST_FAILURES = 3
 """Simulations that may fail before one succeeds: sizes can be too small to be a model at all."""
 MOST_NEW_GUESSES = 5
-"""Times that forecasts are mended by a simulation after they were wrong."""
+"""Times that forecasts are corrected by a simulation after they were wrong."""
 ROUNDING = 1e-6
 """Relative room given to an exact value."""
 WORSE = 0.02
@@ -120,7 +120,7 @@ class Sizing:
         return Configuration(config={**self._subject.config, **levels}, changes=tuple(changes))
 
     def forecast(self, place: Place) -> Forecast:
-        """Return what formulas say of a place, asked once."""
+        """Return the forecast for a configuration, computed once."""
         if place not in self._forecasts:
             self._forecasts[place] = self._asked(place)
         return self._forecasts[place]

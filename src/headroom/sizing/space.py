@@ -1,6 +1,7 @@
-"""The configurations to choose from: axes with their levels, and what each costs.
+"""The space of configurations: axes with their levels, and the cost of each configuration.
 
-Levels go from the cheapest to the dearest; a configuration is a tuple of places on the axes.
+Levels are ordered from the cheapest to the most expensive. A configuration is a tuple of positions
+on the axes.
 
 Invariant: the cost grows along every axis, so no configuration is dearer than one that has at
 least as much of everything.
@@ -109,7 +110,7 @@ def _levels(text: str, part: str) -> Sequence[Value]:
 
 
 def parse_costs(texts: Sequence[str], axes: Sequence[Axis]) -> dict[str, float]:
-    """Return the weight of each axis from ``NAME=WEIGHT,NAME=WEIGHT``; 1 where none is given.
+    """Return the weight of each axis from ``NAME=WEIGHT,NAME=WEIGHT``; 1 if none is given.
 
     Examples
     --------
@@ -179,7 +180,7 @@ class Space:
         return total
 
     def cost(self, place: Place) -> float:
-        """Return what a configuration costs."""
+        """Return the cost of a configuration."""
         return float(self.costs[place])
 
     def levels(self, place: Place) -> dict[str, Value]:
@@ -188,7 +189,7 @@ class Space:
         return {axis.name: axis.levels[number] for axis, number in pairs}
 
     def text(self, place: Place) -> str:
-        """Return a configuration in words."""
+        """Return a configuration as text."""
         return ", ".join(f"{n} = {format_level(v)}" for n, v in self.levels(place).items())
 
     def below(self, place: Place) -> Iterator[Place]:

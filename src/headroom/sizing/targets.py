@@ -1,4 +1,4 @@
-"""Targets as a person writes them: ``throughput>=100/s``, ``response_s_p95<=200ms``.
+"""Targets as users write them: ``throughput>=100/s``, ``response_s_p95<=200ms``.
 
 Invariant: a bound is kept in the base unit of its metric.
 """
@@ -42,7 +42,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The target in words.
+        """The target as text.
 
         Examples
         --------

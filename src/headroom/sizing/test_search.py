@@ -1,4 +1,4 @@
-"""The search against brute force: on monotone spaces, on others, with and without forecasts."""
+"""The search against brute force: on monotone and other spaces, with and without forecasts."""
 
 import itertools
 from collections.abc import Callable
@@ -81,7 +81,7 @@ def test_wrong_forecasts_never_change_the_answer(space: Space, numbers: st.DataO
 def test_what_is_answered_was_looked_at_and_so_were_its_neighbours_below(
     space: Space, seed: int
 ) -> None:
-    """Property: also where more is worse, the answer meets the targets and no neighbour below."""
+    """Property: even if more is worse, the answer meets the targets and no neighbour below."""
     table = np.random.default_rng(seed).random(space.shape) < 0.5
 
     def meets(place: Place) -> bool:

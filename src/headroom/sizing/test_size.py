@@ -1,4 +1,4 @@
-"""The whole search on real models: against formulas, cut off and resumed, and without an answer."""
+"""The whole search on real models: against formulas, interrupted and resumed, without an answer."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -340,7 +340,7 @@ BROKEN = OPEN_QUEUE.replace(
 def test_a_model_that_never_runs_is_an_error_and_no_answer(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(OPEN_QUEUE)
     subject = subject_of({"file": "model.py", "completions": 1_000}, tmp_path)
-    (tmp_path / "model.py").write_text(BROKEN)  # The workers load it anew.
+    (tmp_path / "model.py").write_text(BROKEN)  # The workers load it again.
     with pytest.raises(StudyError, match=r"no configuration can be simulated.*out of order"):
         size(subject, ["servers=9..30"], ["response_s_mean<=1.2s"], folder=tmp_path)
 

@@ -1,4 +1,4 @@
-"""Targets: bounds in base units, and messages for what cannot be meant."""
+"""Targets: bounds in base units, and messages for invalid targets."""
 
 import pytest
 

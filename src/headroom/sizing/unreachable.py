@@ -1,4 +1,4 @@
-"""Targets below the time that a job needs by itself: no number of servers reaches them.
+"""Targets below the minimum time of a job: no number of servers reaches them.
 
 Invariant: said only of the configuration with the most of everything, and only where the least
 time of a job is sure.
@@ -21,11 +21,11 @@ def unreachable(targets: tuple[Target, ...], forecast: Forecast, place: str) -> 
     Parameters
     ----------
     targets
-        What was asked for.
+        What was requested.
     forecast
         What formulas say about the configuration with the most of everything.
     place
-        That configuration in words.
+        That configuration as text.
     """
     for target in targets:
         match = _RESPONSE.fullmatch(target.metric)

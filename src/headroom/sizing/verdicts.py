@@ -1,9 +1,9 @@
 """Does a configuration meet its targets? A sequential test over replications.
 
 After 5, 8, 12, 18 ... replications each target is compared with the Student-t interval of its
-metric. The error that is allowed for one configuration is shared among all targets and all looks
-(Bonferroni), so the verdict holds at its confidence however often it was looked at. A
-configuration whose intervals still hold a bound at the last look stays undecided.
+metric. The error allowed for one configuration is shared among all targets and all looks
+(Bonferroni), so the verdict holds at its confidence no matter how often it is checked. A
+configuration whose intervals still contain a bound at the last look stays undecided.
 
 Invariant: the verdict is a function of the replications in their order, so that a resumed search
 comes to the same one.
@@ -28,7 +28,7 @@ from headroom.sizing.targets import Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the replications of a configuration say.
+    """The results of the replications of a configuration.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Judgement:
     values
         Metric of each target to its value per replication, for paired comparisons.
     note
-        Why there are no figures.
+        Why there are no results.
     could_run
         False where a replication failed.
     """

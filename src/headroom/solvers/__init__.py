@@ -1,7 +1,7 @@
-"""Solvers: results of formulas for a model, to compare with simulation.
+"""Solvers: analytic results for a model, to compare with simulation.
 
-`solve` answers a `headroom.simulation.Model` exactly where theory can (product-form networks and
-a few queues of their own) and approximately elsewhere, and says which, with the reasons. See
+`solve` solves a `headroom.simulation.Model` exactly if theory allows (product-form networks and a
+few single queues) and approximately otherwise. The result says which, with the reasons. See
 docs/background/solvers.md for the methods and their sources.
 """
 

@@ -1,9 +1,9 @@
-"""Networks that are not product form and yet solved exactly: M/G/1 and its relatives.
+"""Networks without product form that can still be solved exactly: M/G/1 and its relatives.
 
-An open network stays exact where its only offences are single queues at the very end of the
-routes: fed by Poisson flows (from outside, or out of the product-form part: Burke 1956, Kelly
-1979), left for good. There the formulas of `open_network` are theorems: Pollaczek and Khinchine,
-Cobham, and M/M/c/K.
+An open network stays exact if its only violations are single queues at the very end of the routes.
+Such a queue is fed by Poisson flows (from outside, or out of the product-form part: Burke 1956,
+Kelly 1979), and jobs leave the network after it. For them the formulas of `open_network` are
+theorems: Pollaczek and Khinchine, Cobham, and M/M/c/K.
 """
 
 import math
@@ -15,7 +15,7 @@ from headroom.solvers.walk import OUTSIDE
 
 
 def exact_formula(network: Network) -> str:
-    """Return the name of the theorem that makes an open network exact, empty where none does."""
+    """Return the name of the theorem that makes an open network exact, empty if none does."""
     if (
         network.reasons
         or network.pools
@@ -60,7 +60,7 @@ def _formula(network: Network, row: int, structure: list[str], laws: list[str]) 
 
 
 def _is_last(network: Network, row: int, offenders: set[str]) -> bool:
-    """Return whether only Poisson flows come to a station and nothing goes on from it."""
+    """Return whether only Poisson flows come to a station and nothing continues from it."""
     if any(origin in offenders for _, origin in feeders(network, row)):
         return False
     name = network.stations[row].name

@@ -1,18 +1,18 @@
 """Approximate mean value analysis: Bard-Schweitzer and Linearizer, with corrections.
 
-Both replace the recursion over populations by a fixed point. What an arriving job sees is
-estimated from the whole population: Bard-Schweitzer takes Q_s(N - e_r) as Q_s(N) less one job's
-share, Linearizer also estimates how that share changes, from solutions at N - e_r.
+Both replace the recursion over populations by a fixed point. They estimate what an arriving job
+sees from the whole population. Bard-Schweitzer takes Q_s(N - e_r) as Q_s(N) less one job's share.
+Linearizer also estimates how that share changes, from solutions at N - e_r.
 
-The wait is built from what an arrival sees, so that one formula covers more than product form:
-jobs that wait ahead take S/c each, and with the probability that all servers are busy one
-residual service time S (1 + (c2 - 1) f / 2) / c comes on top: Reiser's (1979) S (1 + c2) / 2 for
-f = 1, which is right for open loads. Few jobs at a busy station come back in step with it and find
-fresh services, so f = 1 - U^(1 + sqrt N) for N jobs in all, and during one long service no more
-than N - 1 others come, so c2 - 1 counts up to (N - 1) / 2: our own interpolations, measured against
-simulation in docs/reference/solvers.md. That probability is Erlang's C
-at the load that the arrival sees (the form of Rolia and Sevcik 1995, whose power of the
-utilization approximates it). Less urgent classes are passed over as in Bryant et al. (1984).
+The waiting time is built from what an arrival sees, so that one formula covers more than product
+form. Each waiting job ahead adds S/c. With the probability that all servers are busy, one residual
+service time S (1 + (c2 - 1) f / 2) / c is added: Reiser's (1979) S (1 + c2) / 2 for f = 1, which is
+correct for open loads. At a busy station, a small number of jobs return in step with it and find
+fresh services, so f = 1 - U^(1 + sqrt N) for N jobs in all. During one long service no more than N
+- 1 other jobs arrive, so c2 - 1 counts up to (N - 1) / 2. Both are Headroom's own interpolations,
+compared with simulation in docs/reference/solvers.md. The probability that all servers are busy is
+Erlang's C at the load that the arrival sees (the form of Rolia and Sevcik 1995, whose power of the
+utilization approximates it). Less urgent classes are overtaken as in Bryant et al. (1984).
 
 Sources: Schweitzer (1979); Bard (1979); Chandy and Neuse (1982), CACM 25(2), 126-134; Reiser
 (1979), Perf. Eval. 1, 7-18; Rolia and Sevcik (1995), IEEE Trans. Softw. Eng. 21(8), 689-700;
@@ -92,7 +92,7 @@ class Loads:
     population, rate_per_s, think_s
         Shape (classes,). `think_s` includes delays of the program.
     cycle
-        Adds up the residence times of a class; the sum, where nothing runs at the same time.
+        Adds up the residence times of a class; the sum, if nothing runs at the same time.
     """
 
     population: IntArray

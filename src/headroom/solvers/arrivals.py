@@ -1,4 +1,4 @@
-"""Arrivals of open classes: how many a second, how variable, and whether they are Poisson."""
+"""Arrivals of open classes: their rate, their variability, and whether they are Poisson."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Arrivals:
 
 
 def arrivals_of(one: JobClass) -> Arrivals:
-    """Return what is known of the arrivals of a class; none for a closed one.
+    """Return what is known about the arrivals of a class; none for a closed one.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Bounds that hold whatever the laws are, and the knee.
+"""Distribution-free bounds, and the knee.
 
-Asymptotic bounds come from the operational laws alone; balanced-job bounds are tighter and hold
+Asymptotic bounds follow from the operational laws alone. Balanced-job bounds are tighter and hold
 for product-form networks of single servers and one class.
 
 Sources: Denning and Buzen (1978), ACM Computing Surveys 10(3), 225-261; Zahorjan, Sevcik, Eager and
@@ -28,11 +28,11 @@ class Bounds:
         What the throughput cannot leave; for an open class the highest is its saturation with
         all other classes as they are.
     response_s_low, response_s_high
-        The same for the mean response time; infinite where nothing bounds it.
+        The same for the mean response time; infinite if nothing bounds it.
     knee
         Population at which the asymptotes cross, None for open classes and several classes.
     station
-        The station that sets the highest throughput, empty where none does.
+        The station that sets the highest throughput, empty if none does.
     kind
         ``"asymptotic"`` or ``"balanced jobs"``.
     notes

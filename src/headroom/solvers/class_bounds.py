@@ -1,14 +1,14 @@
-"""Bounds of each class of a network, from what its walks need at least.
+"""Bounds for each class of a network, from the minimum needs of its walks.
 
-The highest throughput of a closed class is that of its users without any waiting, or that at
-which something that every walk needs is busy all the time (Denning and Buzen 1978). Load from
-outside is taken off the capacity only where a theorem says that it gets through: elsewhere a
-closed class may starve it, and then be faster than what is left. For an open class the load of
-the others is as it is, unless all together are more than can be done.
+The maximum throughput of a closed class is the smaller of two bounds: the throughput of its users
+without any waiting, and the throughput at which a resource that every walk needs is always busy
+(Denning and Buzen 1978). Load from outside is subtracted from the capacity only if a theorem says
+that it gets through. Otherwise a closed class may starve it and exceed the remaining capacity. For
+an open class the load of the others is fixed, unless the total exceeds the capacity.
 
-A lowest throughput is given to a closed class alone whose mean work is known, at stations that
-work whenever a job is there. Then the busy servers X D are at least one while any job is at a
-station, and N - X Z jobs are; so that X is at least N / (N D + Z) (Lazowska et al. 1984).
+Only a closed class with known mean work gets a minimum throughput, at stations that work whenever a
+job is present. Then the number of busy servers X D is at least one while any job is at a station,
+and N - X Z jobs are; so X is at least N / (N D + Z) (Lazowska et al. 1984).
 """
 
 import math
@@ -115,7 +115,7 @@ def _closed_bounds(network: Network, needs: Needs, column: int, *, is_known: boo
 
 
 def _least_response(needs: Needs, column: int, one: JobClass, high: float) -> float:
-    """Return the least mean response (s): by Little's law where everybody gets a turn."""
+    """Return the least mean response (s): by Little's law if every job gets a turn."""
     if needs.may_be_lost[column]:
         return 0.0
     alone = float(needs.time_s[column])
@@ -130,7 +130,7 @@ def _is_balanced(network: Network) -> bool:
 
 
 def _lowest(network: Network, one: JobClass) -> float:
-    """Return the lowest throughput (1/s) of a closed class, 0 where nothing is known of it."""
+    """Return the lowest throughput (1/s) of a closed class, 0 if nothing is known about it."""
     if len(network.classes) > 1 or network.pools or network.reasons:
         return 0.0
     if not all(_always_works(network, station) for station in network.stations):

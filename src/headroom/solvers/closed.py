@@ -39,7 +39,7 @@ class Closed:
 
     @property
     def lattice_size(self) -> int:
-        """Number of populations from nobody to everybody."""
+        """Number of populations from no job to all jobs."""
         size = 1
         for jobs in self.population:
             size *= int(jobs) + 1

@@ -1,8 +1,8 @@
-"""Closed and mixed networks: which method, and from its arrays back to stations and classes.
+"""Closed and mixed networks: choose a method, and map its arrays to stations and classes.
 
-One class goes to convolution, several to mean value analysis or, with several servers, to
-convolution over the lattice of populations; what would take too long, or is no product form, to
-Linearizer.
+A single class is solved by convolution. Several classes are solved by mean value analysis or, with
+several servers, by convolution over the lattice of populations. Networks that would take too long,
+or are not product form, go to Linearizer.
 """
 
 import math
@@ -58,7 +58,7 @@ def closed_part(network: Network) -> Closed:
 
 
 def too_costly(part: Closed) -> str:
-    """Return why an exact solution is not looked for, empty where it is."""
+    """Return why an exact solution is not looked for, empty if it is."""
     work = mva_work(part) if uses_mva(part) else convolution_work(part)
     if len(part.population) > 1 and part.lattice_size > LATTICE_LIMIT:
         return (

@@ -1,14 +1,15 @@
 """Buzen's convolution for closed and mixed product-form networks, stable for any population.
 
-A station with c servers and offered work s contributes the generating function
-F(s) = sum of s^n / (min(1, c) ... min(n, c)) = P(s) / (1 - s / c), where
-P(s) = sum over n < c of s^n / n! (1 - n / c) has positive coefficients. Open classes that ask for
-a busy servers turn F(s) into F(s + a). So every factor is multiplied in by sums of positive
-numbers: nothing cancels, and the relative error grows like the population times 1e-16.
+A station with c servers and offered work s contributes the generating function F(s) = sum of s^n /
+(min(1, c) ... min(n, c)) = P(s) / (1 - s / c), where P(s) = sum over n < c of s^n / n! (1 - n / c)
+has positive coefficients. Open classes that keep a servers busy turn F(s) into F(s + a). So every
+factor is multiplied in by sums of positive numbers: nothing cancels, and the relative error grows
+like the population times 1e-16.
 
-Range is kept by a tilt: each variable z_r is scaled by a throughput close to the solution, and
-each station by its own normalisation, which makes every factor a probability distribution and
-the normalising constant the probability that an open network holds exactly N jobs.
+A tilt avoids overflow and underflow. Each variable z_r is scaled by a throughput close to the
+solution, and each station by its own normalisation. Every factor then becomes a probability
+distribution, and the normalising constant becomes the probability that an open network holds
+exactly N jobs.
 
 Sources: Buzen (1973), CACM 16(9), 527-531; Reiser and Kobayashi (1975), IBM J. Res. Dev. 19(3),
 283-294 (several classes, several servers); Baskett et al. (1975), JACM 22(2), 248-260.

@@ -1,4 +1,4 @@
-"""The error of the solvers, and the floor under their answers."""
+"""The error of the solvers, and the lower limit of their numbers."""
 
 from headroom.errors import HeadroomError
 

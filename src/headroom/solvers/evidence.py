@@ -1,7 +1,7 @@
 """The evidence of docs/reference/solvers.md: `python -m headroom.solvers.evidence known|accuracy`.
 
-`known` solves models whose answers are published or follow by arithmetic, `accuracy` lays the
-approximations beside one long simulation each; both print a table.
+`known` solves models whose answers are published or follow by arithmetic. `accuracy` compares the
+approximations with one long simulation each. Both print a table.
 """
 
 import sys
@@ -14,7 +14,7 @@ from headroom.solvers.solution import Solution
 from headroom.solvers.solve import solve
 
 COMPLETIONS = 400_000
-"""Completions of a simulation beside an approximation."""
+"""Completions of a simulation next to an approximation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ def known_answers() -> Iterator[Known]:
 
 
 def known_table() -> list[list[str]]:
-    """Return the known answers beside the found ones."""
+    """Return the known answers next to the found ones."""
     rows = [["model", "figure", "known", "found", "agrees", "answer"]]
     for one in known_answers():
         found = one.read(one.solution)
@@ -377,7 +377,7 @@ def as_text(rows: Sequence[Sequence[str]]) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the table that is asked for."""
+    """Print the table that is requested."""
     tables = {"known": known_table, "accuracy": accuracy_table}
     if list(arguments) not in ([name] for name in tables):
         sys.stderr.write("usage: python -m headroom.solvers.evidence known|accuracy\n")

@@ -1,8 +1,9 @@
-"""Numbers that jobs carry and that take few values: what they are, and how often.
+"""Finite-valued attributes of jobs: their values and probabilities.
 
-An expression of such numbers is computed for each of their values, so that a choice by them (the
-disk on which a page lies, the node of a processor) gets the shares that it has in a run. Different
-attributes are taken as independent; one attribute has one value wherever an expression names it.
+An expression of such attributes is evaluated for each of their values, so that a choice by them
+(the disk that holds a page, the node of a processor) gets the same shares as in a run. Different
+attributes are assumed independent. One attribute has the same value wherever an expression names
+it.
 """
 
 import math
@@ -47,7 +48,7 @@ class Known:
     _ways: dict[tuple[int, tuple[Law, ...]], list[Way] | None] = field(default_factory=dict)
 
     def law(self, amount: Amount) -> Law | None:
-        """Return the law of an amount of a model, None where it is none of a few values."""
+        """Return the law of an amount of a model, None if it is none of a few values."""
         code = self._code(amount)
         key = (id(amount), self._named(code))
         if key not in self._found:
@@ -55,7 +56,7 @@ class Known:
         return self._found[key]
 
     def by_number(self, by: Sequence[object], count: int) -> list[Way] | None:
-        """Return the cases of a choice by number, None where the number is not known."""
+        """Return the cases of a choice by number, None if the number is not known."""
         code = self._code(by)
         key = (id(by), self._named(code))
         if key not in self._ways:
@@ -63,7 +64,7 @@ class Known:
         return self._ways[key]
 
     def by_conditions(self, conditions: Sequence[Sequence[object] | None]) -> list[Way] | None:
-        """Return the cases of a choice by conditions, None where some are not known."""
+        """Return the cases of a choice by conditions, None if some are not known."""
         codes = [None if condition is None else self._code(condition) for condition in conditions]
         named = tuple(law for code in codes if code is not None for law in self._named(code))
         key = (id(conditions[0]), named)
@@ -146,7 +147,7 @@ def _summed(pairs: Iterable[tuple[float, float]]) -> Law:
 
 
 def law_of(code: Code, laws: Mapping[str, Law]) -> Law | None:
-    """Return the law of what `code` computes, None where it is none of a few values.
+    """Return the law of what `code` computes, None if it is none of a few values.
 
     Examples
     --------
@@ -310,7 +311,7 @@ def moments(law: Law) -> Moments:
 
 
 def mixed_law(laws: Iterable[tuple[float, Law | None]]) -> Law | None:
-    """Return the mixture of laws by their shares, None where one is not known.
+    """Return the mixture of laws by their shares, None if one is not known.
 
     Examples
     --------

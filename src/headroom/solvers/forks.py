@@ -1,8 +1,8 @@
-"""The time of a cycle from the time at each station: sums, and waiting for arms of forks.
+"""Cycle time from the time at each station: sums, and waiting for the arms of forks.
 
-The arms of a fork are taken as independent and exponential, each with its own mean; the k-th of
-them to end is an order statistic. Arms that share an arrival are in truth associated, so that the
-figure is a little high (Nelson and Tantawi 1988; Varki 1999).
+The arms of a fork are assumed independent and exponential, each with its own mean; the k-th of them
+to end is an order statistic. In reality, arms that share an arrival are associated, so the result
+is slightly high (Nelson and Tantawi 1988; Varki 1999).
 """
 
 from collections.abc import Mapping

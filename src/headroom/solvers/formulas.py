@@ -1,8 +1,8 @@
-"""Closed forms of single queues: means, and distributions where they exist.
+"""Closed forms of single queues: means, and distributions if they exist.
 
-Loads `offered` are mean busy servers (arrival rate x mean service time, in erlangs), rates are
-1/s, times are s, `c2` is a squared coefficient of variation. A queue that cannot keep up has no
-steady state: its mean is infinite.
+Loads `offered` are mean busy servers (arrival rate x mean service time, in erlangs), rates are 1/s,
+times are s, `c2` is a squared coefficient of variation. An overloaded queue has no steady state:
+its mean is infinite.
 
 Sources: Erlang (1917); Kleinrock, *Queueing Systems*, volumes 1 (1975) and 2 (1976); Cobham
 (1954), Oper. Res. 2(1), 70-76; Allen, *Probability, Statistics, and Queueing Theory* (1990);
@@ -16,7 +16,7 @@ import scipy
 
 
 def erlang_b(servers: int, offered: float) -> float:
-    """Return the probability that all of `servers` are busy where nobody can wait (M/G/c/c).
+    """Return the probability that all of `servers` are busy if no job can wait (M/G/c/c).
 
     Examples
     --------

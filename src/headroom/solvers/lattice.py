@@ -1,9 +1,9 @@
 """The lattice of populations of several classes, and two operations on functions over it.
 
-Functions are kept flat, with one border of zeros at the low side of every axis, so that a shift by
-one job never leaves the array. `times` multiplies a generating function by
-s = w_1 z_1 + ... + w_R z_R, `divide` by 1 / (1 - ratio s); with these two every product-form
-station can be multiplied into a network, in positive arithmetic only.
+Functions are stored flat, with one border of zeros at the low side of every axis, so that a shift
+by one job never leaves the array. `times` multiplies a generating function by s = w_1 z_1 + ... +
+w_R z_R, `divide` by 1 / (1 - ratio s). With these two, every product-form station can be multiplied
+into a network, in positive arithmetic only.
 """
 
 from functools import cached_property
@@ -52,7 +52,7 @@ class Lattice:
         return np.split(places[order], np.cumsum(counts)[:-1])[1:]
 
     def origin(self) -> FloatArray:
-        """Return the function that is 1 where nobody is and 0 elsewhere."""
+        """Return the function that is 1 at the empty population and 0 elsewhere."""
         values = np.zeros(int(np.prod(self.shape)))
         values[sum(self.strides)] = 1.0
         return values

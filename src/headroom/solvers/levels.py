@@ -1,15 +1,15 @@
-"""Jobs that share stations whose speed depends on how many are there: one level of a hierarchy.
+"""One level of a hierarchy: jobs that share stations with load-dependent speeds.
 
-A level is a closed network of one class: delays, single servers, and factors, stations that give
-rates[n - 1] when n jobs are there and the last rate beyond. Several servers are such a factor, and
-so is a pool with all that happens while its tokens are held: its rates are the throughputs of the
-level inside (a flow-equivalent server: Chandy, Herzog and Woo 1975, IBM J. Res. Dev. 19(1), 36-42;
-Courtois 1977).
+A level is a closed network of one class: delays, single servers, and factors. A factor is a station
+that gives rates[n - 1] when n jobs are there, and the last rate beyond. A station with several
+servers is such a factor. So is a pool with everything that happens while its tokens are held: its
+rates are the throughputs of the level inside (a flow-equivalent server: Chandy, Herzog and Woo
+1975, IBM J. Res. Dev. 19(1), 36-42; Courtois 1977).
 
 A factor's generating function is F(x) = P(x) / (1 - x), x in units of its last rate. P has no
-negative coefficient where rates do not fall, and jobs from elsewhere, which come at a rate of
-their own, turn F(x) into F(x + a). So all is sums of positive numbers, kept as logarithms:
-nothing cancels, and no range is left.
+negative coefficient if the rates do not fall. Jobs from elsewhere, which arrive at a separate rate,
+turn F(x) into F(x + a). So every result is a sum of positive numbers, kept as logarithms: nothing
+cancels or overflows.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""What the classes of a mix meet, from what was found for the mix as one class.
+"""Results of the classes of a mix, derived from the solution of the mix as one class.
 
-Each is walked in proportion to its share. At a station its jobs wait as all of the mix do; where
-jobs share the servers, in proportion to their own service.
+Each class is walked in proportion to its share. At a station its jobs wait as long as all jobs of
+the mix. If jobs share the servers, the time is in proportion to their own service.
 """
 
 from collections.abc import Iterator, Mapping

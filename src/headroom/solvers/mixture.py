@@ -1,9 +1,9 @@
-"""The walk of a mix: its classes are drawn one after another, so one job walks them all in turn.
+"""The walk of a mix: its classes are drawn in turn, so one job walks all of them in succession.
 
-What a job of a mix asks for in a walk is the mean over its classes, weighted by how often each is
-drawn. So a mix is one closed class (a chain of class switches), and what a class of it meets
-follows from its own walk. With classes drawn by chance that is exact wherever the network is
-product form: Baskett, Chandy, Muntz and Palacios (1975), JACM 22(2), 248-260, section 3.
+The demand of a mix job per walk is the mean over its classes, weighted by how often each is drawn.
+So a mix is one closed class (a chain of class switches), and the results of its classes follow from
+their own walks. If classes are drawn at random, that is exact for every product-form network:
+Baskett, Chandy, Muntz and Palacios (1975), JACM 22(2), 248-260, section 3.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

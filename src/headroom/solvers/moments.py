@@ -1,7 +1,7 @@
-"""Mean and variability of what a model draws: laws, and expressions of attributes.
+"""Mean and variability of random quantities in a model: laws and expressions of attributes.
 
-Expressions are followed by their first two moments, their parts taken as independent; what those
-do not determine (a minimum, a comparison, the length of a queue) has no moments here.
+Expressions are evaluated by their first two moments, assuming independent parts. Anything that
+those do not determine (a minimum, a comparison, the length of a queue) has no moments here.
 """
 
 import math
@@ -31,7 +31,7 @@ UNKNOWN = Moments(math.nan, math.nan)
 
 
 def moments_of(amount: Amount, attributes: Mapping[str, Moments]) -> Moments:
-    """Return the moments of a law or of an expression, not-a-number where nothing tells them.
+    """Return the moments of a law or of an expression, not-a-number if nothing tells them.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _expression(amount: Expression, attributes: Mapping[str, Moments]) -> Moment
 
 
 def _returned(call: Call) -> Moments:
-    """Return what the model says of the numbers that a mechanism returns.
+    """Return the model's declaration of the numbers that a mechanism returns.
 
     They are never known to be exponential, so that no formula becomes exact by them.
     """

@@ -1,9 +1,9 @@
 """Exact mean value analysis of closed networks of single servers and delays, several classes.
 
-R_kr(n) = D_kr (1 + sum_s Q_ks(n - e_r)); X_r(n) = n_r / (Z_r + sum_k R_kr(n)); Q_kr = X_r R_kr.
-The recursion runs over all populations of one total at a time, as arrays. It only adds, multiplies
-and divides positive numbers, so it is stable. Stations with several servers would need marginal
-probabilities, whose recursion is not: `convolution` solves those.
+R_kr(n) = D_kr (1 + sum_s Q_ks(n - e_r)); X_r(n) = n_r / (Z_r + sum_k R_kr(n)); Q_kr = X_r R_kr. The
+recursion runs over all populations of one total at a time, as arrays. It only adds, multiplies and
+divides positive numbers, so it is stable. Stations with several servers would need marginal
+probabilities, whose recursion is unstable: `convolution` solves those.
 
 Source: Reiser and Lavenberg (1980), JACM 27(2), 313-322.
 """

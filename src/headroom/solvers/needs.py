@@ -1,11 +1,11 @@
-"""What a walk needs at least, and what stations and pools can give at most: the stuff of bounds.
+"""Minimum needs of a walk and maximum rates of stations and pools: the inputs of the bounds.
 
-Here nothing is approximated. What only a run can tell (conditions, lengths of queues, time-outs,
-rejection) counts as the least that it can be, work that nobody waits for (started, after a reply,
-arms beyond a quorum) not at all, since it may pile up; and a station counts as all its servers at
-their own speed, at work for as long as they are not broken, with full batches. So the throughput
-of no run stays above what follows from here, and the response time of none below, however the
-jobs are scheduled.
+Nothing here is approximate. Anything that only a run determines (conditions, queue lengths,
+time-outs, rejection) counts as its smallest possible value. Work that no job waits for (started
+programs, work after a reply, arms beyond a quorum) does not count at all, because it may pile up. A
+station counts as all its servers at their own speed, at work whenever they are not broken, with
+full batches. So no run stays above the resulting throughput or below the resulting response time,
+no matter how the jobs are scheduled.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ from headroom.solvers.mixture import chains_of
 from headroom.solvers.network import Network
 
 FAIR = frozenset({"fcfs", "ps", "random", "infinite"})
-"""Disciplines under which nobody can be overtaken for ever."""
+"""Disciplines under which no job can be overtaken indefinitely."""
 
 LEFT_OUT = (
     "what conditions, lengths of queues, time-outs and rejections decide counts as the least that "
@@ -55,8 +55,8 @@ class Needs:
     is_exact
         For each class whether the least is what happens.
     is_fair
-        Whether every job gets its turn. Else some may wait for ever, and the mean response time
-        of those that complete is not what Little's law says of all.
+        Whether every job gets its turn. Else some may wait indefinitely, and the mean response time
+        of those that complete is not what Little's law says about all.
     """
 
     names: tuple[str, ...]
@@ -74,7 +74,7 @@ class Needs:
 
 
 def needs_of(model: Model, network: Network) -> Needs:
-    """Return what the walks of a model need at least.
+    """Return the minimum needs of the walks of a model.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _is_fair(model: Model) -> bool:
 
 
 def _together(model: Model, group: frozenset[str]) -> tuple[str, list[float], float]:
-    """Return what a walk needs of stations among which it chooses, all together."""
+    """Return the total need of a walk for stations among which it chooses."""
     capacity = sum(work_rate(model, name) for name in sorted(group))
     names = [name for name in model.stations if name in group]
     return " and ".join(names), _row(least_visits(model, group), TOGETHER), capacity
@@ -169,7 +169,7 @@ def _chosen_rows(model: Model) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _of_row(model: Model, name: str, members: frozenset[str]) -> tuple[str, list[float], float]:
-    """Return what a walk needs of a group of like stations, whichever of them it takes."""
+    """Return the need of a walk for a group of like stations, whichever of them it takes."""
     _, needed, capacity = _together(model, members)
     return name, needed, capacity
 

@@ -35,7 +35,7 @@ PRIORITY = frozenset({"priority", "priority_preempt"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Centre:
-    """A station: `servers` is infinite where nobody waits; the rest is as the model says it."""
+    """A station: `servers` is infinite if no job ever waits; the rest is as in the model."""
 
     name: str
     servers: float
@@ -240,7 +240,7 @@ def _prepared(
 
 
 def _replayed(one: simulated.JobClass) -> dict[str, Moments]:
-    """Return what a trace says of the attributes that it sets."""
+    """Return the moments or laws of the attributes that a trace sets."""
     columns: Any = one.process.to_data().get("attributes", {}) if one.process else {}
     found = {}
     for name, values in columns.items():

@@ -1,10 +1,10 @@
 """Open networks, station by station.
 
-A product-form network is a set of M/M/c queues (Jackson 1957). Else each station is taken as a
-queue of its own between flows of known rate and variability: the two-moment decomposition of
-Whitt's Queueing Network Analyzer (1983), Bell Syst. Tech. J. 62(9), 2779-2815, with the wait of
-Allen and Cunneen. Priorities follow Cobham, for several servers in the ratio of Buzen and Bondi
-(1983), Oper. Res. 31(3), 456-465.
+A product-form network is a set of M/M/c queues (Jackson 1957). Otherwise each station is treated as
+a single queue between flows of known rate and variability: the two-moment decomposition of Whitt's
+Queueing Network Analyzer (1983), Bell Syst. Tech. J. 62(9), 2779-2815, with the wait of Allen and
+Cunneen. Priorities follow Cobham, for several servers in the ratio of Buzen and Bondi (1983), Oper.
+Res. 31(3), 456-465.
 """
 
 import math
@@ -25,7 +25,7 @@ ROUNDS = 500
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OpenAnswer:
-    """Waits (s) of one visit, shape (stations, classes), and the share of jobs turned away."""
+    """Waits (s) of one visit, shape (stations, classes), and the share of jobs rejected."""
 
     wait_s: FloatArray
     lost: FloatArray
@@ -50,7 +50,7 @@ def open_waits(network: Network) -> OpenAnswer:
 
 
 def _mixture(network: Network, row: int, rates: FloatArray) -> tuple[float, float]:
-    """Return mean (s) and c2 of the service of whoever comes next."""
+    """Return mean (s) and c2 of the service of the next job."""
     shares = rates / rates.sum()
     mean = float(shares @ network.service_s[row])
     second = float(shares @ (network.service_s[row] ** 2 * (1 + network.service_c2[row])))

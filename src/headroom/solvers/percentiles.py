@@ -1,8 +1,8 @@
-"""Percentiles where a closed form gives them: M/M/c, and users who share one M/M/c server group.
+"""Percentiles in closed form: M/M/c, and users who share one M/M/c server group.
 
-Both need a class that is alone and uses one station once, first come first served. What an
-arrival finds is known (Poisson arrivals see time averages; in a closed network they see it with
-one job less: Sevcik and Mitrani 1981), and with it the law of the response.
+Both need a class that is alone and uses one station once, first come first served. The state that
+an arrival finds is known (Poisson arrivals see time averages; in a closed network they see it with
+one job less: Sevcik and Mitrani 1981). The distribution of the response time follows from it.
 """
 
 import math

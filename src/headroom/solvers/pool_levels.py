@@ -1,6 +1,6 @@
-"""The levels of a network with pools, and where its jobs are: at rates that are given.
+"""The levels of a network with pools, and the distribution of its jobs at given rates.
 
-Levels are built from the inside to the outside, jobs then spread from the outside to the inside.
+Levels are built from the inside out; jobs are then distributed from the outside in.
 """
 
 import math
@@ -36,7 +36,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parent:
-    """What a region around a pool says of it."""
+    """What a region around a pool says about it."""
 
     grants: float
     own: float
@@ -53,7 +53,7 @@ class State:
 
     regions: dict[Path, Region]
     alone: FloatArray
-    """Mean wait (s) of each visit if no pool held anybody back; empty beside closed classes."""
+    """Mean wait (s) of each visit if no pool held anybody back; empty next to closed classes."""
     rates: dict[str, FloatArray] = field(default_factory=dict)
     shapes: dict[Path, Shape] = field(default_factory=dict)
     jobs: dict[Path, FloatArray] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class State:
     """Pool -> mean jobs that hold its tokens or wait for them."""
 
     def asked(self, pool: str) -> float:
-        """Return how often a second tokens of a pool are asked for."""
+        """Return how often a second tokens of a pool are requested."""
         return sum(region.grants.get(pool, 0.0) for region in self.regions.values())
 
 
@@ -239,7 +239,7 @@ def kept_longer_s(network: Network, state: State, region: Region, row: int) -> f
 
 
 def sum_of(regions: Mapping[Path, Region]) -> Region:
-    """Return what all regions ask for together."""
+    """Return the total demand of all regions."""
     parts = list(regions.values())
     busy = np.sum([part.busy for part in parts], axis=0)
     visits = np.sum([part.visits for part in parts], axis=0)

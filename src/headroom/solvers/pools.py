@@ -1,13 +1,13 @@
-"""Pools: what is held while stations are used, solved from the inside to the outside.
+"""Pools: tokens held while stations are used, solved from the inside out.
 
-What happens while a token is held is a level of its own (`headroom.solvers.levels`). Its
-throughput with 1, 2, ... jobs, up to the tokens, makes the pool a station of the level around it:
-closed classes around it make another level, arrivals from outside a birth-death process. Where
-the rest is product form, one class and one pool, that is exact but for one thing: that jobs inside
-reach their balance between two changes of their number (Courtois 1977; Lazowska et al. 1984,
-chapter 9). Several classes are averaged by how often they come; work elsewhere at the same
-station counts as arrivals from outside. Rates of closed classes among several, or beside such
-work, are a fixed point.
+Everything that happens while a token is held forms a separate level (`headroom.solvers.levels`).
+Its throughput with 1, 2, ... jobs, up to the number of tokens, makes the pool a station of the
+enclosing level. Closed classes around it form another level, and arrivals from outside a
+birth-death process. If the rest is product form, with one class and one pool, there is a single
+approximation: jobs inside reach equilibrium between two changes of their number (Courtois 1977;
+Lazowska et al. 1984, chapter 9). Several classes are averaged by their arrival frequency. Other
+work at the same station counts as arrivals from outside. The rates of several closed classes, or of
+closed classes with such work, are a fixed point.
 """
 
 from collections.abc import Mapping, Sequence

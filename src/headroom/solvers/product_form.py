@@ -1,10 +1,11 @@
-"""Is a network product form? Every reason why not, each with the place that it comes from.
+"""Check whether a network is product form, and list every violation with its position.
 
-Checked are the conditions of Baskett, Chandy, Muntz and Palacios (1975) in the generality of Kelly
-(1979), *Reversibility and Stochastic Networks*, chapter 3: at a station that serves in an order
-that does not look at service times, all of them are exponential with one mean; at a station that
-shares or preempts the latest, any law will do; Poisson arrivals; routes that do not depend on
-state; no limits, no priorities, nothing held or waited for at two places at the same time.
+The conditions are those of Baskett, Chandy, Muntz and Palacios (1975) in the generality of Kelly
+(1979), *Reversibility and Stochastic Networks*, chapter 3. If the order of service at a station
+does not depend on service times, all of them must be exponential with one mean. At a station with
+processor sharing or preemptive last come first served, any law is allowed. Arrivals must be
+Poisson. Routes must not depend on state. There must be no limits, no priorities, and no job that
+holds or waits for two resources at the same time.
 """
 
 import math
@@ -38,7 +39,7 @@ def reasons_against(network: Network) -> list[str]:
 
 
 def structure_reasons(network: Network, station: Centre) -> list[str]:
-    """Return what of a station itself, whatever is asked of it, no product form knows."""
+    """Return the properties of a station itself that violate product form."""
     closed_jobs = math.fsum(class_.population for class_ in network.classes)
     most = math.inf if any(class_.is_open for class_ in network.classes) else closed_jobs
     where = f"station {station.name!r}"
@@ -58,7 +59,7 @@ def structure_reasons(network: Network, station: Centre) -> list[str]:
 
 
 def law_reasons(network: Network, row: int) -> list[str]:
-    """Return what the service times and the priorities at a station have against product form."""
+    """Return the violations of product form by service times and priorities at a station."""
     station = network.stations[row]
     uses = [
         (class_, use)

@@ -1,8 +1,8 @@
-"""A network taken apart by what is held: what jobs ask for under each pool, and from whom.
+"""Regions of a network by the tokens held: the demands of jobs under each pool, and their origin.
 
-A region is what happens while the tokens of one pool are held and those of no pool that was
-acquired after it. Two regions have no pool: what closed classes do without any token, and what
-comes from outside without any, which is arrivals and work that nobody waits for.
+A region is the work done while the tokens of one pool are held and those of no pool that was
+acquired after it. Two regions have no pool: the work of closed classes without any token, and the
+work from outside without any token, that is, arrivals and work that no job waits for.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ OPEN: Path = BESIDE
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """What is asked for in a region; rows are stations, columns classes, all per second.
+    """The demands in a region; rows are stations, columns classes, all per second.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a solver says of a model: plain figures, how they were found, and how far they go.
+"""The result of a solver: plain values, the method, and its validity.
 
 Invariant: metric names and units are those of a simulated point, so that both can be laid side by
 side; a figure that does not exist (the utilization of unlimited servers) is absent.
@@ -78,7 +78,7 @@ class Solution:
     model
         Name of the model.
     method
-        How it was found, in words.
+        How it was found, as text.
     is_exact
         True where theory gives exactly these figures for exactly this model.
     reasons
@@ -106,7 +106,7 @@ class Solution:
 
     @property
     def response_s(self) -> float:
-        """Mean response time (s) of whoever completes."""
+        """Mean response time (s) of the jobs that complete."""
         total = self.throughput_per_s
         spent = math.fsum(class_.throughput_per_s * class_.response_s for class_ in self.classes)
         return spent / total if total > 0 else math.nan

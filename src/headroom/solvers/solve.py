@@ -1,4 +1,4 @@
-"""From a model to a solution: exact where theory allows, approximate and labelled elsewhere."""
+"""Solve a model: exactly if theory allows, otherwise approximately and labelled as such."""
 
 import math
 from collections.abc import Mapping, Sequence

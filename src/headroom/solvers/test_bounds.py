@@ -94,7 +94,7 @@ def _program(model: Model, name: str, outline: Outline) -> Program:
 
 
 def _reached(model: Model, how: str, draw: st.DrawFn) -> Program:
-    """Return a program that is called and goes on after its reply, or one that is started."""
+    """Return a program that is called and continues after its reply, or one that is started."""
     program = _program(model, "other", draw(outlines(1)))
     program.use(model.stations["s2"], draw(st.sampled_from(LAWS)))
     if how == "call":
@@ -221,7 +221,7 @@ def test_an_open_class_that_starves_is_not_taken_off_the_capacity() -> None:
 
 
 def test_a_lowest_throughput_counts_the_slowest_server() -> None:
-    """Two jobs at servers of speed 4 and 1: X D is at least 1 while somebody is there."""
+    """Two jobs at servers of speed 4 and 1: X D is at least 1 while a job is there."""
 
     def write_steps(model: Model, program: Program) -> None:
         program.use(model.station("cpu", servers=2, speeds=[4, 1]), exponential(2))

@@ -193,7 +193,7 @@ def small_networks(draw: st.DrawFn) -> Closed:
 @settings(max_examples=60, deadline=None)
 @given(small_networks())
 def test_convolution_agrees_with_the_sum_over_all_states(network: Closed) -> None:
-    """Several classes, several servers, open classes beside: all of it at once."""
+    """Several classes, several servers, open classes: all of it at once."""
     expected, found = enumerated(network), convolve(network)
     assert found.throughput_per_s == pytest.approx(expected.throughput_per_s, rel=1e-9)
     assert found.jobs == pytest.approx(expected.jobs, rel=1e-8, abs=1e-12)

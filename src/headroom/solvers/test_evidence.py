@@ -1,4 +1,4 @@
-"""The tables of the document say what the document claims."""
+"""The tables of the document support its claims."""
 
 import pytest
 

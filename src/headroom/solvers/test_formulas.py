@@ -1,4 +1,4 @@
-"""Closed forms against published figures and against each other."""
+"""Closed forms against published values and against each other."""
 
 import math
 

@@ -1,9 +1,9 @@
 """LINE as an oracle on random product-form models; skipped where it is not installed.
 
-LINE is an independent implementation (BSD-3, package ``line-solver``); it is no dependency of
-Headroom. To run this: ``.venv/bin/python -m pip install line-solver``. Its mean value analysis is
-the oracle. Its normalising-constant solver is not: with several servers it returns throughputs
-above a station's capacity under the method "exact", which the last test keeps on record.
+LINE is an independent implementation (BSD-3, package ``line-solver``); Headroom does not depend on
+it. To run this: ``.venv/bin/python -m pip install line-solver``. Its mean value analysis is the
+oracle. Its normalising-constant solver is not: with several servers it returns throughputs above a
+station's capacity under the method "exact", and the last test documents that.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""Mixes of classes: one chain, split again by class; and choices by what jobs carry."""
+"""Mixes of classes: one chain, split again by class; and choices by attributes of jobs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The whole model language: every step, discipline and arrival process has an answer."""
+"""The whole model language: every step, discipline and arrival process can be solved."""
 
 from collections.abc import Callable
 from contextlib import ExitStack

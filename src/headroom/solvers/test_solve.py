@@ -1,4 +1,4 @@
-"""Whole models: what is extracted, which method answers, and what the simulator says to it."""
+"""Whole models: the extracted network, the chosen method, and agreement with simulation."""
 
 import re
 from collections.abc import Callable
@@ -262,7 +262,7 @@ def test_a_model_that_contradicts_itself_is_refused_as_the_simulator_does() -> N
 
 
 def test_mixed_networks_give_open_classes_what_is_theirs() -> None:
-    """Oracle: an open class alone is M/M/1; beside closed jobs it waits longer."""
+    """Oracle: an open class alone is M/M/1; next to closed jobs it waits longer."""
     model = Model("mixed", time_unit="s")
     cpu = model.station("cpu")
     for name in ("batch", "online"):

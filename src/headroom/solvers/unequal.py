@@ -1,10 +1,10 @@
-"""Servers of different speed: how fast a station is with 1, 2, ... jobs.
+"""Servers of different speed: the speed of a station with 1, 2, ... jobs.
 
-A job takes the fastest free server and stays there, so the speed of a station does not follow from
-the number of jobs alone. How often which servers are busy is a Markov chain over the busy servers
-of each speed (Gumbel 1960, Oper. Res. 8(4), 504-511, for arrivals from outside). Its conditional
-speeds make the number of jobs a birth-death process with the same answer: exact where arrivals are
-Poisson, or come from a number of users who each think, and services are exponential.
+A job takes the fastest free server and stays there, so the speed of a station does not depend on
+the number of jobs alone. The probabilities of the busy servers follow from a Markov chain over the
+busy servers of each speed (Gumbel 1960, Oper. Res. 8(4), 504-511, for arrivals from outside). Its
+conditional speeds make the number of jobs a birth-death process with the same answer. This is exact
+if services are exponential and arrivals are Poisson or come from a number of users who each think.
 """
 
 import math
@@ -19,11 +19,11 @@ from headroom.solvers.closed import FloatArray
 from headroom.solvers.network import SHARED, Centre, Network, scaled
 
 STATES_LIMIT = 5000
-"""Busy servers by speed that are told apart at most; beyond it the fastest are taken as busy."""
+"""Busy servers by speed that are distinguished at most; beyond it the fastest are taken as busy."""
 CROWDED = 30.0
-"""Logarithm of a rate of arrivals at which nobody is elsewhere."""
+"""Logarithm of a rate of arrivals at which no job is elsewhere."""
 SMALLEST = 1e-280
-"""Smallest share of a state that is told from none."""
+"""Smallest share of a state that is distinguished from none."""
 
 State = tuple[int, ...]
 """Busy servers of each speed, the fastest first."""

@@ -1,7 +1,7 @@
-"""Models without a formula: jobs that lose patience, and capacities that change during a run.
+"""Models without a formula: impatient jobs, and capacities that change during a run.
 
-An answer that left them out would be another system's, so none is given. Bounds hold all the same:
-they count as sure only what is.
+An answer that ignored these features would describe another system, so there is none. Bounds still
+hold: they count only what is certain.
 """
 
 from headroom.simulation import Model

@@ -1,12 +1,12 @@
-"""How much longer or shorter jobs wait for a pool than flow-equivalent servers say: variability.
+"""Correction of waits for a pool, as flow-equivalent servers ignore the variability of times.
 
-Flow-equivalent servers know means alone, as if all times were exponential. A queue waits
-(ca2 + cs2) / 2 times as long (Allen and Cunneen), where ca2 is the squared coefficient of
-variation of the time between arrivals and cs2 that of the time between two tokens that are given
-back while all are out. With one token that is the c2 of the time that it is held, with many that
-of the service at the busiest place inside; between, our own interpolation by how busy that place
-is. Closed classes come back in step with the pool: as in `headroom.solvers.approximate`, the
-correction fades with the load like 1 - U^(1 + sqrt N).
+Flow-equivalent servers use means alone, as if all times were exponential. A queue waits (ca2 + cs2)
+/ 2 times as long (Allen and Cunneen). Here ca2 is the squared coefficient of variation of the
+interarrival times, and cs2 that of the time between two token releases while all tokens are out.
+With one token, cs2 is the c2 of its holding time; with many, the c2 of the service at the busiest
+place inside. In between, Headroom interpolates by the utilization of that place. Closed classes
+return in step with the pool: as in `headroom.solvers.approximate`, the correction fades with the
+load like 1 - U^(1 + sqrt N).
 """
 
 import math
@@ -23,7 +23,7 @@ from headroom.solvers.walk import Path
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flows:
-    """What is asked for by region, and the throughput of each pool with 1, 2, ... jobs inside.
+    """The demands by region, and the throughput of each pool with 1, 2, ... jobs inside.
 
     Inner pools come before those around them.
     """
@@ -33,7 +33,7 @@ class Flows:
     rates: Mapping[str, FloatArray]
 
     def asked(self, pool: str) -> float:
-        """Return how often a second tokens of a pool are asked for."""
+        """Return how often a second tokens of a pool are requested."""
         return math.fsum(region.grants.get(pool, 0.0) for region in self.regions.values())
 
 

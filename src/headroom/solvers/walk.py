@@ -1,9 +1,9 @@
-"""One walk of a class through its program: how often, how long, from where to where.
+"""One walk of a class through its program: visits, service times, and routes.
 
-The walk pushes a unit of flow through the tree of a program. Flow remembers the station that it
-left last, so that visits, service times and the routes between stations come out of one pass.
-What a product form does not know (forks, tokens, time-outs, choices by state) is walked as well
-as it can be and noted as a reason, each with its line.
+The walk pushes a unit of flow through the tree of a program. Flow remembers the last station that
+it left, so visits, service times and the routes between stations come out of one pass. Features
+outside product form (forks, tokens, time-outs, choices by state) are walked as well as possible,
+and each is noted as a reason with its line.
 """
 
 import math
@@ -48,7 +48,7 @@ OUTSIDE = ""
 ROUNDS = 200
 """Rounds until the routes of a network of nodes, or what jobs carry in a loop, have settled."""
 UNCHANGED = 1e-3
-"""Relative change of a mean below which a loop is taken to go on alike."""
+"""Relative change of a mean below which a loop is taken to continue alike."""
 SETTLED = 1e-12
 
 Flow = dict[str, float]
@@ -100,7 +100,7 @@ def add_join(joins: list[Join], join: Join) -> None:
 
 
 def _look(join: Join) -> tuple[object, ...]:
-    """Return what one passage of a join does, to nine digits."""
+    """Return the effect of one passage of a join, to nine digits."""
     return join.quorum, tuple(_arm_look(arm, join.mass) for arm in join.arms)
 
 
@@ -128,7 +128,7 @@ def _sum(one: Section, other: Section) -> Section:
 Path = tuple[str, ...]
 """The pools whose tokens a job holds, the last acquired last."""
 BESIDE: Path = ("",)
-"""Start of the paths of work that nobody waits for; no pool has an empty name."""
+"""Start of the paths of work that no job waits for; no pool has an empty name."""
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ class Walk:
     parts: dict[Path, Part] = field(default_factory=dict)
     reasons: dict[str, None] = field(default_factory=dict)
     unknown: str = ""
-    """Why not even a mean is known, empty where all are."""
+    """Why not even a mean is known, empty if all are."""
     _section: Section = field(default_factory=Section)
     _held: dict[str, int] = field(default_factory=dict)
     _under: Path = ()
@@ -322,7 +322,7 @@ class Walk:
     def _loop(self, node: LoopBlock, flow: Flow) -> Task[Flow]:
         """Walk a first round, others while they change what the job carries, and the rest as one.
 
-        Rounds are told apart where their number is fixed.
+        Rounds are distinguished where their number is fixed.
         """
         rounds = self._moments(node, node.count).mean
         if not rounds > 0:
@@ -371,7 +371,7 @@ class Walk:
         return dict(self.attributes), dict(self.known.laws)
 
     def _set_state(self, state: "_State", learned: Mapping[str, Law] | None = None) -> None:
-        """Go on with what is known of attributes, and with what was learned beside it."""
+        """Go on with what is known about attributes, and with what was learned next to it."""
         self.attributes, self.known.laws = dict(state[0]), dict(state[1])
         for name, law in (learned or {}).items():
             self.known.laws[name] = law
@@ -436,7 +436,7 @@ class Walk:
         yield self._beside(node, arms, flow, quorum=quorum)
 
     def _beside(self, node: Node, arms: Sequence[Body], flow: Flow, *, quorum: int) -> Task[None]:
-        """Walk `arms` beside each other, each as a section of its own.
+        """Walk `arms` next to each other, each as a section of its own.
 
         What follows a reply keeps what its own program holds, not what its callers do.
         """
@@ -467,7 +467,7 @@ class Walk:
 
 
 _State = tuple[dict[str, Moments], dict[str, Law]]
-"""What is known of the attributes of a job: moments, and laws of those with few values."""
+"""What is known about the attributes of a job: moments, and laws of those with few values."""
 
 
 def _mixed_state(ends: Sequence[tuple[float, _State]]) -> _State:

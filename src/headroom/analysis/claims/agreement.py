@@ -1,16 +1,17 @@
-"""Predicted against measured: claims that the figures of two experiments agree, point by point.
+"""Claims that predictions of one experiment agree with measurements of another at each point.
 
-At each point that both experiments have, predicted over measured must lie within the tolerance
-around one. Its interval counts the uncertainty of both sides, and over several points each gets
-the confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95%. A prediction with
-fitted parameters counts its whole prediction interval (`headroom.analysis.fits.prediction`).
+At each point common to both experiments, the ratio of predicted to measured must lie within the
+tolerance around 1. Its interval includes the uncertainty of both sides. With m points, each
+interval has confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95%. A prediction
+with fitted parameters uses its whole prediction interval (`headroom.analysis.fits.prediction`).
 
-A claim about the median of the errors asks less: half of the points may be farther off. Its
-interval follows from those of the points: where all hold together, the median lies between the
-median of their lower bounds and that of their upper ones. A point that only one side says is
-saturated is an error without bound, one among the others.
+A claim about the median of the errors is weaker: half of the points may have larger errors. Its
+interval follows from those of the points: if all of them hold together, the median lies between the
+median of their lower bounds and the median of their upper bounds. A point that is saturated on one
+side only counts as one unbounded error.
 
-A point that has no figures on one side leaves the claim undecided at best; the others are told.
+A point without results on one side leaves the claim undecided at best; the other points are still
+reported.
 
 Invariant: a claim about all points holds only where every point that both have agrees with its
 whole interval.
@@ -44,7 +45,7 @@ from headroom.experiment.study.study import AgreementClaim
 
 
 def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
-    """Return what is found for a claim that one experiment predicts another."""
+    """Return the result of a claim that one experiment predicts another."""
     other = evidence.to or Evidence(points=[])
     met = _met(claim, evidence, other)
     each = 1.0 - (1.0 - CONFIDENCE) / len(met)

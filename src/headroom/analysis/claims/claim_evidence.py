@@ -1,4 +1,4 @@
-"""What is known of the metric of a claim: points, their samples, and which of them a claim means.
+"""Evidence for the metric of a claim: its points, their samples, and which points it covers.
 
 Invariant: whatever keeps a claim from being decided is a `NoEvidenceError` with its reason.
 """
@@ -19,7 +19,7 @@ INFINITY = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What a claim allows: all numbers from `low` to `high`, both included."""
+    """The range that a claim allows: all numbers from `low` to `high`, both included."""
 
     low: float = -INFINITY
     high: float = INFINITY
@@ -43,17 +43,17 @@ class MeasuredPoint:
     runs: Sequence[RunOfPoint] = ()
     """Its replications, if the claim compares points."""
     margin: Margin | None = None
-    """Of a prediction with fitted parameters: how far it may be off, besides the scatter."""
+    """Of a prediction with fitted parameters: its possible error, in addition to the scatter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the study knows about the metric of a claim.
+    """The evidence of the study for the metric of a claim.
 
     Parameters
     ----------
     points
-        All points of the claim's experiment, in the order of the study file; empty where the
+        All points of the claim's experiment, in the order of the study file; empty if the
         experiment was not run.
     unit
         Unit of the metric.
@@ -77,7 +77,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found for a claim."""
+    """The result of a claim."""
 
     verdict: Verdict
     evidence: ClaimEvidence

@@ -1,9 +1,9 @@
-"""Claims: each checkable sentence of a study against our figures, decided by intervals.
+"""Claims: check each statement of a study against the results, using intervals.
 
-A quantity *holds* when its whole interval lies inside what the claim allows, *differs* when the
-whole interval lies outside, and is *undecided* when it straddles the border or when there is no
-interval. Claims about several levels are several comparisons: each gets the confidence
-1 - 0.05 / m (Bonferroni), so that all hold together with 95%, and the reason says so.
+A quantity *holds* if its whole interval lies inside the range that the claim allows. It *differs*
+if the whole interval lies outside. It is *undecided* if the interval straddles the border or does
+not exist. A claim about several levels consists of several comparisons. Each gets the confidence 1
+- 0.05 / m (Bonferroni), so that all hold together with 95%, and the reason says so.
 
 Invariant: between holds and differs always lies undecided, however the intervals shrink.
 
@@ -141,7 +141,7 @@ def _finding(claim: Claim, evidence: Evidence) -> Finding:
 
 
 def _about_pairs(claim: Claim, evidence: Evidence, finding: Finding) -> dict[str, Any]:
-    """Return what the row of a claim about two experiments says besides."""
+    """Return additional text for the row of a claim about two experiments."""
     if not isinstance(claim, AgreementClaim):
         return {}
     return {
@@ -189,7 +189,7 @@ def _check_ratio(claim: RatioClaim, evidence: Evidence) -> Finding:
 
 
 def _of_nothing(region: Region) -> Finding:
-    """Return what a ratio claim is about a metric that is zero in every run of both points."""
+    """Return the result of a ratio claim if the metric is zero in every run of both points."""
     holds = region.low <= 1.0 <= region.high
     return Finding(
         verdict="holds" if holds else "undecided", evidence=ZeroEvidence(allowed=region.allowed())
@@ -426,7 +426,7 @@ def _decide_parts(parts: Sequence[_Part]) -> _Decided:
 
 @dataclass(frozen=True, slots=True)
 class _Margin:
-    """What one comparison came to, where it must lie, and whether it is a ratio."""
+    """The result of one comparison, its allowed range, and whether it is a ratio."""
 
     interval: Interval
     region: Region

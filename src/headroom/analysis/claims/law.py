@@ -1,8 +1,8 @@
-"""The law beside a simulator, and what a claim proves that the law would pass as well.
+"""Compare claims with a law, and find those that the law alone would pass.
 
-A law is arithmetic of a few numbers, such as ``X = min(processors, buffers, disks)``. A claim that
-it passes follows from those numbers and says little for the simulator; one that it fails, or says
-nothing of, needs packets and queues.
+A law is arithmetic on a few numbers, such as ``X = min(processors, buffers, disks)``. A claim that
+the law passes follows from those numbers and is weak evidence for the simulator. A claim that the
+law fails, or cannot answer, needs packets and queues.
 
 Invariant: a claim is put to the law by the very code that puts it to the simulator, with exact
 values in the place of samples.
@@ -29,7 +29,7 @@ _TWICE = 2
 
 
 def with_law(result: PointResult, experiment: PlannedExperiment, point: Point) -> PointResult:
-    """Return the result of a point with what the law beside its system gives, if there is one."""
+    """Return the result of a point with what the law next to its system gives, if there is one."""
     system = experiment.system
     if not isinstance(system, HasLaw) or point.changes:
         return result
@@ -55,7 +55,7 @@ def by_law(evidence: Evidence, metric: str, points: Sequence[PointResult]) -> Ev
     Parameters
     ----------
     evidence
-        What the runs say of the metric.
+        What the runs say about the metric.
     metric
         The metric.
     points

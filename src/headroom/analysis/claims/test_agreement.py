@@ -1,4 +1,4 @@
-"""Predicted against measured: which points meet, and when they agree."""
+"""Agreement claims: which points are compared, and when they agree."""
 
 from collections.abc import Mapping
 from statistics import median

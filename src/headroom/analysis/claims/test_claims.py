@@ -1,4 +1,4 @@
-"""Claims: each kind where it holds, differs, and cannot be decided; no flips past undecided."""
+"""Claims: each kind holds, differs and stays undecided; verdicts never flip past undecided."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -363,7 +363,7 @@ finite = st.floats(-1e3, 1e3, allow_nan=False)
 def test_a_narrower_interval_inside_a_wider_one_never_flips_the_verdict(
     value: float, half: float, low: float, width: float, share: float
 ) -> None:
-    """What is decided stays decided; only undecided may turn into holds or differs."""
+    """A decided claim stays decided; only undecided may turn into holds or differs."""
 
     def verdict(half_width: float) -> str:
         interval = Interval(

@@ -1,14 +1,15 @@
-"""How far predictions from fitted demands are off: by the kind of measurement they come from.
+"""Errors of predictions from fitted demands, by the kind of measurement behind the fit.
 
-Response times at low load contain waking up, cold caches and waits that are no processor time, and
-processor time itself changes two to four times up to saturation. No scatter of the measurements
-shows that, so a prediction carries the error that the same procedure had on other systems. It is
-the smaller, the nearer the measurement was to what is predicted: the kinds of evidence are found
-from the loads of the source points, or declared by the study.
+Response times at low load include wake-ups, cold caches and waits other than processor time.
+Processor time itself changes by a factor of two to four up to saturation. The scatter of the
+measurements does not show this, so a prediction carries the error that the same procedure had on
+other systems. The closer the measurement was to the prediction, the smaller the error. The kind of
+evidence is derived from the loads of the source points, or declared by the study.
 
-The error is that of the demand: log D +- t s with the published standard deviation s and one
-degree of freedom less than predictions were published. Past the knee the throughput carries it in
-full; below it the think times settle most of the throughput, and the model says how much is left.
+The error applies to the demand: log D +- t s, where s is the published standard deviation and the
+degrees of freedom are one fewer than the published predictions. Past the knee, the throughput
+carries the whole error. Below the knee, think times largely determine the throughput, and the model
+gives the remaining effect.
 
 Invariant: a prediction at more clients or a higher utilization than measured, or with other
 servers, never counts as measured.

@@ -1,4 +1,4 @@
-"""The fit of an experiment as part of the results: plain data, nothing computed."""
+"""The fit of an experiment as part of the results: plain data, no computation."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from headroom.quantities import format_level
 
 
 def fit_result(experiment: PlannedExperiment) -> FitResult | None:
-    """Return how an experiment was fitted, None where nothing of it is."""
+    """Return how an experiment was fitted, None if nothing of it is."""
     fit = experiment.fit
     if fit is None:
         return None
@@ -56,7 +56,7 @@ def _set(one: FittedSet) -> FitSet:
 
 
 def _taken(values: Mapping[str, Value]) -> list[str]:
-    """Return what is said of a load that comes from another experiment."""
+    """Return the note on a load that comes from another experiment."""
     words = ", ".join(f"{name} = {format_level(value)}" for name, value in values.items())
     return [f"the load is that of the other experiment: {words}"] if values else []
 

@@ -1,12 +1,13 @@
-"""Fits the parameters of experiments from the results of others, with their intervals.
+"""Fit the parameters of experiments, with intervals, to the results of other experiments.
 
-The plan of a study says what is fitted from what; this module gives the method the analysed
-points of the sources, and puts what it finds into the plan. An interval comes from the grouped
-jackknife over replications: replication r belongs to group r modulo G, each group is left out of
-all points at once, and the method is asked again. That keeps what the points of one block have
-in common. The jackknife of a median is not consistent, so the replicates are fitted to means,
-also where the value itself is fitted to medians. Where the method profiles a parameter, the
-jackknife can only widen the interval of the profile, which takes the observations as independent.
+The plan of a study defines which parameters are fitted to which sources. This module passes the
+analysed points of the sources to the method and puts the fitted values into the plan. Intervals
+come from the grouped jackknife over replications: replication r belongs to group r modulo G, each
+group is left out of all points at once, and the method is fitted again. This preserves the
+dependence between points of the same block. The jackknife of a median is not consistent, so the
+replicates are fitted to means even if the value itself is fitted to medians. If the method profiles
+a parameter, the jackknife can only widen the interval of the profile, which treats the observations
+as independent.
 
 Invariant: the result is a function of plan and journal. Fitted numbers are rounded to
 `DIGITS` digits, so that the last bits of a linear-algebra library never make another point.
@@ -194,7 +195,7 @@ def _key(
     sources: _Sources,
     target: Target,
 ) -> bytes:
-    """Return what stands for all that a fit depends on, but for this program itself."""
+    """Return a key of all inputs of a fit, except for this program itself."""
     plan, journal, fit = sources.plan, sources.journal, experiment.fit
     used = [one for one in plan.experiments if fit and one.spec.name in fit.sources]
     rows = [
@@ -254,7 +255,7 @@ def _fitted_now(
 
 
 def _origin(found: Sequence[_Analysed]) -> Origin:
-    """Return what the sources are; those that are themselves predicted count as such."""
+    """Return the kind of the sources; predicted ones count as predicted."""
     if any(one.experiment.fit is not None for one in found):
         return "predicted"
     is_measured = any(one.experiment.system.column is Column.MEASURE for one in found)
@@ -297,7 +298,7 @@ def _target(experiment: PlannedExperiment, where: Mapping[str, Value]) -> Target
 def _analysed_points(
     source: PlannedExperiment, where: Mapping[str, Value], selection: Selection
 ) -> tuple[list[_Analysed], int]:
-    """Return the points of a source that have figures, and how many have none."""
+    """Return the points of a source that have results, and how many have none."""
     if not source.is_ready:
         raise _waits_for_another(source)
     points = [(point, selection.rows(source, point)) for point in selected(source, where)]

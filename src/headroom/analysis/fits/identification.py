@@ -1,11 +1,12 @@
-"""What a fit determines: refuted candidates, profiles, and the intervals that follow from them.
+"""Which parameters a fit identifies: refuted candidates, profiles, and their intervals.
 
-Whole numbers are identified if every other combination is refuted. If several combinations are
-left, the fit is refused, with the residuals of all: choosing one of them would be a guess. Any
-other parameter gets the interval of its profile. It may be open on one side, which the prediction
-then covers; a profile that is flat on both sides determines nothing, and the fit is refused.
+Whole numbers are identified if every other combination is refuted. If several combinations remain,
+the fit is rejected with the residuals of all of them, because choosing one would be a guess. Every
+other parameter gets the interval of its profile. The interval may be open on one side, which the
+prediction then covers. A profile that is flat on both sides leaves the parameter undetermined, and
+the fit is rejected.
 
-The rule that refutes a value is in `headroom.analysis.fits.profiles`.
+`headroom.analysis.fits.profiles` contains the rule that refutes a value.
 """
 
 import math
@@ -30,7 +31,7 @@ _NAMED = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identified:
-    """The best fit with what is known of each parameter."""
+    """The best fit with what is known about each parameter."""
 
     values: Mapping[str, Value]
     squares: float
@@ -83,7 +84,7 @@ class Bounds:
 
 
 def identify(solutions: Sequence[Solution], *, parameters: int) -> Identified:
-    """Return what the observations determine.
+    """Return the parameters that the observations determine.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Fits that were found before, in a file beside the journal that may go at any time.
+"""Cache of earlier fits, in a file next to the journal that can be deleted at any time.
 
 A profile with its jackknife takes seconds, and `headroom show` needs the fitted values before it
-knows which points there are.
+knows the points.
 
 Invariant: what comes out was put in by this very program under this very key, and the key stands
 for all that a fit depends on.
@@ -31,7 +31,7 @@ class KeptFits:
         self._kept = KeptAnswers(self._folder / KEPT_FITS_NAME)
 
     def get(self, key: bytes) -> FittedSet | None:
-        """Return the fit of this key, None where there is none."""
+        """Return the fit of this key, None if there is none."""
         encoded = self._kept.get(_whole(key))
         if encoded is None:
             return None
@@ -46,7 +46,7 @@ class KeptFits:
             self._kept.put(_whole(key), _ENCODER.encode(found))
 
     def save(self) -> None:
-        """Write what was asked for or put in, where there are results; nothing else stays."""
+        """Write the fits requested or added, if there are results; drop all others."""
         if self._folder.is_dir():
             self._kept.save()
 

@@ -1,10 +1,10 @@
-"""The fit method `least-squares`: any model, fitted to any metrics that it predicts.
+"""The fit method `least-squares`: fit any model to any metrics that it predicts.
 
-The model of the fitted experiment is asked for each metric at each point of the sources, and the
-sum of squared relative errors is made small. Formulas answer where they can (the system's
-`forecast`), else short simulations with fixed seeds, so that the sum is a smooth enough function
-of the parameters. Positive numbers are searched on a logarithmic scale; whole numbers are tried
-one after the other.
+The model of the fitted experiment predicts each metric at each point of the sources, and the method
+minimises the sum of squared relative errors. Predictions come from formulas where available (the
+system's `forecast`), otherwise from short simulations with fixed seeds, so that the sum is a
+sufficiently smooth function of the parameters. Positive numbers are searched on a logarithmic
+scale; whole numbers are tried one after the other.
 
 Invariant: deterministic; the model stands where the source stood: each parameter that the source
 has too, under the same name or by `map`, takes the source's value.
@@ -49,7 +49,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     map: dict[str, str] = {}
     """Parameter of the model to that of the source, where their names differ."""
     answers: Literal["automatic", "formulas", "simulation"] = "automatic"
-    """What predicts: formulas, simulation, or formulas where they know all metrics."""
+    """The source of predictions: formulas, simulation, or formulas where they know all metrics."""
 
 
 class LeastSquares:

@@ -1,4 +1,4 @@
-"""How hard a point drives its system: clients, think time, utilization, servers.
+"""The load of a point: clients, think time, utilization, servers.
 
 Invariant: read off the model of the point, never off the names of its parameters.
 """
@@ -50,7 +50,7 @@ def load_of(system: System, config: Mapping[str, Value], *, visits: int = 1) -> 
 
 
 def _mean(law: Any) -> float:  # noqa: ANN401 - a law as data
-    """Return the mean of a law as data; 0 without one.
+    """Return the mean of a law as data; 0 if there is none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a model predicts at given parameters: by formulas where they answer, else by short runs.
+"""Predictions of a model at given parameters: from formulas if possible, else from short runs.
 
 Invariant: deterministic; simulations use the same seeds for all parameters, so that what is asked
 twice gets one answer and what is compared meets the same chance.

@@ -1,16 +1,17 @@
-"""Prediction intervals: what a figure with fitted parameters may be off, besides its own scatter.
+"""Prediction intervals: the possible error of a result with fitted parameters.
 
-The interval of a predicted metric X is log X +- sqrt(run^2 + fit^2 + method^2), each term being
-half a 95% interval of log X on its side:
+The interval of a predicted metric X is log X +- sqrt(run^2 + fit^2 + method^2). Each term is half a
+95% interval of log X on its side:
 
 - *run*: the scatter of the simulated replications,
-- *fit*: the farthest that X moves among the parameters that the fitted points do not refute,
-- *method*: how far X moves if all fitted demands are wrong by the published error of the method,
-  see `headroom.analysis.fits.demand_errors`; of a method that publishes the errors of its own
-  predictions, these.
+- *fit*: the largest change of X among the parameters that the fitted points do not refute,
+- *method*: the change of X if all fitted demands are wrong by the published error of the method,
+  see `headroom.analysis.fits.demand_errors`; if a method publishes the errors of its own
+  predictions, those errors.
 
-What moves is asked from the model itself, by formulas where it has them. So a throughput past the
-knee carries the error of the demand in full, and one that think times settle carries little of it.
+The model itself gives these changes, by formulas where it has them. So a throughput past the knee
+carries the whole error of the demand, and a throughput determined by think times carries little of
+it.
 
 Invariant: nothing here depends on what was measured at the predicted point.
 """
@@ -114,7 +115,7 @@ def _with_demands(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Margins:
-    """How far the metrics of one predicted point may be off, besides the scatter of its runs.
+    """Possible errors of the metrics of a predicted point, apart from the scatter of its runs.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class Margins:
 
     @property
     def degrees(self) -> float:
-        """Degrees of freedom of the error of the method, 0 without one."""
+        """Degrees of freedom of the error of the method, 0 if there is none."""
         return 0.0 if self.reach is None else float(self.reach.error.degrees)
 
     @classmethod
@@ -167,7 +168,7 @@ def _half_width(reach: Reach) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What the model says near one point."""
+    """The predictions of the model near one point."""
 
     model: ModelAnswers
     config: Mapping[str, Value]

@@ -5,11 +5,11 @@ if the sum S of squared relative errors then exceeds its minimum by more than
 
     Q = max(F(1, n - p) S_min / (n - p),  F(1, d) v)
 
-with n observations, p parameters, v the mean squared relative standard error of the observations,
-d its degrees of freedom, and F the 95% quantile of Fisher's distribution. The first term is what
-the model misses, the second the scatter of the replications; either alone can be zero. The 95%
-interval holds the values that are not refuted. An end of the range that is not refuted leaves the
-parameter undetermined on that side.
+with n observations, p parameters, v the mean squared relative standard error of the observations, d
+its degrees of freedom, and F the 95% quantile of Fisher's distribution. The first term is the lack
+of fit of the model, the second the scatter of the replications; either can be zero. The 95%
+interval contains the values that are not refuted. If an end of the range is not refuted, the
+parameter is undetermined on that side.
 
 Sources: Bates and Watts, *Nonlinear Regression Analysis and Its Applications* (1988), section 6.1
 (profile t); Raue and others, *Structural and Practical Identifiability Analysis of Partially

@@ -1,8 +1,8 @@
-"""The fit method `share-of-maximum`: a load that is a share of the most that was seen before.
+"""The fit method `share-of-maximum`: set a load to a share of the maximum observed.
 
-A number of the load, such as the rate of an open one, is set to a share of the largest value that
-a metric reached at any point of the sources: 70% of the maximum throughput, whatever this machine
-can do.
+A parameter of the load, such as the rate of an open load, is set to a share of the largest value
+that a metric reached at any point of the sources: for example 70% of the maximum throughput,
+whatever the capacity of this machine.
 
 Invariant: the same points give the same load.
 """

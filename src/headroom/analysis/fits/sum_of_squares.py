@@ -1,6 +1,6 @@
 """The sum of squared relative errors of a model, as a function of its free parameters.
 
-Positive numbers are searched on a logarithmic scale. Whole numbers are settled before the search.
+Positive numbers are searched on a logarithmic scale. Whole numbers are fixed before the search.
 
 Source: Branch, Coleman and Li, *A Subspace, Interior, and Conjugate Gradient Method*, SIAM
 Journal on Scientific Computing 21 (1999): the trust region of SciPy's `least_squares`.

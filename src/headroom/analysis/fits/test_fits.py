@@ -1,4 +1,4 @@
-"""Parameters fitted from the results of other experiments, with intervals, and what runs then."""
+"""Parameters fitted to the results of other experiments, their intervals, and the runs after."""
 
 import contextlib
 import math

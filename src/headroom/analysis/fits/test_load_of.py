@@ -1,4 +1,4 @@
-"""A prediction gets the load that a fit has chosen for the experiment that it is set beside."""
+"""A prediction gets the load that a fit chose for the experiment that it is compared with."""
 
 from pathlib import Path
 

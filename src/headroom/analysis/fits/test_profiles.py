@@ -1,4 +1,4 @@
-"""Profiles and what a fit determines: against closed forms, and by simulation."""
+"""Profiles and identifiability: against closed forms, and by simulation."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A load that is a share of the most that was seen."""
+"""A load that is a share of the observed maximum."""
 
 from types import SimpleNamespace
 

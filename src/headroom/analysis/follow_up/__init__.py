@@ -1,1 +1,1 @@
-"""What to run next: more replications, levels between, changed resources."""
+"""What to run next: more replications, levels in between, changed resources."""

@@ -1,8 +1,9 @@
-"""Levels that are added where a limit breaks: which one comes next, and which are there already.
+"""Add levels where a limit breaks: choose the next level, and list those already added.
 
 Once all points of a curve have run, the next level halves the widest gap between the last level
-that surely keeps the limit and the first that surely breaks it, or is saturated. Then the added
-point runs, and so on, until both are near enough or the allowance of the limit is used up.
+that surely keeps the limit and the first that surely breaks it or is saturated. The added point
+runs, and the search repeats until both levels are close enough or the limit's allowance of extra
+levels is exhausted.
 
 Invariant: each added level follows from the points before it alone, so a study that is run again or
 resumed adds the same levels, and rows of later ones never move earlier ones.
@@ -212,7 +213,7 @@ def next_level(
 
 
 def _between(below: float, above: float, *, is_whole: bool) -> float | int | None:
-    """Return a short number near the middle of a gap, None where there is none inside."""
+    """Return a short number near the middle of a gap, None if there is none inside."""
     is_wide = below > 0.0 and above / below > WIDE
     middle = math.sqrt(below * above) if is_wide else (below + above) / 2.0
     decimals = None if is_whole else 1 - math.floor(math.log10(above - below))

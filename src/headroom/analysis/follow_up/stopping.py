@@ -1,9 +1,9 @@
-"""When a point has enough replications: the runner's stopping rule.
+"""When a point has enough replications: the stopping rule of the runner.
 
-Replications go on until the 95% interval of the metric is narrow enough: its half-width h
-satisfies h / |value| <= g / (1 + g) for the asked relative half-width g, which keeps the true
-relative error below g. The rule looks only at numbers of replications that grow by half from one
-look to the next, because looking after every replication lowers the coverage of the interval.
+Replications are added until the 95% interval of the metric is narrow enough: its half-width h
+satisfies h / |value| <= g / (1 + g) for the requested relative half-width g. This keeps the true
+relative error below g. The rule checks only at numbers of replications that grow by half from one
+check to the next, because checking after every replication lowers the coverage of the interval.
 
 Invariant: the answer depends on the replications alone, in their order, so a killed and resumed
 study stops where an undisturbed one does.
@@ -114,7 +114,7 @@ def planned_replications(
     Returns
     -------
     tuple
-        The number, and whether the stopping rule was satisfied; None where replications are fixed.
+        The number, and whether the stopping rule was satisfied; None if replications are fixed.
     """
     if experiment.spec.replications.count is not None:
         return experiment.most_replications, None

@@ -1,4 +1,4 @@
-"""Levels that limits add: where the break is, the same each time, never more than allowed."""
+"""Levels added for limits: where the limit breaks, reproducible, and never more than allowed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The stopping rule: looks at geometric steps, one answer for one list of replications."""
+"""The stopping rule: checks at geometric steps, and one answer per list of replications."""
 
 from collections.abc import Sequence
 from itertools import pairwise

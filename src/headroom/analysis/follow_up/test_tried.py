@@ -1,4 +1,4 @@
-"""Stations that turn work away, on real models: the verdict agrees with what doubling gives."""
+"""Stations that reject work, on real models: verdicts agree with the effect of doubling."""
 
 from pathlib import Path
 

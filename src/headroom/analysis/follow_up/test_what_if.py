@@ -1,4 +1,4 @@
-"""What doubling gives, on real models: against formulas, planned once, never asked for twice."""
+"""Effect of doubling, on real models: against formulas, planned once, never run twice."""
 
 from pathlib import Path
 

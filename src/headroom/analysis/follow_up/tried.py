@@ -1,7 +1,7 @@
-"""What was tried overrules a verdict that rests on a station which turns work away.
+"""Let what-if runs overrule a verdict about a station that rejects work.
 
-Elsewhere the utilization law is a theorem, and a doubling that gives nothing today (open arrivals
-that are all served, two stations that limit together) does not refute it.
+At other stations the utilization law is a theorem. A doubling without effect (open arrivals that
+are all served, two joint bottlenecks) does not refute it.
 
 Invariant: a verdict is mended only by a doubling that ran.
 """
@@ -18,9 +18,9 @@ from headroom.experiment.protocol.changes import changes_in, doubled
 from headroom.experiment.study.plan import PlannedExperiment
 
 NO_GAIN = 1.05
-"""Factor up to which a metric is said not to improve: what nobody would pay a server for."""
+"""Factor up to which a metric is said not to improve: a gain not worth a server."""
 NOTABLE_REJECTION = 0.01
-"""Share turned away from which a full station is no proof that it limits: below it the arrivals
+"""Share rejected from which a full station is no proof that it limits: below it the arrivals
 are what a station without rejections would get, and the utilization law holds to 1%."""
 
 
@@ -46,10 +46,10 @@ def with_tried_verdict(
 
 
 def useless_stations(result: PointResult) -> frozenset[str]:
-    """Return the stations that turn work away and whose doubling improves nothing.
+    """Return the stations that reject work and whose doubling improves nothing.
 
     That is shown where each doubling of it that was tried leaves each compared metric surely below
-    a gain of `NO_GAIN`. Where nearly nothing is turned away the utilization law holds, and the
+    a gain of `NO_GAIN`. Where nearly nothing is rejected the utilization law holds, and the
     station limits however little its doubling gives today.
 
     Parameters

@@ -1,9 +1,9 @@
-"""What doubling a station or pool would give, from replications paired by their seeds.
+"""Effect of doubling a station or pool, from replications paired by their seeds.
 
-Each changed system runs with the seeds of its point, so most of the chance cancels in the ratio
-after / before; how much is printed with it. Which resources are doubled follows from the verdict
-of the point: those that are used up, whether they are its cause or a symptom, because a symptom
-that gains nothing when doubled is evidence.
+Each changed system runs with the seeds of its point, so most of the randomness cancels in the ratio
+after / before; the report states how much. The verdict of the point determines which resources are
+doubled: those that are saturated or exhausted, whether they are the cause or a symptom. A symptom
+that gains nothing from doubling is evidence.
 
 Invariant: an effect compares equal replications only, sound ones on both sides.
 """
@@ -39,7 +39,7 @@ from headroom.experiment.study.study import WarmUp, WhatIf
 from headroom.quantities import format_level, format_quantity
 
 ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
-"""Metrics whose change is shown besides the responses of the study."""
+"""Metrics whose change is shown in addition to the responses of the study."""
 FEWEST_PAIRS = 2
 MOST_CUT = 0.5
 """Share of the shortest run that a cut for both systems may take."""
@@ -49,7 +49,7 @@ _Values: TypeAlias = Mapping[int, Mapping[str, float]]
 
 
 def planned_what_ifs(plan: Plan, journal: Journal) -> Plan | None:
-    """Return the plan of what is to be doubled, None where that is nothing.
+    """Return the plan of what is to be doubled, None if that is nothing.
 
     It follows from finished points alone, so that a resumed study plans the same.
 
@@ -117,7 +117,7 @@ def _changes_at(
 
 
 def _used_up(summary: PointSummary, rule: WhatIf) -> list[_Resource]:
-    """Return the resources to be doubled: the used up ones, or all that can be used up.
+    """Return the resources to be doubled: the exhausted ones, or all that can be exhausted.
 
     The limiting one comes first, then the busiest, so that a maximum cuts off the least promising.
     """
@@ -150,12 +150,12 @@ def _utilizations(summary: PointSummary) -> dict[_Resource, float]:
 
 
 def untried_count(result: PointResult, found: Iterable[WhatIfResult]) -> int:
-    """Return how many used up stations and pools of a point no change was tried at.
+    """Return how many exhausted stations and pools of a point no change was tried at.
 
     Parameters
     ----------
     result
-        What is known of the point.
+        What is known about the point.
     found
         Its changes; without any, nothing was to be tried.
     """
@@ -232,12 +232,12 @@ class StoredWhatIfs:
     def of(
         self, point: Point, rows: Sequence[ReplicationRow], result: PointResult, metrics: list[str]
     ) -> list[WhatIfResult]:
-        """Return what the changes at a point give, the most useful first.
+        """Return the effects of the changes at a point, the most useful first.
 
         Parameters
         ----------
         point, rows, result
-            The base point, its replications, and what is known of it.
+            The base point, its replications, and what is known about it.
         metrics
             Metrics to compare, the first one decides about the order.
         """
@@ -416,12 +416,12 @@ def in_words(
     resources: Iterable[Resource],
     config: Mapping[str, Value] | None = None,
 ) -> str:
-    """Return changes in words, with the numbers before and after.
+    """Return changes as text, with the numbers before and after.
 
     Parameters
     ----------
     changes, resources
-        The changes, and what is known of the stations and pools before them.
+        The changes, and what is known about the stations and pools before them.
     config
         The parameters before them.
 
@@ -467,5 +467,5 @@ def _one_in_words(change: Change, capacity: float | None) -> str:
 
 
 def _name_in_words(name: str) -> str:
-    """Return a name, in quotes where a number behind it might be taken for a part of it."""
+    """Return a name, in quotes where a number behind it might be mistaken for a part of it."""
     return f'"{name}"' if any(sign.isspace() for sign in name) else name

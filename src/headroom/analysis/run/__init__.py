@@ -1,1 +1,1 @@
-"""Inside one run: warm-up, batches, windows, histograms, series over time."""
+"""Analysis of single runs: warm-up, batches, windows, histograms, time series."""

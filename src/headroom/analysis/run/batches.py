@@ -1,9 +1,9 @@
-"""From the kept parts of all replications to the spread of every metric.
+"""Compute the spread of every metric from the kept parts of all replications.
 
-Tables give one interval between each two snapshots, histograms one per segment. A mean is a
-quotient of two columns. A percentile q of share p is where a share p of the observations lies
-below; its residual in a segment is the share below q there, less p, and the slope of the
-distribution at q turns shares into seconds.
+Tables give one interval between successive snapshots; histograms give one per segment. A mean is a
+quotient of two columns. A percentile q of share p is the value below which a share p of the
+observations lies. Its residual in a segment is the share below q in that segment, less p. The slope
+of the distribution at q converts shares into seconds.
 
 Invariant: only metrics that every replication can give have a spread here.
 
@@ -131,7 +131,7 @@ class _Ratio:
     residuals
         Per replication, shape (intervals, rows): numerator - estimate x denominator.
     denominators
-        Shape (rows,): over all replications; not a number where there is none.
+        Shape (rows,): over all replications; not a number if there is none.
     """
 
     names: Sequence[str]
@@ -267,7 +267,7 @@ def expected_bursts(shares: Sequence[Spread | None]) -> list[float]:
     Parameters
     ----------
     shares
-        Spread of the share below each of `PERCENTS`; None where it is not known.
+        Spread of the share below each of `PERCENTS`; None if it is not known.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Distributions after the warm-up cut: merged over replications, never averaged.
 
-Histograms of one quantity share a grid, of which each run reports its non-empty bins; merging
-adds the counts of equal bins. Percentiles are read from merged counts and interpolated inside
-the bin.
+Histograms of one quantity share a grid, and each run reports its non-empty bins. Merging adds the
+counts of equal bins. Percentiles are read from merged counts and interpolated inside the bin.
 
 Invariant: merging and thinning keep every count.
 """
@@ -151,7 +150,7 @@ def percentiles(bins: Bins, percents: Sequence[float] = PERCENTS) -> list[float]
 def tail_index(bins: Bins, share: float) -> float:
     """Return how heavy the upper tail is: the exponent of a power law that it resembles.
 
-    Moments of an order above the index do not exist, if the tail goes on so. By Hill, *A Simple
+    Moments of an order above the index do not exist, if the tail continues so. By Hill, *A Simple
     General Approach to Inference About the Tail of a Distribution* (1975): one over the mean of
     log(x / u) over all x beyond u. An exponential tail has a larger index the farther out it is
     read: about 4 beyond the 95th percentile, 6 beyond the 99.5th.

@@ -1,9 +1,9 @@
-"""From the replications of a point to estimates with intervals, and the list of its resources.
+"""Compute estimates with intervals, and the list of resources, from the replications of a point.
 
-The centre depends on the column: a simulated metric is a mean with an interval from the batches
-of its replications, a measured one a median with an order-statistic interval, because
-measurements are skewed by whatever else the machine does. A percentile of a simulated histogram
-is read from the merged counts of all replications, and its interval from their segments.
+The centre depends on the column. A simulated metric is a mean with an interval from the batches of
+its replications. A measured metric is a median with an order-statistic interval, because other
+activity on the machine skews measurements. A percentile of a simulated histogram is read from the
+merged counts of all replications, and its interval from their segments.
 
 Invariant: an estimate is of `count` replications; those that could not give the metric are not
 counted.

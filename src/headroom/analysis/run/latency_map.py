@@ -1,8 +1,9 @@
-"""How response times went over time: in each stretch of each replication the share of each length.
+"""Response times over time: a histogram for each time slice of each replication.
 
-A measured run counts its response times in histograms, one for each of a few segments of its time.
-They are put on one grid: stretches of equal length, as many of each replication, and lengths in
-equal ratios. What a segment counted is taken as spread evenly over it.
+A measured run counts its response times in histograms, one for each of a few segments of the run.
+The histograms are mapped to one grid: slices of equal duration, the same number for each
+replication, and response times in bins of equal ratio. The counts of a segment are assumed to be
+spread evenly over it.
 
 Invariant: the shares of a stretch in which something completed sum up to one, but for rounding.
 """
@@ -28,7 +29,7 @@ _SMALLEST_RATIO = 2**0.25
 
 
 def latency_map(runs: Sequence[Run]) -> LatencyMap | None:
-    """Return the map of the replications, one after the other; None where they tell too little.
+    """Return the map of the replications, one after the other; None if they tell too little.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Operational laws as assertions on every simulated run: a run that breaks one is not reported.
 
-Checked at every snapshot of each run:
+The following are checked at every snapshot of each run:
 
 * Little's law as an identity, for the system, each class and each station: the integral of the
   number present is the response time of all that left plus the *ages* of those still present,
@@ -9,12 +9,12 @@ Checked at every snapshot of each run:
   job time less queueing time;
 * no server or token is busy for longer than the time that passed.
 
-None of these has a tolerance but the rounding of floating-point sums, so a short run, a slow
-class or a heavy tail raises no false alarm and a wrong account never passes.
+The only tolerance is the rounding of floating-point sums, so a short run, a slow class or a heavy
+tail raises no false alarm, and wrong accounting never passes.
 
-Little's law in its usual form, N = X R, follows for a window but for the difference of the ages
-at its two edges. That gap is a figure (how much of N comes from jobs that the window cuts), never
-an alarm.
+Little's law in its usual form, N = X R, holds for a window except for the difference of the ages at
+its two edges. That gap is reported as a value (the part of N due to jobs that the window cuts),
+never as an alarm.
 
 Sources: Little, *A Proof for the Queuing Formula L = lambda W* (1961); Denning and Buzen, *The
 Operational Analysis of Queueing Network Models* (1978).
@@ -49,7 +49,7 @@ class LittleGap:
 
 @dataclass(frozen=True, slots=True)
 class LawReport:
-    """What the checks of one run found."""
+    """The result of the checks of one run."""
 
     gaps: tuple[LittleGap, ...]
     faults: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""How terminating runs go over time: each metric in each interval, over all replications.
+"""Terminating runs over time: each metric in each interval, over all replications.
 
-Intervals are joined until a replication completes enough in a typical one for its p95.
+Intervals are joined until a typical interval of a replication has enough completions for a p95.
 
 Invariant: a value is the mean over replications of what each had in the interval, with Student's
 interval; an interval that some replication cannot tell of has no value.
@@ -58,7 +58,7 @@ class Course:
 
 
 def course_of(runs: Sequence[Run], *, most_joined: int = MOST_JOINED) -> Course | None:
-    """Return how `runs` go over time, None where they keep no intervals.
+    """Return how `runs` go over time, None if they keep no intervals.
 
     Parameters
     ----------

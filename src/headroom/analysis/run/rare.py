@@ -1,8 +1,9 @@
 """Percentiles that are too rare for the runs of a simulated point, with the reason.
 
-p50, p95 and p99 are reported with intervals as wide as they must be. p99.9 would be a guess about
-the largest bursts of a run, so it is left out until the runs should have `RARE_BURSTS` of them;
-runs without a spread of their own need `BEYOND` observations beyond it each, as measured ones do.
+p50, p95 and p99 are always reported, with intervals as wide as necessary. p99.9 would be a guess
+about the largest bursts of a run, so it is omitted until the runs are expected to contain
+`RARE_BURSTS` of them. Runs without a spread estimate each need `BEYOND` observations beyond the
+percentile, as measured runs do.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,10 +1,10 @@
-"""How long a system remembers: correlation times, and whether a run is long against them.
+"""Correlation times of a system, and whether a run is long enough relative to them.
 
-Successive response times, and the numbers of jobs at successive moments, are alike. The
-*correlation time* tells for how long: a mean over a run of n correlation times is about as sure
-as one over n independent observations. It is the yardstick for everything that depends on run
-length: where the warm-up ends, how many batches a run can give, and when a run is too short for
-its interval to be believed.
+Successive response times are correlated, and so are the numbers of jobs at successive moments. The
+*correlation time* measures for how long: a mean over a run of n correlation times is about as
+precise as a mean over n independent observations. Everything that depends on run length is measured
+by it: the end of the warm-up, the number of batches in a run, and whether a run is too short for a
+reliable interval.
 
 Invariant: nothing here looks at how large the observations are, only at how they hang together,
 so what is decided with it does not favour small or large results.
@@ -72,7 +72,7 @@ def correlation_time(values: FloatArray) -> float:
     Returns
     -------
     float
-        In values, >= 1; 1 for independent values and where nothing varies.
+        In values, >= 1; 1 for independent values and if nothing varies.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _from_each(values: FloatArray, starts: IntArray) -> tuple[FloatArray, FloatA
 
 
 def _summed_up(covariances: FloatArray, counts: IntArray, least: FloatArray) -> FloatArray:
-    """Return the correlation times of series of `counts` values; 1 where nothing varies."""
+    """Return the correlation times of series of `counts` values; 1 if nothing varies."""
     most = int(counts.max()) // 2
     if most < 2:  # noqa: PLR2004 - one lag at least
         return np.ones(counts.size)
@@ -262,7 +262,7 @@ def times_beyond_one(values: FloatArray) -> float:
     >>> times_beyond_one(random.normal(size=(1, 1, 50)))
     0.0
 
-    Zero also where nothing is left: a cut may lie behind the end of the shortest run.
+    Zero also if nothing is left: a cut may lie behind the end of the shortest run.
 
     >>> times_beyond_one(np.empty((3, 7, 0)))
     0.0

@@ -1,20 +1,21 @@
-"""Whether the runs of a point are long enough for their intervals to be believed.
+"""Whether the runs of a point are long enough for reliable intervals.
 
-An interval rests on what varies in the runs: on their bursts. Of bursts there must be enough
-(`ENOUGH_BURSTS` beyond a percentile; `FEWEST_BURSTS` beyond the 95th for the mean), and
-they must not be so different that the largest of them decides alone.
+An interval depends on the variation within the runs: on their bursts. There must be enough bursts
+(`ENOUGH_BURSTS` beyond a percentile; `FEWEST_BURSTS` beyond the 95th for the mean), and they must
+not be so unequal that the largest alone determines the interval.
 
-- *Few bursts.* The bursts beyond a percentile are counted from the batches, whatever the
-  model: a central server whose responses hardly vary needs few correlation times, a busy queue
-  many. The share beyond it and the standard error of that share tell their number, as the variance
-  of a dependent series tells how many independent observations it is worth (Bayley and Hammersley,
-  *The "Effective" Number of Independent Observations in an Autocorrelated Time Series*, 1946).
-- *Heavy tail.* Below an index of three the third moment does not exist, as far as the runs show
-  (Hill 1975): then no run shows the skewness that its interval should have.
+- *Few bursts.* The bursts beyond a percentile are counted from the batches, independently of the
+  model: a central server whose response times hardly vary needs few correlation times, a busy queue
+  many. The number of bursts follows from the share beyond the percentile and its standard error,
+  just as the variance of a dependent series gives its effective number of independent observations
+  (Bayley and Hammersley, *The "Effective" Number of Independent Observations in an Autocorrelated
+  Time Series*, 1946).
+- *Heavy tail.* If the estimated tail index is below three (Hill 1975), the third moment does not
+  exist as far as the runs show. No run then shows the skewness that its interval should have.
 
-Both are read from the bulk of the runs. The skewness of the estimate itself would not do: runs that
-show much of it have seen the rare burst and have a wide interval, those that miss the truth have
-not, and show none.
+Both criteria are read from the bulk of the runs. The skewness of the estimate itself would not
+serve. Runs that show high skewness have seen the rare burst and have a wide interval. Runs that
+miss the truth have not seen it and show no skewness.
 
 `python -m benches.coverage` measures how often the warning is right.
 
@@ -65,7 +66,7 @@ def run_length(
     Returns
     -------
     RunLength or None
-        None where the correlation time is not known or there are no tables to count in.
+        None if the correlation time is not known or there are no tables to count in.
     """
     if correlation_s <= 0.0 or not windows:
         return None

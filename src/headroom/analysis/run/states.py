@@ -1,15 +1,15 @@
-"""Where the time of each class goes, and what each class meets at each station and pool.
+"""Time of each class by state, and the delays of each class at each station and pool.
 
-A job of a class is at any time in one state: it waits for a server or is served there, holds a
-server that it cannot leave (blocked), waits for tokens, lets a delay pass, waits for arms of a fork
-or for a reply, or stands outside of a full station. The shares of these states in the time that
-jobs of a class spend in the system are metrics like ``class.users.station.cpu.wait_share``.
+At any time a job of a class is in exactly one state. It waits for a server or is served, holds a
+server that it cannot leave (blocked), waits for tokens, is in a delay, waits for the arms of a fork
+or for a reply, or waits outside a full station. The shares of these states in the time that jobs of
+a class spend in the system are metrics like ``class.users.station.cpu.wait_share``.
 
-With one class its figures at a station are those of the station; a table by class and station is
-read only where a run recorded one.
+With a single class, its results at a station are those of the station. A table by class and station
+is read only if a run recorded one.
 
-The share of a place to which only work comes that no job waits for (started programs) is left out:
-it is no part of the time of a job.
+A station may receive only work that no job awaits (started programs). Its share is omitted, because
+it is not part of the time of any job.
 
 Invariant: a figure that a run cannot give is absent; a run that recorded none of this gives none.
 What did not happen is a zero, so that a mean over replications counts those without it too; what
@@ -27,7 +27,7 @@ from headroom.experiment.protocol.run import FloatArray, ResourceTable
 from headroom.experiment.protocol.system import Direction, Metric
 
 MOST_PLACES = 400
-"""Pairs of class and place of a run up to which each pair has figures of its own."""
+"""Pairs of class and place of a run up to which each pair has results of its own."""
 _CLASS_STATES = {"delay_s": "delay_share", "join_s": "join_share", "outside_s": "outside_share"}
 _CLASS_COUNTS = {"lost_ratio": "lost_count", "failed_tries_mean": "failed_try_count"}
 _STATE = re.compile(
@@ -117,7 +117,7 @@ def _class_ratios(window: Window) -> dict[str, float]:
 
 
 def _visit_means(window: Window) -> dict[str, float]:
-    """Return what each class meets at each station and pool, where classes are told apart."""
+    """Return the delays of each class at each station and pool, if classes are distinguished."""
     visit_means: dict[str, float] = {}
     for kind, owner, count in (("visit", "station", "completion_count"),
                                ("pool_visit", "pool", "grant_count")):  # fmt: skip

@@ -1,7 +1,7 @@
-"""From the kept part of a run to one number per metric.
+"""Reduce the kept part of a run to one number per metric.
 
 Metric names are those that the systems declare: ``throughput``, ``response_s_mean``,
-``response_s_p95``, ``jobs_mean``; the same per class as ``class.NAME.…``; per resource
+``response_s_p95``, ``jobs_mean``; the same per class as ``class.NAME.…``; and per resource
 ``station.NAME.…`` and ``pool.NAME.…``. Units are s, 1/s and 1.
 
 Invariant: a metric that a run cannot give (the mean wait at a station that nobody visited) is

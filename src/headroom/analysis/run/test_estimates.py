@@ -1,4 +1,4 @@
-"""Intervals stay within what their metric can be."""
+"""Intervals stay within the possible range of their metric."""
 
 import numpy as np
 import pytest

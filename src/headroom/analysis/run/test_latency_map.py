@@ -1,4 +1,4 @@
-"""The map of response times over time has what the histograms have, at its time and length."""
+"""The map of response times has the counts of the histograms, at the right time and length."""
 
 import numpy as np
 import pytest

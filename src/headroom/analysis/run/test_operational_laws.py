@@ -1,4 +1,4 @@
-"""Operational laws: exact on visits that are known one by one, broken by wrong accounting."""
+"""Operational laws: exact on visits known individually, broken by wrong accounting."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -102,7 +102,7 @@ def test_busy_time_that_no_job_spent_in_service_is_a_fault() -> None:
 def test_utilization_is_throughput_times_service_time_and_at_most_one(
     times_s: np.ndarray, snapshots: int
 ) -> None:
-    """Utilization law over the whole run: U = X S, exactly, when everybody has left."""
+    """Utilization law over the whole run: U = X S, exactly, when all jobs have left."""
     visits = queue(times_s[:, 0], times_s[:, 1])
     run = station_run({"cpu": visits}, np.linspace(0.0, visits[-1, 2], snapshots + 1)[1:])
     columns = run.resources[0].columns

@@ -28,7 +28,7 @@ def autoregressive(memory: float, count: int, *, seed: int, rows: int = 1) -> Fl
 def test_the_correlation_time_of_an_autoregressive_series_is_that_of_the_formula(
     memory: float,
 ) -> None:
-    """1 + 2 sum of memory^k = (1 + memory) / (1 - memory), but for the window: 4%."""
+    """1 + 2 sum of memory^k = (1 + memory) / (1 - memory), except for the window: 4%."""
     found = correlation_time(autoregressive(memory, 20_000, seed=1, rows=10))
     assert found == pytest.approx((1.0 + memory) / (1.0 - memory), rel=0.08)
 

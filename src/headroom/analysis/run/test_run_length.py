@@ -1,4 +1,4 @@
-"""Run length: what is called short and why, and that the advice would pass the check."""
+"""Run length: which runs are too short and why, and that the advised length would pass."""
 
 import pytest
 

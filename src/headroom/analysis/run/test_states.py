@@ -1,4 +1,4 @@
-"""Where the time goes: shares add up, and classes are told apart; oracles are sums by hand."""
+"""Time by state: shares add up and classes stay distinct; the oracles are sums by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""From tables and histograms to metrics: against visits that are known one by one."""
+"""Metrics from tables and histograms: against visits known individually."""
 
 from typing import Literal
 

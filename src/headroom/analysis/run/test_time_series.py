@@ -1,4 +1,4 @@
-"""Series of a run: hand-made samples, the whole run as the mean of its intervals, the picture."""
+"""Time series of a run: hand-made samples, the run as the mean of its intervals, the chart."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
-"""How a run went over time: the figures of each station, pool and class, interval by interval.
+"""Time series of a run: the metrics of each station, pool and class, interval by interval.
 
-The samples of a run are cumulative, so what happened between two of them is their difference. A
-value belongs to the interval that ends at its time; the warm-up is included, for it is what a
-reader wants to see.
+The samples of a run are cumulative, so each interval is the difference of two samples. A value
+belongs to the interval that ends at its time. The warm-up is included, because readers want to see
+it.
 
 Invariant: the metrics are those of `headroom.analysis.run.summaries`, over one interval instead of
 over the kept part of a run; a value that an interval cannot give is not-a-number.
@@ -29,7 +29,7 @@ from headroom.experiment.protocol.run import FloatArray, ResourceTable, Run, Tim
 PARTS_AT_MOST = 6
 """Stations and pools of a point whose series are stored as a picture."""
 CLASSES_AT_MOST = 4
-"""Classes whose series are stored besides."""
+"""Classes whose series are stored as well."""
 VALUES_AT_MOST = 200
 """Values of a series that is stored as a picture."""
 _DIGITS = 5
@@ -133,7 +133,7 @@ def thinned_samples(samples: TimeSamples, *, at_most: int) -> TimeSamples:
 
 
 def pictured_series(runs: Sequence[Run]) -> TimeSeries | None:
-    """Return the picture of the first run that kept its samples, None where none did.
+    """Return the picture of the first run that kept its samples, None if none did.
 
     Kept are the `PARTS_AT_MOST` stations and pools that are busiest, and the `CLASSES_AT_MOST`
     classes with the most jobs.

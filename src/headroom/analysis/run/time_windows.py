@@ -1,10 +1,10 @@
-"""Windows of a run's time: metrics of a peak hour, of each interval, of the worst of them.
+"""Windows of a run: metrics of a peak hour, of each interval, or of the worst interval.
 
-A run keeps its cumulative statistics at the ends of intervals, and what was complete within each.
-A window is a stretch of whole intervals, so everything that the analysis knows of a run it knows
-of a window. Responses belong to the window in which they *complete*: so every completion counts in
-exactly one interval, the windows of a run add up to the run, and throughput and response times
-are of the same jobs.
+A run keeps its cumulative statistics at the ends of intervals, and the completions within each. A
+window consists of whole intervals, so every metric of a run is also available for a window.
+Responses belong to the window in which they *complete*. Hence every completion counts in exactly
+one interval, the windows of a run add up to the run, and throughput and response times cover the
+same jobs.
 
 Invariant: a window that a run did not reach gives nothing.
 """
@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 
 
 def part_of(run: Run, *, from_s: float, to_s: float) -> Window | None:
-    """Return a stretch of a run's time, None where the run keeps no intervals or ended before.
+    """Return a stretch of a run's time, None if the run keeps no intervals or ended before.
 
     Parameters
     ----------

@@ -1,16 +1,16 @@
 """The warm-up of a point: one cut for all its replications.
 
-The series are taken together over the replications (truncated to the shortest, batch sizes
-aligned by merging), because a cut chosen per replication biases short runs. The picture of their
-average stays in the report.
+The series are averaged over the replications (truncated to the shortest, batch sizes aligned by
+merging), because a separate cut for each replication biases short runs. The report shows a chart of
+the average.
 
-The automatic rule cuts some correlation times, of the response times and of the jobs at the
-stations, and more only where the start is visibly unlike the rest; then MSER-5 says how much. MSER
-alone is biased: where there is nothing to cut it prefers to drop a burst, because that steadies
-the mean, and bursts are large.
+The automatic rule cuts a few correlation times of the response times and of the numbers of jobs at
+the stations. It cuts more only if the start clearly differs from the rest; MSER-5 then determines
+the amount. MSER alone is biased: without a transient it tends to drop a burst, because that
+steadies the mean, and bursts are large.
 
-A class with too few completions to find a steady state in is left out by name; the others, whose
-jobs fill the same stations, settle the cut.
+A class with too few completions to detect its steady state is left out by name. The other classes,
+whose jobs use the same stations, determine the cut.
 
 Invariant: a cut is either a time at which the averaged series had reached its steady state, or
 `is_steady` is False and nothing of the point may be reported.
@@ -155,7 +155,7 @@ def _grouped_means(values: FloatArray, group: int) -> FloatArray:
 
 
 def choose_cut(rule: WarmUp, runs: Sequence[Run]) -> WarmUpCut | None:
-    """Return the warm-up cut of a point, None where its runs have neither clock nor series.
+    """Return the warm-up cut of a point, None if its runs have neither clock nor series.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The kept part of a run: what is left when the warm-up is cut off.
+"""The part of a run that remains after the warm-up is cut.
 
-All tables of a run are cumulative, so a window is the difference of two snapshots; histograms
-are kept per segment, so a window drops whole segments.
+All tables of a run are cumulative, so a window is the difference of two snapshots. Histograms are
+stored per segment, so a window drops whole segments.
 
 Invariant: a window starts at the first snapshot at or after the cut, never before it, and ends
 with the run.
@@ -37,7 +37,7 @@ class Window:
         return self.end_s - self.start_s
 
     def table(self, kind: ResourceKind) -> ResourceTable | None:
-        """Return the run's table of `kind`, None where the run has none."""
+        """Return the run's table of `kind`, None if the run has none."""
         return next((table for table in self.run.resources if table.kind == kind), None)
 
     def snapshots(self, column: FloatArray) -> FloatArray:
@@ -56,7 +56,7 @@ class Window:
         return self.run.snapshot_times_s[self.first :]
 
     def increments(self, table: ResourceTable) -> dict[str, FloatArray]:
-        """Return what each column of `table` gained within the window, per resource.
+        """Return the increase of each column of `table` within the window, per resource.
 
         Examples
         --------
@@ -84,7 +84,7 @@ class Window:
 
 
 def open_window(run: Run, *, cut_s: float) -> Window | None:
-    """Return the window of `run` after a warm-up of `cut_s` (s), None where nothing is left.
+    """Return the window of `run` after a warm-up of `cut_s` (s), None if nothing is left.
 
     A run without tables has an open end: only its series and histograms have a clock.
     """

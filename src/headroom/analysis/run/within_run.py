@@ -1,8 +1,9 @@
-"""What the observations of one measured run say: moments, extremes and high percentiles.
+"""Statistics of the observations of one measured run: moments, extremes, high percentiles.
 
-Mean and standard deviation are exact where the system keeps exact sums; elsewhere they follow from
-the bins, in each of which the observations count as spread evenly. So does the mean deviation,
-which no sum gives. Smallest and largest value are reported only where they are exact.
+Mean and standard deviation are exact if the system keeps exact sums. Otherwise they follow from the
+bins, assuming that the observations of a bin are spread evenly over it. The mean deviation always
+follows from the bins, because no sum gives it. The smallest and largest values are reported only if
+they are exact.
 
 Invariants: a value that a run cannot give is absent; classes that are told together have the sum
 of their counts and totals.
@@ -72,7 +73,7 @@ def observed_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float
 
 
 def with_only_class(window: Window, found: Mapping[str, Found]) -> dict[str, Found]:
-    """Return what is known of each quantity, that of the whole also for the only class of a run.
+    """Return the statistics of each quantity; a single class has those of the whole run.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Intervals and tests, for any samples; nothing here knows a system or a run."""
+"""Intervals and tests for arbitrary samples, independent of systems and runs."""

@@ -1,12 +1,12 @@
 """Two systems under common random numbers: differences and ratios of paired replications.
 
-Replication i of both systems runs with the same seed, so what chance does to one it does to the
-other, and much of it cancels in the difference. How much is a figure of its own: the *variance
-reduction*, the variance that independent replications would have given divided by that of the
-pairs. Below one, common random numbers hurt, which happens where the systems answer to the same
-chance in opposite ways.
+Replication i of both systems runs with the same seed, so randomness affects both in the same way,
+and much of it cancels in the difference. The *variance reduction* measures how much: the variance
+of the difference of independent replications divided by that of the pairs. A value below one means
+that common random numbers hurt, which happens if the systems respond in opposite ways to the same
+random numbers.
 
-Systems with seeds of their own are compared by `headroom.analysis.statistics.intervals.difference`
+Systems with independent seeds are compared by `headroom.analysis.statistics.intervals.difference`
 (Welch) and `ratio` (Fieller).
 
 Invariants: exchanging the systems turns a difference round and a ratio upside down, interval
@@ -32,7 +32,7 @@ FEWEST_PAIRS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What paired replications say about two systems.
+    """The comparison of two systems by paired replications.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class Comparison:
     pairs
         Pairs of replications, >= 1.
     correlation
-        Correlation of the two systems over the pairs, -1 to 1; None where one of them does not
+        Correlation of the two systems over the pairs, -1 to 1; None if one of them does not
         vary or there is a single pair.
     variance_reduction
         Variance that independent replications would have given, divided by that of the pairs:
         4.0 means that pairs save three of four replications. Infinite where the pairs cancel
-        all chance; None where nothing varies or there is a single pair.
+        all chance; None if nothing varies or there is a single pair.
     """
 
     interval: Interval
@@ -176,7 +176,7 @@ def _t(count: int, confidence: float) -> float:
 def _fieller_bounds(
     first: FloatArray, second: FloatArray, quantile: float
 ) -> tuple[float, float] | None:
-    """Return the roots of (A - r B)^2 = t^2 var(A - r B) in r; None where they bound no interval.
+    """Return the roots of (A - r B)^2 = t^2 var(A - r B) in r; None if they bound no interval.
 
     A and B are the means; both sides are divided by the square of B, which keeps the roots exact
     for values of any size.

@@ -1,16 +1,16 @@
-"""From which level of a numeric factor is one thing better than another: where a ratio crosses one.
+"""Crossover: the level of a numeric factor from which one alternative beats another.
 
-Between two neighbouring levels the logarithm of the ratio is taken to change evenly with the level,
-or with its logarithm. Its interval there follows from those of both levels by the method of
-variance estimates recovery, which keeps lopsided intervals lopsided. All levels whose interval
-holds a ratio of one make up the answer: between a range in which the ratio surely lies below one
-and a range in which it surely lies above, they are the interval of the crossover; elsewhere they
-are undecided. Inverting the test in this way is Fieller's argument, and works if the ratio crosses
-one several times or not at all.
+Between neighbouring levels, the logarithm of the ratio is assumed to be linear in the level or in
+its logarithm. Its interval there follows from the intervals of both levels by the method of
+variance estimates recovery, which keeps asymmetric intervals asymmetric. The answer consists of all
+levels whose interval contains a ratio of one. Between a range in which the ratio is surely below
+one and a range in which it is surely above, these levels are the interval of the crossover;
+elsewhere they are undecided. Inverting the test in this way is Fieller's argument. It also works if
+the ratio crosses one several times or not at all.
 
-Whether there is a crossover is decided by intervals that are widened, as for a normal distribution,
-so that those of all n levels hold together (Bonferroni): none is claimed because one of many levels
-errs. Where a claimed crossover lies is read from the intervals as they are.
+Intervals widened as for a normal distribution decide whether there is a crossover. All n of them
+hold together (Bonferroni), so that an error at one of many levels does not produce a crossover. The
+position of a crossover is read from the original intervals.
 
 Invariant: ranges and crossovers are in ascending order and do not overlap.
 
@@ -90,7 +90,7 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossings:
-    """All that is known of a ratio over a factor."""
+    """All that is known about a ratio over a factor."""
 
     crossings: tuple[Crossing, ...]
     stretches: tuple[Stretch, ...]

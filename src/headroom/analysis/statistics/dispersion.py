@@ -1,13 +1,13 @@
-"""How much the replications of a point scatter, with an interval, and what else may be claimed.
+"""Scatter of the replications of a point, with an interval, and related claims.
 
-Standard deviation and mean deviation are studentised by the jackknife on the logarithm: leaving
-out each replication in turn gives pseudo-values of log s, whose mean and spread make a Student-t
+Standard deviation and mean deviation are studentised by the jackknife on the logarithm: leaving out
+each replication in turn gives pseudo-values of log s, whose mean and spread make a Student-t
 interval. A logarithm turns ratios of spreads into differences, keeps intervals positive, and
-takes most of the skewness. Values with long tails make the error itself uncertain; by as much as
-the kurtosis of the pseudo-values says, the degrees of freedom are reduced.
+removes most of the skewness. Long-tailed values make the standard error itself uncertain. The
+degrees of freedom are reduced accordingly, by the kurtosis of the pseudo-values.
 
-How often such intervals are right at 16 and 20 replications is tested and told in
-docs/background/statistics.md; single standard deviations of very skewed values are the weak spot.
+docs/background/statistics.md reports the coverage of these intervals, tested at 16 and 20
+replications. Single standard deviations of very skewed values are the weak spot.
 
 Invariants: exchanging the samples turns a ratio upside down, interval included; an interval never
 leaves out its own value.

@@ -1,14 +1,15 @@
-"""The smallest and the largest of some replications, as a table of so many runs prints them.
+"""The smallest and largest of n replications, as tables of n runs report them.
 
-An extreme is no property of a system: it moves outwards with the number of runs. What can be
-compared with a published one is the extreme of samples of the same size n. Its law has the median
-m with F(m)^n = 1/2 for the largest, (1 - F(m))^n = 1/2 for the smallest; so it is the quantile of
-single runs at 2^(-1/n), or at 1 - 2^(-1/n).
+An extreme is not a property of a system: it moves outwards with the number of runs. A published
+extreme can be compared only with the extreme of samples of the same size n. The distribution of
+that extreme has the median m with F(m)^n = 1/2 for the largest, (1 - F(m))^n = 1/2 for the
+smallest. So it is the quantile of single runs at 2^(-1/n), or at 1 - 2^(-1/n).
 
-The value is the median of the extremes of all samples of n among our N >= n replications (drawn
-without return), exact by counting; the interval is that of the quantile by order statistics, right
-for any law. With 2^(-N/n) > 0.025, that is N < 5.32 n, no value of ours lies beyond the quantile
-surely enough, and there is no interval.
+The value is the median of the extremes of all samples of n among the N >= n replications of
+Headroom (drawn without replacement), computed exactly by counting. The interval is the
+order-statistic interval of the quantile, valid for any distribution. If 2^(-N/n) > 0.025, that is N
+< 5.32 n, none of the N values lies beyond the quantile with sufficient confidence, and there is no
+interval.
 
 Invariants: the smallest of negated values is the negated largest, interval included; with N = n
 the value is the extreme itself; an interval never leaves out its own value.

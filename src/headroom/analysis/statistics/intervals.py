@@ -1,9 +1,9 @@
 """Intervals over independent replications: means, medians, and contrasts of several samples.
 
-Every interval in Headroom comes from here. A `Sample` is what the replications of one point say
-about one metric; a contrast is a weighted sum of samples of different points, which carries
-differences, orderings and comparisons with a mean. Where the batches of the replications give the
-error of an estimate (`headroom.analysis.statistics.spread`), it is taken from them.
+Every interval in Headroom comes from here. A `Sample` holds the values of one metric in the
+replications of one point. A contrast is a weighted sum of samples of different points and covers
+differences, orderings and comparisons with a mean. If the batches of the replications give the
+error of an estimate (`headroom.analysis.statistics.spread`), that error is used.
 
 Invariants: where the data do not allow an interval, `low` and `high` are None and `note` says
 why; an interval never leaves out its own `value`.
@@ -50,11 +50,11 @@ class Interval:
     value
         The estimate, in the unit of the observations.
     low, high
-        Bounds of the interval, both None where there is none.
+        Bounds of the interval, both None if there is none.
     method
         How the interval was made.
     note
-        Why there is no interval; empty where there is one.
+        Why there is no interval; empty if there is one.
     """
 
     value: float
@@ -64,7 +64,7 @@ class Interval:
     note: str = ""
 
     def relative_half_width(self) -> float | None:
-        """Return half the width divided by the size of the value; None where undefined.
+        """Return half the width divided by the size of the value; None if undefined.
 
         Examples
         --------
@@ -80,7 +80,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What the replications of one point say about one metric.
+    """The values of one metric in the replications of one point.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Sample:
     pooled
         The pooled value; needed for, and only for, that centre.
     spread
-        Error of the estimate from the batches of all replications; None where only the
+        Error of the estimate from the batches of all replications; None if only the
         replications themselves tell.
     """
 
@@ -129,7 +129,7 @@ class Sample:
 
     @property
     def degrees(self) -> float:
-        """Degrees of freedom of the standard error; 0 where there is none."""
+        """Degrees of freedom of the standard error; 0 if there is none."""
         return self.count - 1 if self.spread is None else self.spread.degrees
 
     @property

@@ -1,8 +1,8 @@
-"""Which runs of two points belong together: by their block, or by their seed.
+"""Pair the runs of two points: by their block, or by their seed.
 
 Measured runs of one block are a pair if they ran next to each other in time, so that a drift of the
-machine hits both. Runs with the same seed are a pair too: a prediction that replays the requests of
-a measurement.
+machine affects both. Runs with the same seed are a pair too: for example, a prediction that replays
+the requests of a measurement.
 
 Invariant: a run belongs to at most one pair.
 """

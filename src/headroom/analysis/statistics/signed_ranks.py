@@ -1,13 +1,13 @@
-"""Paired values: by how much one side is larger, from the signed ranks of the differences.
+"""Paired comparison: how much larger one side is, from signed ranks of the differences.
 
-The estimate is that of Hodges and Lehmann, the median of the means of all pairs of differences
-(Walsh averages); its interval inverts the signed-rank test of Wilcoxon, with the exact null
-distribution. It assumes that the differences scatter alike to both sides. That is so if both
-systems are equal, whatever their distribution, because the two sides of a block can be exchanged;
-and if they differ by a factor, for the logarithms of the ratios. With normal values 20 pairs do
-what takes 30 for the interval of their median.
+The estimate is the Hodges-Lehmann estimate, the median of the means of all pairs of differences
+(Walsh averages). Its interval inverts Wilcoxon's signed-rank test, with the exact null
+distribution. It assumes that the differences are distributed symmetrically. That holds if both
+systems are equal, whatever their distribution, because the two sides of a block can be exchanged.
+It also holds for the logarithms of the ratios if the systems differ by a factor. With normal
+values, 20 pairs are as good as 30 for the interval of their median.
 
-Ties and zeros keep the interval right: it includes its ends, and is then at most too wide.
+Ties and zeros keep the interval valid: it includes its ends and is then at most too wide.
 
 Invariant: values turned to their negatives turn value and interval round.
 

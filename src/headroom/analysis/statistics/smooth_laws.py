@@ -1,8 +1,8 @@
-"""Curves that bend everywhere: whether a smooth law explains a curve better than two lines.
+"""Curves without a knee: whether a smooth law explains a curve better than two lines.
 
-A parabola, a power, an exponential and a hyperbola have no knee, and yet each end of them looks
-straight when it is short. Both kinds of law are fitted to the whole curve, weighted by the
-intervals of its levels, and compared by their misfit per degree of freedom.
+A parabola, a power, an exponential and a hyperbola have no knee, yet a short piece at either end
+looks straight. Both kinds of curve are fitted to all levels, weighted by the intervals of the
+levels, and compared by their misfit per degree of freedom.
 
 Invariant: the answer does not change with the units of the level and of the value.
 """
@@ -43,7 +43,7 @@ class WeightedCurve(Protocol):
 
 
 def why_no_corner(curve: WeightedCurve) -> NoKnee | None:
-    """Return why `curve` is not two lines that meet, None where they explain it best.
+    """Return why `curve` is not two lines that meet, None if they explain it best.
 
     Examples
     --------
@@ -126,6 +126,6 @@ def _least_misfit(curve: WeightedCurve, fixed: list[FloatArray], shapes: FloatAr
 
 
 def _beside(base: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return what of each row is not explained by the orthonormal columns of `base`."""
+    """Return the part of each row that the orthonormal columns of `base` do not explain."""
     rest: FloatArray = rows - (rows @ base) @ base.T
     return rest

@@ -1,21 +1,21 @@
 """The error of an estimate from the batches of its replications.
 
-Each replication is split into a few long batches, and the spread of all batches of all
-replications around the common estimate gives its standard error: more degrees of freedom than
-the replications alone, and an interval also for a single run. The batches are as long as the
-correlation time asks, so they are nearly independent.
+Each replication is split into a few long batches. The spread of all batches of all replications
+around the common estimate gives its standard error. This gives more degrees of freedom than the
+replications alone, and an interval even for a single run. The batches are as long as the
+correlation time requires, so they are nearly independent.
 
-Queues make skewed estimates: a run with a rare long burst says too much and says it with a large
-error, one without says too little and seems sure. Student's interval then misses on one side.
-The interval here is Student's, put through Hall's transformation, which undoes the skewness of
-the studentised mean; it is longer on the side to which the estimate is skewed.
+Queues produce skewed estimates. A run with a rare long burst overestimates with a large error; a
+run without one underestimates and seems precise. Student's interval then misses on one side. The
+interval here is Student's, put through Hall's transformation, which removes the skewness of the
+studentised mean. It is longer on the side to which the estimate is skewed.
 
-What is known to be too small on average is put right before: the variance of batches that are
-not independent yet, the skewness of few values, and the uncertainty of a variance that comes from
-skewed values.
+Known biases are corrected first, since each quantity is too small on average: the variance of
+batches that are not yet independent, the skewness of few values, and the uncertainty of a variance
+from skewed values.
 
-Every metric is a quotient of two sums (response time over completions, busy time over time), so
-a batch contributes its *residual*, numerator - estimate x denominator.
+Every metric is a quotient of two sums (response time over completions, busy time over time), so a
+batch contributes its *residual*, numerator - estimate x denominator.
 
 Invariants: the residuals of an estimate add up to zero; a standard error is never negative; the
 transformation is bounded, because a skewness that was estimated from few batches is itself noise.
@@ -146,7 +146,7 @@ def batch_count(*, kept: float, replications: int) -> int:
 
 
 def shortfall(*, times: float, batches: int, replications: int) -> float:
-    """Return what share of the true variance the variance of batches shows on average.
+    """Return the mean share of the true variance that the variance of batches shows.
 
     The mean of m correlation times of a process with autocorrelations exp(-t / c) has the share
     f(m) = 1 - c (1 - exp(-m / c)) / m of the variance that it would have if the correlations before
@@ -202,7 +202,7 @@ def spreads(
     batches: int,
     times: float = math.inf,
 ) -> list[Spread | None]:
-    """Return the spread of each estimate; None where it cannot be known.
+    """Return the spread of each estimate; None if it cannot be known.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def spreads(
     batches
         Batches in all.
     times
-        Length of all parts together, in correlation times; infinite where nothing hangs together.
+        Length of all parts together, in correlation times; infinite if nothing hangs together.
     """
     coarse, shares = _batched(parts, batches)
     count = coarse.shape[0]

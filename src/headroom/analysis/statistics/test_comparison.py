@@ -1,4 +1,4 @@
-"""Pairs: textbook values, inversion of the test they come from, coverage, symmetries."""
+"""Pairs: textbook values, inversion of the underlying test, coverage, symmetries."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""From which level one thing is better: coverage, false alarms, and what cannot be decided."""
+"""Crossovers: coverage, false alarms, and undecidable cases."""
 
 import math
 

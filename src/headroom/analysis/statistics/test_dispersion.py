@@ -1,4 +1,4 @@
-"""Intervals of spreads: how often they are right, for normal and for skewed replications."""
+"""Intervals of spreads: coverage for normal and for skewed replications."""
 
 from collections.abc import Callable
 

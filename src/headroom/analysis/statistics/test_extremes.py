@@ -1,4 +1,4 @@
-"""Extremes of samples of a given size: against closed forms, counting, and how often they cover."""
+"""Extremes of samples of a given size: against closed forms, by counting, and their coverage."""
 
 import math
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Two lists compared: against tables, by symmetry, and how often intervals are right."""
+"""Comparison of two lists: against tables, by symmetry, and the coverage of intervals."""
 
 import itertools
 import math

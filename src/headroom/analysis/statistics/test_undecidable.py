@@ -1,4 +1,4 @@
-"""What a plan can never decide: named before a run, with the number that would do."""
+"""Undecidable plans: reported before a run, with the number of runs that would suffice."""
 
 from collections.abc import Sequence
 from dataclasses import replace

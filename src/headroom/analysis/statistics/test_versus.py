@@ -1,4 +1,4 @@
-"""Two points: one method for every question, blocks, zeros, and the sign of the answer."""
+"""Comparison of two points: one method per question, blocks, zeros, and the sign of the answer."""
 
 from collections.abc import Iterable
 

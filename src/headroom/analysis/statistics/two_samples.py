@@ -1,8 +1,8 @@
-"""Two lists of measured values: which is larger, by how much, how sure, without assuming a law.
+"""Compare two lists of measured values without assuming a distribution.
 
-The ratio within pairs is that of signed ranks on its logarithm: exact if the systems are equal or
-differ by a factor, and a drift of the machine cancels in it. The shift of lists that are not paired
-is that of Mann and Whitney; it assumes equal shapes, so it is shown and decides nothing.
+The ratio within pairs uses signed ranks on its logarithm: exact if the systems are equal or differ
+by a factor, and a drift of the machine cancels. The shift of unpaired lists is that of Mann and
+Whitney. It assumes equal shapes, so it is shown but decides nothing.
 
 Invariant: exchanging the lists turns ratios upside down, and shifts and deltas round.
 
@@ -61,8 +61,8 @@ def shift_between(
 ) -> Interval:
     """Return the Hodges-Lehmann shift: the median of all differences first - second.
 
-    Its interval is exact where both lists have the same distribution but for the shift, and needs
-    four values of each at 95%.
+    Its interval is exact where both lists have the same distribution except for the shift, and
+    needs four values of each at 95%.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def dominance(first: FloatArray, second: FloatArray) -> tuple[float, float]:
     """Return Cliff's delta of `first` over `second`, and the p-value of Mann and Whitney.
 
     Delta is the probability that a value of `first` is larger than one of `second`, less that of
-    the opposite: 1 where all are larger, 0 where neither prevails. The p-value is two-sided.
+    the opposite: 1 where all are larger, 0 if neither prevails. The p-value is two-sided.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a plan can never decide: too few replications for its questions, known before any run.
+"""Questions that a plan can never decide because it has too few replications.
 
-Intervals of measured runs come from ranks, so their smallest number of runs follows from the
-confidence alone: six for one median at 95%, more where several comparisons must hold together.
+Intervals of measured runs come from ranks, so their minimum number of runs follows from the
+confidence alone: six for one median at 95%, more if several comparisons must hold together.
 
 Invariant: what is named here has no interval after all planned replications, whatever they are.
 """
@@ -44,7 +44,7 @@ def undecidable(plan: Plan) -> dict[str, str]:
     Parameters
     ----------
     plan
-        The experiments that are to be run.
+        The experiments that are planned.
     """
     found = {}
     for experiment in plan.experiments:
@@ -75,7 +75,7 @@ def _sentence(
 
 
 def _questions(experiment: PlannedExperiment, plan: Plan) -> Iterator[Undecidable]:
-    """Yield what an experiment is asked, with the replications that each question needs."""
+    """Yield the questions about an experiment, with the replications that each needs."""
     if experiment.system.column is Column.MEASURE:
         yield Undecidable(question="the 95% interval of a median", needs=_together(1))
         compare = experiment.spec.compare

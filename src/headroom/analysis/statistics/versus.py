@@ -1,17 +1,19 @@
-"""One metric at two points: how many times larger, and where that lies.
+"""Compare one metric at two points: the ratio, and its place relative to given bounds.
 
-Every comparison of replications asks here, so that one question has one answer: `[experiment.
-compare]`, and claims about a ratio, an order, a curve or an agreement. What is used:
+Every comparison of replications uses this module, so that one question has one answer:
+`[experiment.compare]`, and claims about a ratio, an order, a curve or an agreement. The methods
+are:
 
 - *Pairs* (measured runs of one block, or runs of one seed of which one was measured): the
   logarithms of the ratios of pairs, by signed ranks.
-- *Simulated*: the ratio of the means by Fieller's method. Not signed ranks, even if both have the
-  same seeds: the mean of a short run of a queue is skewed, so the typical ratio of two runs is not
-  the ratio of the means, and more pairs narrow the interval around the wrong value.
-- *Measured apart*: the quotient of both medians, its interval from both intervals.
+- *Simulated*: the ratio of the means by Fieller's method. Signed ranks are not used, even if both
+  points have the same seeds. The mean of a short run of a queue is skewed, so the typical ratio of
+  two runs differs from the ratio of the means, and more pairs narrow the interval around the wrong
+  value.
+- *Measured separately*: the quotient of both medians, with an interval from both intervals.
 
-A ratio says nothing if a value is zero or negative. Then differences decide: the ratio is above r
-if first - r * second surely is above zero.
+A ratio is meaningless if a value is zero or negative. Then differences decide: the ratio is above r
+if first - r * second is surely above zero.
 
 Invariant: exchanging the points turns the ratio upside down and the place round.
 """

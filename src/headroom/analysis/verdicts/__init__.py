@@ -1,1 +1,1 @@
-"""What the figures of points mean: bottleneck, saturation, knee, limits, comparisons."""
+"""Verdicts on points: bottleneck, saturation, knee, limits, comparisons."""

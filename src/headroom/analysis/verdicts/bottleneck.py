@@ -1,27 +1,28 @@
-"""Which station or pool limits a point, with its evidence.
+"""Bottleneck of a point: the station or pool that limits it, with its evidence.
 
-The utilization law makes the resource with the highest utilization the one that saturates first:
-throughput cannot grow by more than 1 / U before its utilization U reaches 1. A resource limits
-when it is busy at least `SATURATED` of the time, so that whatever else is improved gains less
-than 1 / 0.9 - 1 = 11%.
+By the utilization law, the resource with the highest utilization saturates first: throughput cannot
+grow by more than a factor of 1 / U before its utilization U reaches 1. A resource is a bottleneck
+if it is busy at least `SATURATED` of the time, so that improving anything else gains less than 1 /
+0.9 - 1 = 11%.
 
-A pool can be used up only because of what lies behind it: its tokens are held while their holders
-queue at a saturated station, or wait for the tokens of another pool. Such a pool is a symptom.
-That its holders do wait there is looked for, not taken for granted: a lock around a disk is held
-while the disk is busy, yet nobody queues at the disk, so the lock limits.
+A pool may be exhausted only because of a resource behind it: its tokens are held while their
+holders queue at a saturated station, or wait for the tokens of another pool. Such a pool is a
+symptom. That the holders wait there is checked, not assumed. A lock around a disk is held while the
+disk is busy, yet no job queues at the disk, so the lock is the bottleneck.
 
-A station is taken while it works, is broken, or holds a job that finds no place further on. One
-that is taken all the time because of the last is a symptom, and so is a pool whose tokens such
-jobs hold: what limits is the end of the chain, the station that blocks and is not blocked itself,
-however busy it is. Where a station is taken because it is broken, the time that it is down limits.
-A group of like stations is reported in one row, and its mean may hide one that is full. So the row
-carries the busy share of its busiest station, over the whole run, and that decides. A group that
-limits only by one station says so: more servers for all of them help, an even load may do as well.
+A station is taken while it works, is broken, or holds a job that cannot move on because the next
+station is full. If blocked jobs are the reason that a station is always taken, it is a symptom. So
+is a pool whose tokens such jobs hold. The bottleneck is the end of the chain: the station that
+blocks others and is not blocked itself, no matter how busy it is. If a station is taken because it
+is broken, its downtime is the bottleneck. A group of identical stations is reported in one row, and
+its mean may hide a full station. So the row carries the busy share of its busiest station over the
+whole run, and that share decides. If a group limits only through one station, the verdict says so:
+more servers for all of them help, but an even load may be enough.
 
-A station that turns jobs away never fills up, so that is said beside any verdict. It is full
-because more comes than it takes; it limits only where that harms (see `culprits`).
+A station that rejects jobs never fills up, so every verdict mentions it. It is full because more
+jobs arrive than it accepts. It is a bottleneck only if that causes harm (see `culprits`).
 
-Resources whose utilizations cannot be told apart are a tie, and all of them are named.
+Resources whose utilizations cannot be distinguished are a tie, and all of them are named.
 
 Invariant: the verdict follows from means over replications, the evidence keeps their intervals.
 
@@ -59,7 +60,7 @@ from headroom.analysis.verdicts.culprits import (
 from headroom.experiment.protocol.run import ResourceTable
 
 LOSSES_SHOWN = 3
-"""Stations that turn jobs away, and classes, of which a verdict tells."""
+"""Stations that reject jobs, and classes, of which a verdict tells."""
 UNEXPLAINED = 0.02
 """Share of a station's work that its classes may leave unexplained."""
 _DIGITS = 3
@@ -110,7 +111,7 @@ class Load:
 
     @property
     def has_failures(self) -> bool | None:
-        """True where some job is lost or some try fails; None where that is unknown."""
+        """True where some job is lost or some try fails; None if that is unknown."""
         known = [*self.lost.values(), *self.failed_tries.values()]
         return any(known) if known else None
 
@@ -160,7 +161,7 @@ def _busy_by_class(
 def find_bottleneck(
     parts: Sequence[Part], behind: Behind, load: Load, useless: Collection[str] = ()
 ) -> Bottleneck | None:
-    """Return the verdict for a point, None where no resource has a utilization.
+    """Return the verdict for a point, None if no resource has a utilization.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def find_bottleneck(
     load
         Who asks for the resources.
     useless
-        Stations that turn work away and whose doubling was tried: it gives nothing.
+        Stations that reject work and whose doubling was tried: it gives nothing.
     """
     everything = sorted((row for row in parts if row.has_utilization), key=_rank)
     if not everything:
@@ -253,14 +254,14 @@ def _most(values: Mapping[str, float]) -> list[tuple[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Overflows:
-    """What stations reject, and whether that harms."""
+    """The work that stations reject, and whether that causes harm."""
 
     behind: Behind
     load: Load
     useless: Collection[str]
 
     def of(self, rows: Sequence[Part]) -> list[Overflow]:
-        """Return what is rejected, most first: such load is lost, and fills no queue."""
+        """Return the rejected load, largest first: such load is lost, and fills no queue."""
         lossy = sorted((row for row in rows if row.rejected > 0.0), key=lambda row: -row.rejected)
         return [
             Overflow(
@@ -272,7 +273,7 @@ class _Overflows:
         ]
 
     def why_harmless(self, row: Part) -> Literal["", "unawaited", "no_failures", "no_gain"]:
-        """Return why it harms nobody that a station rejects work, empty if it may."""
+        """Return why the rejections of a station are harmless, empty if they may not be."""
         if row.rejected <= 0.0:
             return ""
         if not self.behind.is_awaited(row):

@@ -1,12 +1,12 @@
-"""When a resource was saturated, though it may have time left over the whole run.
+"""Periods in which a resource was saturated, even if it was not over the whole run.
 
 A resource that is busy 75% of a day may be busy all the time from 11 to 13 h; the queue of those
-hours is the answer that a reader needs. The taken share of each resource is looked at interval by
-interval, over all replications, and neighbours that reach `SATURATED` are a stretch.
+hours is the answer that a reader needs. The taken share of each resource is examined interval by
+interval, over all replications. Neighbouring intervals that reach `SATURATED` form a stretch.
 
-Short intervals are noisy, and the largest of many noisy shares says too much. So intervals are
-joined until the standard error of a share, taken over all of them, is at most `SURE`: a resource
-that is taken 85% of the time then passes 90% by chance in fewer than one interval of 2,000.
+Short intervals are noisy, and the largest of many noisy shares is biased upwards. So intervals are
+joined until the standard error of a share, over all of them, is at most `SURE`. A resource that is
+taken 85% of the time then exceeds 90% at random in fewer than one interval of 2,000.
 
 Invariant: a stretch consists of whole intervals that all replications have.
 """

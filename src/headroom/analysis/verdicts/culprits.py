@@ -1,14 +1,15 @@
-"""Who is to blame for a resource that is full: the end of the chain of who holds up whom.
+"""The cause behind a full resource: the end of the chain of blocked resources.
 
-A pool may be used up only because its holders wait at a station, or for another pool; a station
-may be taken only because the jobs that it has served find no place at the next one. Each such
-link is looked for in what was measured, not taken for granted from the programs.
+A pool may be exhausted only because its holders wait at a station or for another pool. A station
+may be taken only because its finished jobs find no room at the next one. Each such link is checked
+in the measurements, not assumed from the programs.
 
-The utilization law bounds the throughput because each job brings so much work to a station. Where a
-station turns work away it does not: the more comes, the more is turned away, and being full proves
-nothing. Such a station is to blame only where turning away harms: where jobs are lost or tries
-fail, or where it is the end of a chain. Its overflow is harmless where no job waits for the work,
-where no job was lost and no try failed, or where doubling the station was tried and gives nothing.
+The utilization law bounds the throughput because each job brings a fixed amount of work to a
+station. This does not hold at a station that rejects work: the more work arrives, the more is
+rejected, and a full station proves nothing. Such a station is the cause only if rejection causes
+harm: if jobs are lost, if attempts fail, or if it is the end of a chain. Its overflow is harmless
+if no job waits for the work, if no job was lost and no attempt failed, or if a what-if run that
+doubled the station gained nothing.
 
 Sources: Perros, *Queueing Networks with Blocking* (1994), blocking after service; Denning and
 Buzen (1978) for utilizations.
@@ -65,7 +66,7 @@ class Part:
 
     @property
     def rejected(self) -> float:
-        """Share of those who come that are turned away."""
+        """Share of those who come that are rejected."""
         return self._value("reject_ratio")
 
     @property
@@ -82,7 +83,7 @@ class Part:
     def taken(self) -> float:
         """Share of the time in which no work can begin: busy, broken, or held up.
 
-        Of a group it is that of the busiest: whoever needs that one waits, however free the
+        Of a group it is that of the busiest: jobs routed to it wait, however free the
         others are.
         """
         return self.busiest + self.blocked + self.down
@@ -168,7 +169,7 @@ class Culprits:
     blames: Sequence[tuple[Part, Sequence[Part]]]
 
     def symptoms_of(self, cause: Part) -> list[Part]:
-        """Return what is saturated because of `cause`."""
+        """Return the resources that are saturated because of `cause`."""
         return [row for row, ends in self.blames if any(end is cause for end in ends)]
 
 
@@ -184,7 +185,7 @@ def find_culprits(
     behind
         Who may hold up whom.
     harmless
-        Those of `ranked` that are full because the overflow is turned away, which harms nobody:
+        Those of `ranked` that are full because the overflow is rejected, which is harmless:
         no chain begins there.
     """
     causes: list[Part] = []
@@ -217,7 +218,7 @@ def _ends(row: Part, ranked: Sequence[Part], behind: Behind) -> list[Part]:
 
 
 def _links(part: Part, ranked: Sequence[Part], behind: Behind) -> Iterator[Part]:
-    """Yield what holds up `part`, seen from it alone."""
+    """Yield the resources that hold up `part`, seen from it alone."""
     if part.kind == "station":
         if part.is_held_up:
             yield from _blocker(part, ranked, behind)

@@ -1,4 +1,4 @@
-"""How the disk that was measured was before and after: from what runs keep of it.
+"""Health of the measured disk before and after an experiment, as recorded by its runs.
 
 Invariant: the runs are in the order in which they were carried out.
 """

@@ -1,18 +1,18 @@
-"""Which measured replications something else disturbed: other programs, the host, a quota, swap.
+"""Measured replications disturbed from outside: other programs, the host, a quota, swap.
 
 Invariant: what the measured program does itself is no disturbance. Its own processor time is
 subtracted, and tasks that wait for a processor count only if others used the processors too.
 
-A replication is disturbed where its times may be longer by `NOTABLE` or more, which is what
-comparisons call the same unless a study says otherwise:
+A replication is disturbed if its times may be longer by `NOTABLE` or more, which is the default
+zone of *the same* in comparisons:
 
 - *others*: programs that Headroom did not start used that share of the usable processors, **and**
-  tasks waited for a processor for that share of the time. Others on processors that would have
-  been idle take nothing away, and a program with more threads than processors waits for itself.
-- *steal*: the host gave that share of the processor time wanted here to other virtual machines.
-- *throttling*: a quota of processor time was used up in that share of its periods.
-- *swapping*: pages were written to or read from swap space at a rate that takes that share of
-  the time at `SWAP_PAGE_S` each.
+  tasks waited for a processor for that share of the time. Programs on otherwise idle processors
+  take nothing away, and a program with more threads than processors waits for itself.
+- *steal*: the host gave that share of the requested processor time to other virtual machines.
+- *throttling*: a quota of processor time was exhausted in that share of its periods.
+- *swapping*: pages were written to or read from swap space at a rate that takes that share of the
+  time at `SWAP_PAGE_S` each.
 
 The kernel counts most of this in ticks of 10 ms or less. Replications shorter than `BLOCK_S` are
 therefore judged together with those that ran after them, as one block.
@@ -39,7 +39,7 @@ Counters: TypeAlias = Mapping[str, float]
 
 
 def disturbances_of(rows: Sequence[ReplicationRow]) -> list[Disturbance]:
-    """Return what disturbed the finished replications of a point, each kind once."""
+    """Return the disturbances of the finished replications of a point, each kind once."""
     worst: dict[Kind, float] = {}
     concerned: dict[Kind, list[int]] = {}
     for block in _blocks(rows):
@@ -95,7 +95,7 @@ def _others(counters: Counters, span_s: float) -> float:
 
 
 def _together(rows: Sequence[ReplicationRow]) -> dict[str, float]:
-    """Return the counters of a block: sums, but for the number of processors."""
+    """Return the counters of a block: sums, except for the number of processors."""
     held = [_counters(row) for row in rows]
     total = {name: sum(one.get(name, 0.0) for one in held) for name in held[0]}
     return total | {"cpu_count": held[0]["cpu_count"]}

@@ -1,13 +1,13 @@
-"""At which load a limit breaks, and how much headroom is left until then.
+"""The load at which a limit breaks, and the headroom up to that load.
 
-Between two levels the curve is taken to lie between a straight line and the straight line of its
-reciprocal: the first is right where the response time grows with the number of users behind a
+Between two levels the curve is assumed to lie between a straight line and the straight line of its
+reciprocal. The first is correct if the response time grows with the number of users behind a
 saturated station (R = N D - Z), the second for an open queue (1 / R falls with the arrival rate).
-The level is that of the straight line; its interval holds every level at which the limit lies
-within the 95% interval of the curve, by either of the two.
+The level comes from the straight line. Its interval contains every level at which the limit lies
+within the 95% interval of the curve, by either line.
 
-At a saturated level the metric has no bound and no line leads to it: the limit breaks somewhere
-between the last level that keeps it and that one.
+At a saturated level the metric is unbounded, so no line leads to it: the limit breaks somewhere
+between the last level that keeps it and the saturated level.
 
 Invariant: no level is reported outside of the levels that were run.
 
@@ -38,7 +38,7 @@ _NO_EVIDENCE = CrossingEvidence()
 class Crossing:
     """Where a limit breaks; `level` is None unless it breaks between two levels.
 
-    It is also None where a level is saturated: no line leads there, so only `low` and `high` are
+    It is also None if a level is saturated: no line leads there, so only `low` and `high` are
     known. `holds_at` is the last level before the break that surely keeps the limit, `breaks_at`
     the first one behind it that surely breaks it.
     """
@@ -89,7 +89,7 @@ def limit_crossing(
     Parameters
     ----------
     curve
-        Sample by level of the load, None where a level has no figures.
+        Sample by level of the load, None if a level has no results.
     at_most, at_least
         The limit; one of the two.
 

@@ -1,15 +1,15 @@
 """The knee of a curve: the level of a numeric factor at which its two asymptotes meet.
 
 The asymptotes are straight lines, weighted by the intervals of the levels. Each is fitted to the
-longest stretch, from its own end of the curve, that a straight line explains within those
-intervals (a lack-of-fit test by Johansen's approximation for unequal variances). The rounding
-of the curve between the two stretches belongs to neither. The interval of the knee has two parts,
-added in squares: Fieller's for the abscissa at which two fitted lines meet, which is the noise of
-the replications, and the jackknife over blocks of neighbouring levels, which is what the
-choice of levels does to a bend that is round.
+longest stretch, from its own end of the curve, that a straight line explains within those intervals
+(a lack-of-fit test by Johansen's approximation for unequal variances). The rounded part of the
+curve between the two stretches belongs to neither. The interval of the knee has two parts, added in
+squares. Fieller's interval for the abscissa at which two fitted lines meet covers the noise of the
+replications. The jackknife over blocks of neighbouring levels covers the effect of the choice of
+levels on a rounded bend.
 
-For the throughput of a closed system over its users this is the classical saturation point
-N* = (D + Z) / Dmax, as far as the levels reach both light and heavy load.
+For the throughput of a closed system over its users, this is the classical saturation point N* = (D
++ Z) / Dmax, provided that the levels cover both light and heavy load.
 
 Invariant: no knee is reported for a curve that one straight line explains, nor for one that a
 smooth law (a parabola, a power, an exponential, a hyperbola) explains better than two lines.
@@ -44,7 +44,7 @@ CURVE_SIGNIFICANCE = 0.01
 """A curve is called bent where a straight line would look so bent in 1 of 100 studies."""
 STRETCH_SIGNIFICANCE = 0.05
 SMALLEST_ERROR = 1e-6
-"""Standard error, relative to the largest value, below which a level is taken to be exact."""
+"""Standard error, relative to the largest value, below which a level is assumed to be exact."""
 
 
 MOST_BLOCKS = 10
@@ -100,7 +100,7 @@ def is_usable(sample: Sample) -> bool:
 
 
 def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None:
-    """Return the curve in ascending order of levels, None where a level is not usable."""
+    """Return the curve in ascending order of levels, None if a level is not usable."""
     if not all(map(is_usable, samples)):
         return None
     order = np.argsort(np.asarray(levels, dtype=np.float64), kind="stable")
@@ -127,7 +127,7 @@ def knee_over(curve: Mapping[float, Sample | None]) -> KneeFit:
     Parameters
     ----------
     curve
-        Sample by level, None where a level has no figures.
+        Sample by level, None if a level has no results.
     """
     usable = {level: s for level, s in curve.items() if s is not None and is_usable(s)}
     if not usable:

@@ -1,13 +1,13 @@
-"""The levels of a factor against one of them: better, worse, the same, or undecided.
+"""Compare the levels of a factor with a base level: better, worse, the same, or undecided.
 
-A level is *better* or *worse* where the whole interval of its ratio to the base lies beyond the
-zone of what the study calls the same, *the same* where the whole interval lies inside that zone,
-and *undecided* otherwise. The zone reaches from 1 / (1 + s) to 1 + s, so that exchanging level and
-base turns the verdict round. The m metrics of one comparison get the confidence 1 - 0.05 / m each
+A level is *better* or *worse* if the whole interval of its ratio to the base lies outside the
+study's zone of *the same*. It is *the same* if the whole interval lies inside that zone, and
+*undecided* otherwise. The zone reaches from 1 / (1 + s) to 1 + s, so exchanging level and base
+reverses the verdict. The m metrics of one comparison get the confidence 1 - 0.05 / m each
 (Bonferroni), so that their intervals hold together with 95%.
 
-Measured runs that were interleaved are paired by their blocks; where they were not, a drift of the
-machine would look like a difference, and that is said. The methods are those of
+Interleaved measured runs are paired by their blocks. Without interleaving, a drift of the machine
+would look like a difference, and the report says so. The methods are those of
 `headroom.analysis.statistics.versus`, as for claims.
 
 Invariant: more runs never turn a better into a worse without an undecided in between.
@@ -61,7 +61,7 @@ class ComparedPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be compared, and in which column.
+    """The comparison to make, and its column.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ _SIDES: Mapping[Direction, tuple[ComparisonVerdict, ComparisonVerdict]] = {
 def _evidence(
     found: Judgement, verdict: ComparisonVerdict, *, both_zero: bool
 ) -> ComparisonEvidence:
-    """Return what a verdict rests on."""
+    """Return the basis of a verdict."""
     by_differences = found.note == NO_RATIO
     if both_zero:
         return ComparisonEvidence(code="both_zero")

@@ -1,4 +1,4 @@
-"""From which level of another factor a compared level is better than the base.
+"""The level of another factor from which a compared level is better than the base.
 
 Invariant: what is said follows from the ratios of a comparison alone, so it never contradicts the
 table of them.
@@ -34,7 +34,7 @@ _VERDICTS: dict[Direction, dict[Side, ComparisonVerdict]] = {
 
 
 def crossovers_of(compared: LevelsCompared, factors: Sequence[FactorSpec]) -> list[Crossover]:
-    """Return what is known of each level, metric and other numeric factor of a comparison.
+    """Return the crossovers for each level, metric and other numeric factor of a comparison.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _curves(rows: Sequence[LevelComparison], factor: str) -> Iterator[list[Level
 
 
 def _is_known(row: LevelComparison) -> bool:
-    """Return whether something is known of a level, a ratio or a verdict."""
+    """Return whether something is known about a level, a ratio or a verdict."""
     return row.ratio is not None or row.verdict != "undecided"
 
 

@@ -1,7 +1,8 @@
-"""The verdict of a point: what limits it, in its steady state or for want of one.
+"""The verdict of a point: its bottleneck, with or without a steady state.
 
-Where a load is more than a resource can serve there is no steady state, and no figure may be
-reported; yet what limits is plain from the whole runs, and it is the answer that the reader needs.
+If the load exceeds the capacity of a resource, there is no steady state, and no steady-state result
+may be reported. The whole runs still show the bottleneck, and that is the answer that the reader
+needs.
 
 Invariant: a verdict from whole runs says so.
 """
@@ -37,7 +38,7 @@ def bottleneck_of(
     samples: Mapping[str, Sample],
     useless: Collection[str] = (),
 ) -> Bottleneck | None:
-    """Return what limits a point, None without runs or resources.
+    """Return the bottleneck of a point, None without runs or resources.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def bottleneck_of(
     samples
         The metrics over all of them.
     useless
-        Stations that turn work away and whose doubling was tried: it gives nothing.
+        Stations that reject work and whose doubling was tried: it gives nothing.
     """
     if not windows:
         return None
@@ -67,7 +68,7 @@ def bottleneck_of(
 
 
 def limit_without_steady_state(runs: Sequence[Run], column: Column) -> Bottleneck | None:
-    """Return what limits a point without a steady state, from its whole runs; None if nothing."""
+    """Return the bottleneck of a point without a steady state, from its whole runs, or None."""
     opened = [open_window(run, cut_s=0.0) for run in runs if run.resources]
     windows = [window for window in opened if window and not check_laws(window).faults]
     values = [run_values(window, kept_bins(window)) for window in windows]

@@ -1,7 +1,7 @@
-"""When the measurements of an experiment were taken, and how many come from earlier sessions.
+"""When an experiment was measured, and how many measurements come from earlier sessions.
 
-Figures of different days may differ for reasons that no study names, so a report tells their age. A
-simulation has none: the same model and seed give the same bits.
+Results of different days may differ for reasons that no study names, so a report states their age.
+Simulations have no age: the same model and seed give the same bits.
 """
 
 from headroom.analysis.results import Measured
@@ -11,7 +11,7 @@ from headroom.experiment.study.plan import PlannedExperiment
 
 
 def measured_when(experiment: PlannedExperiment, selection: Selection) -> Measured | None:
-    """Return when the replications that count were measured, None where none was."""
+    """Return when the replications that count were measured, None if none was."""
     if experiment.system.column is not Column.MEASURE:
         return None
     counted = {

@@ -1,6 +1,6 @@
-"""How the runs of a point are analysed: as samples of a steady state, or as runs that end.
+"""The nature of the runs of a point: samples of a steady state, or terminating runs.
 
-A study may say so; where it does not, the runs do: a system knows whether its load follows a curve
+A study may declare it. Otherwise the runs decide: a system knows whether its load follows a curve
 up to a given time.
 
 Invariant: runs that end are never cut, and each of them is one observation.
@@ -46,7 +46,7 @@ def is_terminating(point: PointResult) -> bool:
 
 
 def whole_runs(runs: Sequence[Run]) -> WarmUpCut | None:
-    """Return the cut of runs that end: none. None where they have no clock."""
+    """Return the cut of runs that end: none. None if they have no clock."""
     clocks = [float(run.snapshot_times_s[-1]) for run in runs if run.snapshot_times_s.size]
     if not clocks:
         return None

@@ -1,8 +1,8 @@
-"""Limits of predicted points: where they break counts the errors of the prediction as well.
+"""Limits of predicted points: the break includes the errors of the prediction.
 
-A crossing of a limit is found from the scatter of the runs. Parameters that were fitted are wrong
-at all points in the same direction, so the break may lie as early as the upper ends of all
-prediction intervals together break the limit, and as late as the lower ends do.
+A crossing of a limit is found from the scatter of the runs. Fitted parameters are wrong at all
+points in the same direction. The earliest break is the level at which the upper ends of all
+prediction intervals together break the limit, the latest that of the lower ends.
 
 Invariant: an interval only becomes wider and a verdict only less sure.
 """

@@ -1,18 +1,18 @@
-"""Is the load of a point more than its system can serve? By formulas, and by the runs themselves.
+"""Whether the load of a point exceeds the capacity of its system: by formulas and by the runs.
 
-At a saturated point response times and queues grow without bound, so no mean of them is reported;
-throughputs and utilizations settle, and are. A point is saturated where
+At a saturated point response times and queues grow without bound, so no mean of them is reported.
+Throughputs and utilizations settle and are reported. A point is saturated if
 
 - the system itself says that open arrivals offer a station or pool a load of 1 or more, or
 - the jobs present grow steadily in the replications: by more than `LEAST_EXCESS` of the arrivals,
   as fast in the last third of the runs as before, and while the throughput no longer rises.
 
 Each of the three parts of the second rule is a one-sided Student t test over the replications at
-the level `ERROR_RATE`, and all must reject, so the rate of false alarms is at most that of each
-(intersection-union test). Growth counts as slowing where it falls from third to third by more than
-that of a system whose time constant is the length of the run, exp(-1/3): a critical queue
-(load 1), whose length grows with the root of time, slows by 0.65, so a long transient near the
-capacity is no saturation but a run that is too short.
+the level `ERROR_RATE`. All three must reject, so the rate of false alarms is at most that of each
+(intersection-union test). Growth counts as slowing if it falls from third to third by more than in
+a system whose time constant is the length of the run, exp(-1/3). The length of a critical queue
+(load 1) grows with the square root of time and slows by 0.65. So a long transient near the capacity
+is not saturation but a run that is too short.
 
 Invariant: without open arrivals, or with fewer than two replications, runs alone claim nothing.
 
@@ -49,7 +49,7 @@ _GROWING = ("response_s_", "wait_s_", "queue_len_", "jobs_mean")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """What open jobs did in each third of some runs; arrays of shape (runs, 3).
+    """Counts of open jobs in each third of some runs; arrays of shape (runs, 3).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def saturation_of(runs: Sequence[Run], limit: Bottleneck | None) -> Saturation:
 
 
 def falls_short(runs: Sequence[Run]) -> str:
-    """Return the metric that surely reaches less than was offered, nothing where none does.
+    """Return the metric that surely reaches less than was offered, nothing if none does.
 
     By a one-sided t test at `ERROR_RATE` that it reaches less than all but `LEAST_EXCESS`.
     """
@@ -193,7 +193,7 @@ def _saturation(
 
 
 def growth_of(runs: Sequence[Run], name: str = "") -> Growth | None:
-    """Return how the open jobs of runs, or those of one class, grew; None where it is not known."""
+    """Return how the open jobs of runs, or those of one class, grew; None if it is not known."""
     found = [_thirds(run, name) for run in runs]
     known = [one for one in found if one is not None]
     if not known or len(known) < len(runs):
@@ -229,7 +229,7 @@ def _thirds(run: Run, name: str) -> tuple[FloatArray, FloatArray, FloatArray, fl
 
 
 def _gained(run: Run, cumulative: FloatArray) -> FloatArray:
-    """Return what a cumulative column gains in each third of a run."""
+    """Return the increase of a cumulative column in each third of a run."""
     times_s = np.concatenate([[0.0], run.snapshot_times_s])
     ends_s = np.linspace(0.0, times_s[-1], _THIRDS + 1)
     return np.diff(np.interp(ends_s, times_s, np.concatenate([[0.0], cumulative])))

@@ -1,4 +1,4 @@
-"""Bottleneck verdicts: synthetic points in which the answer is known."""
+"""Bottleneck verdicts: synthetic points with known answers."""
 
 import numpy as np
 import pytest
@@ -371,7 +371,7 @@ def test_where_all_that_is_full_turns_away_without_harm_nothing_limits() -> None
 
 
 def test_background_work_that_must_be_done_limits_but_is_in_no_response_time() -> None:
-    """By the utilization law: what is not turned away has to be served, awaited or not."""
+    """By the utilization law: what is not rejected has to be served, awaited or not."""
     log = resource("station", "log", 0.97, queue_len=30.0)
     load = Load(population=0.0, jobs_mean=0.0, is_open=True, all_jobs_mean=40.0)
     verdict = find_bottleneck([log], Behind(unawaited={"station": ("log",)}), load)

@@ -1,4 +1,4 @@
-"""Which replications count as disturbed: what others do, and nothing that the program does."""
+"""Disturbed replications: only other programs count, never the measured program itself."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ QUIET = {
 
 
 def row(replication: int, **changed: float) -> ReplicationRow:
-    """Return a finished replication on a machine that is quiet but for what is changed."""
+    """Return a finished replication on a machine that is quiet except for what is changed."""
     counters = {f"{PREFIX}{name}": value for name, value in (QUIET | changed).items()}
     return ReplicationRow(
         experiment="e", point_key="p", fingerprint="f", levels={}, replication=replication, seed=1,

@@ -1,4 +1,4 @@
-"""Where a limit breaks: against laws whose crossing is known, and where nothing can be told."""
+"""Where a limit breaks: against laws with a known crossing, and undecidable cases."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Knees: curves whose asymptotes are known from operational analysis, and lines without one."""
+"""Knees: curves with asymptotes known from operational analysis, and lines without a knee."""
 
 from collections.abc import Callable, Sequence
 

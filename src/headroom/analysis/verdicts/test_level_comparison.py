@@ -1,4 +1,4 @@
-"""Levels against a base: verdicts, blocks, and what is said where nothing can be decided."""
+"""Comparison with a base level: verdicts, blocks, and messages for undecidable cases."""
 
 from collections.abc import Mapping, Sequence
 

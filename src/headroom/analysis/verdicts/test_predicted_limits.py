@@ -1,4 +1,4 @@
-"""Limits on predicted points: the errors of the fit widen the break and undo sure verdicts."""
+"""Limits of predicted points: the errors of the fit widen the break and undo sure verdicts."""
 
 import math
 

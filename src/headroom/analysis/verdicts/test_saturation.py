@@ -1,4 +1,4 @@
-"""Saturated points: found by formulas and by runs, never claimed of a transient that settles."""
+"""Saturated points: found by formulas and by runs, never claimed for a transient that settles."""
 
 import numpy as np
 import pytest

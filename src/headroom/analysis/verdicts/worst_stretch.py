@@ -1,7 +1,7 @@
-"""What limits a terminating run: over the whole of it, and in the stretch that was worst.
+"""Bottleneck of a terminating run: over the whole run, and in its worst stretch.
 
-The mean over a day hides its peak. Where some resource was saturated for a while, the verdict is
-that of this while; what the whole run says is added to it.
+The mean over a day hides its peak. If a resource was saturated for a while, the verdict describes
+that stretch and adds the verdict over the whole run.
 
 Invariant: a verdict on a stretch names it.
 """
@@ -31,7 +31,7 @@ def limit_of_terminating(
     column: Column,
     useless: Collection[str] = (),
 ) -> Bottleneck | None:
-    """Return what limits terminating runs.
+    """Return the bottleneck of terminating runs.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def limit_of_terminating(
     column
         Whether means or medians speak for the point.
     useless
-        Stations that turn work away and whose doubling was tried: it gives nothing.
+        Stations that reject work and whose doubling was tried: it gives nothing.
     """
     whole = bottleneck_of(windows, values, samples, useless)
     runs = [window.run for window in windows]

@@ -1,4 +1,4 @@
-"""Axes, series and interactions that the figures share."""
+"""Axes, series and interactions shared by the figures."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How terminating runs of a point go over time: response times and utilizations with intervals.
+"""Terminating runs of a point over time: response times and utilizations with intervals.
 
 Invariant: the lines are those of the results; here they only get words and scales.
 """
@@ -56,7 +56,7 @@ def course_figures(experiment: ExperimentResult) -> list[Figure]:
 
 
 def course_choices(point: PointResult, windows: Sequence[WindowUsed]) -> dict[str, Any]:
-    """Return rows, windows and words of both figures of a point; empty where it has none."""
+    """Return rows, windows and words of both figures of a point; empty if it has none."""
     course = point.over_time
     if course is None:
         return {}

@@ -1,7 +1,7 @@
 """Figures of one selected point: stations, distribution, warm-up, raw samples.
 
-The page draws them from the embedded results; this module gives the specifications and, for
-each point, the words and scales that a script must not invent.
+The page draws them from the embedded results. This module provides the specifications and, for each
+point, the texts and scales, which a script must not invent.
 
 Invariant: placeholders in a specification are whole strings that start with ``@``; the page
 replaces them by the words of the selected point and metric.

@@ -1,4 +1,4 @@
-"""A response by categories: one row per level, a dot with its interval per series."""
+"""A response by categories: one row per level, and a dot with its interval for each series."""
 
 from collections.abc import Sequence
 

@@ -32,7 +32,7 @@ class Figure:
     spec
         Vega-Lite specification without data and without scheme colours.
     rows
-        Data of the figure; None where the page takes the rows from the results of the
+        Data of the figure; None if the page takes the rows from the results of the
         selected point, by `detail`.
     detail
         Which rows of the selected point to draw: ``utilization``, ``queue``, ``states``,
@@ -57,7 +57,7 @@ class Figure:
     is_wide: bool = False
 
     def to_data(self) -> dict[str, Any]:
-        """Return what the script of the page needs."""
+        """Return the data for the script of the page."""
         return {
             "key": self.key,
             "spec": self.spec,
@@ -139,7 +139,7 @@ def drawn_words(drawn: int, total: int) -> str:
 
 
 def describe_interval(estimates: Sequence[Estimate]) -> str:
-    """Return what the marks and bands mean, in one sentence.
+    """Return the meaning of the marks and bands, in one sentence.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ratios of levels to their base with intervals, one row each, and the zone of the same shaded.
+"""Ratios of levels to their base: one row each, with intervals and the shaded zone of equality.
 
 Invariant: restates `LevelsCompared`; a row without a ratio is told and not drawn.
 """
@@ -25,7 +25,7 @@ _DENSE = 3.0
 
 
 def forest_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
-    """Return the figure of a comparison, none where nothing is compared.
+    """Return the figure of a comparison, none if nothing is compared.
 
     Parameters
     ----------

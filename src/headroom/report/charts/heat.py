@@ -1,7 +1,8 @@
-"""A response over two numeric factors at once: a map, one cell for each pair of levels.
+"""A response over two numeric factors: a heat map with one cell for each pair of levels.
 
-Lines show one factor well and the other as a legend; where two factors must be in balance, the
-map shows the border. Each cell says its value and what limits there, so colour says nothing alone.
+Lines show one factor well and the other only as a legend. If two factors must be in balance, the
+map shows the border. Each cell states its value and its bottleneck, so colour never carries
+information alone.
 
 Invariant: a cell is a point; nothing is interpolated.
 """

@@ -1,7 +1,7 @@
-"""Response times of a point over time: a map, one column for each stretch of each replication.
+"""Response times of a point over time: a heat map with a column per slice of each replication.
 
-A percentile over time hides that a few requests stand still while the rest goes on; here both are
-seen. Shares have a logarithmic colour, for the few are what a user remembers.
+A percentile over time hides that a few requests stall while the rest continue; the map shows both.
+Shares have a logarithmic colour scale, because users remember the few slow requests.
 
 Invariant: a cell is a share of the results; nothing is smoothed.
 """
@@ -16,7 +16,7 @@ _HEIGHT_PX = 320
 
 
 def latency_map_figure(experiment: ExperimentResult) -> Figure | None:
-    """Return the figure of the maps, None where no point has one."""
+    """Return the figure of the maps, None if no point has one."""
     if not any(point.latency for point in experiment.points):
         return None
     return Figure(
@@ -33,7 +33,7 @@ def latency_map_figure(experiment: ExperimentResult) -> Figure | None:
 
 
 def latency_words(latency: LatencyMap | None) -> dict[str, Any] | None:
-    """Return the words and scales of the map of a point; None where it has none."""
+    """Return the words and scales of the map of a point; None if it has none."""
     if latency is None:
         return None
     used = [number for stretch in latency.stretches for number in stretch[::2]]

@@ -1,4 +1,4 @@
-"""The limits of a study as lines in the figures of their metric, and where they break.
+"""Limits of a study as lines in the figures of their metric, with the level where they break.
 
 Invariant: restates `LimitCrossing`; a limit that would squeeze the curve is told and not drawn.
 """
@@ -76,7 +76,7 @@ def crossing_rows(
 def limit_words(
     experiment: ExperimentResult, metric: str, drawn: Sequence[Row], crossings: Sequence[Row]
 ) -> str:
-    """Return what the lines mean, and which limits have no room in the figure."""
+    """Return the meaning of the lines, and the limits that have no room in the figure."""
     labels = list(dict.fromkeys(format_limit_of(one) for one in _of(experiment, metric)))
     seen = {row["label"] for row in drawn}
     shown = [label for label in labels if label in seen]

@@ -104,7 +104,7 @@ def _theory(x: Spec, y: Spec, channels: Spec) -> Spec:
 
 
 def _printed(x: Spec, y: Spec) -> Spec:
-    """Return crosses where somebody published a number."""
+    """Return crosses at published numbers."""
     tooltip = [
         {"field": "printed", "type": "quantitative", "title": "published", "format": ".4~g"},
         {"field": "printed_in", "type": "nominal", "title": "in"},

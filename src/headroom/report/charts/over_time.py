@@ -1,4 +1,4 @@
-"""How one replication of a point went over time: one line, of the part and metric that are chosen.
+"""One replication of a point over time: a line for the selected resource and metric.
 
 Invariant: the lines are those of the results; here they only get words and scales.
 """
@@ -17,7 +17,7 @@ _STEP = "step-before"
 
 
 def over_time_figure(experiment: ExperimentResult) -> Figure | None:
-    """Return the figure of the series, None where no point has any."""
+    """Return the figure of the series, None if no point has any."""
     if not any(point.series for point in experiment.points):
         return None
     time = "simulated time" if experiment.column == "model" else "time"
@@ -57,7 +57,7 @@ def with_series(points: list[PointResult], *, at_most: int, first: str) -> list[
 
 
 def series_words(series: TimeSeries | None) -> dict[str, Any] | None:
-    """Return the words and scales of the series of a point, by part; None where it has none."""
+    """Return the words and scales of the series of a point, by part; None if it has none."""
     if series is None:
         return None
     parts: dict[tuple[str, str], list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""Predicted (across) against measured (up), with the diagonal and the band of the tolerance.
+"""Predicted (x) against measured (y), with the diagonal and the band of the tolerance.
 
 Invariant: restates the pairs of claims; both axes have one scale, so that the diagonal is one.
 """

@@ -1,7 +1,7 @@
-"""Saturated points as marks of a figure: at the edge of an axis, as dashed cells of a map.
+"""Marks for saturated points: at the edge of an axis, or as dashed cells of a map.
 
-Their metric has no bound, so they have no place among the values; left out they would look as if
-they had not been run.
+Their metric is unbounded, so they have no position among the values. Without a mark, they would
+look as if they had not been run.
 
 Invariant: restates `Saturation`; nothing is computed here.
 """
@@ -63,7 +63,7 @@ def saturated_words(point: PointResult) -> Row:
 
 
 def saturated_caption(count: int, mark: str) -> str:
-    """Return what the marks of `count` saturated points mean; nothing without any.
+    """Return the meaning of the marks of `count` saturated points; empty if there are none.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def saturated_caption(count: int, mark: str) -> str:
 
 
 def saturated_layers(rows: Sequence[Row], x: Spec, channels: Spec) -> list[Spec]:
-    """Return triangles at the top edge, with the word beside the first one."""
+    """Return triangles at the top edge, with the word next to the first one."""
     if not rows:
         return []
     marks = {
@@ -103,7 +103,7 @@ def saturated_layers(rows: Sequence[Row], x: Spec, channels: Spec) -> list[Spec]
 
 
 def saturated_dots(rows: Sequence[Row], place: Spec, channels: Spec) -> list[Spec]:
-    """Return triangles at the right edge, each with the word beside it."""
+    """Return triangles at the right edge, each with the word next to it."""
     if not rows:
         return []
     edge = {"x": {"value": "width"}}

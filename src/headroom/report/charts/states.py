@@ -1,4 +1,4 @@
-"""Where the time of each class goes: one bar per class, divided by what its jobs wait for or do.
+"""Time of each class by state: one bar per class, divided by what its jobs wait for or do.
 
 Invariant: the parts of a bar add up to the whole; what is too small to be told apart is one part,
 and so is time that no state accounts for.
@@ -90,7 +90,7 @@ def _part(name: str, state: str, share: float, shown: str, place: int) -> Row:
 
 
 def states_figure(experiment: ExperimentResult) -> Figure | None:
-    """Return the figure of the states, None where no point tells them."""
+    """Return the figure of the states, None if no point tells them."""
     rows = [row for point in experiment.points for row in state_rows(point)]
     if not rows:
         return None

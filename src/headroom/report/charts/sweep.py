@@ -45,7 +45,7 @@ def sweep_figures(
     marks
         Marks per figure at most.
     claims
-        Claims of the study: numbers that were published for a point are drawn beside ours.
+        Claims of the study: numbers that were published for a point are drawn next to Headroom's.
     """
     claims = [claim for claim in claims if claim.experiment == experiment.name]
     dimensions = dimensions_of(experiment)
@@ -207,7 +207,7 @@ def _row(
 
 
 def _printed_of(point: PointResult, printed: Sequence[ClaimResult], scale: Scale) -> Row:
-    """Return what was published for a point, beside the row of our figure."""
+    """Return the published values for a point, next to the row of Headroom's value."""
     for claim in printed:
         if claim.printed is not None and claim.printed.levels == point.levels:
             return {"printed": claim.printed.value * scale.factor, "printed_in": claim.source}

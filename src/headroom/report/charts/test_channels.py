@@ -1,4 +1,4 @@
-"""The scale of a chart shows what there is to see, and never asks for the logarithm of zero."""
+"""The scale of a chart fits its data, and never takes the logarithm of zero."""
 
 from headroom.report.charts.channels import roomy_scale, value_scale
 

@@ -1,4 +1,4 @@
-"""Pictures of one point: those that its parts have something to show for."""
+"""Charts of one point: only those with data to show."""
 
 from headroom.report.charts.detail import detail_figures, detail_points
 from tests.support.example_results import black_box_experiment, model_experiment

@@ -1,4 +1,4 @@
-"""Maps of two factors: a cell for each point, whole or not at all, readable without colour."""
+"""Maps of two factors: a cell for each point, complete or absent, readable without colour."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""The figure of response times over time: its words, and nothing where nothing was recorded."""
+"""The figure of response times over time: its texts, and no figure without data."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Limits in the figures of their metric: drawn to scale, and told where there is no room."""
+"""Limits in the figures of their metric: drawn to scale, or reported if there is no room."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The figure of a point over time: words, table, and nothing where nothing was recorded."""
+"""The figure of a point over time: texts, table, and no figure without data."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Numbers that were published stand beside ours in the figures."""
+"""Published numbers appear next to Headroom's results in the figures."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Saturated points have a mark and a word in the caption, whatever the axis is."""
+"""Saturated points have a mark and a note in the caption, whatever the axis is."""
 
 from headroom.analysis.results import ExperimentResult, Factor, PointResult, Saturation
 from headroom.report.charts.sweep import sweep_figures

@@ -1,4 +1,4 @@
-"""Bars of states: parts add up, the largest keep their names, nothing without data."""
+"""Bars of states: parts add up, the largest keep their names, no bar without data."""
 
 import pytest
 

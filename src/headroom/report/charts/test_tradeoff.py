@@ -1,4 +1,4 @@
-"""The scatter of two responses: what is filled, and what stands beside a point."""
+"""The scatter plot of two responses: filled marks, and the labels next to points."""
 
 import msgspec
 
@@ -38,7 +38,7 @@ def _axis_of(*values: float) -> Spec:
 
 
 def test_an_axis_near_zero_begins_there() -> None:
-    """Cause: the room for the names beside the points was filled with numbers below zero."""
+    """Cause: the room for the names next to the points was filled with numbers below zero."""
     assert _axis_of(1.0, 5.0)["domain"][0] == 0
     assert "domain" not in _axis_of(100.0, 105.0)
     assert _axis_of(1.0, 1000.0)["type"] == "log"

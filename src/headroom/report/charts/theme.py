@@ -1,7 +1,7 @@
 """Colours, dashes and markers of the figures, for the light and the dark scheme.
 
-The palette is that of Okabe and Ito (Color Universal Design, 2008), lightened for the dark
-scheme. A series always differs in dash and marker as well, never in colour alone.
+The palette is that of Okabe and Ito (Color Universal Design, 2008), lightened for the dark scheme.
+Series always differ in dash and marker as well, never in colour alone.
 """
 
 from typing import Any

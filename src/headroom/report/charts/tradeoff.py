@@ -1,4 +1,4 @@
-"""Scatter of two metrics of one experiment: what one pays for what one gets."""
+"""Scatter plot of two metrics of one experiment: cost against benefit."""
 
 import math
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _FIGURES_AT_MOST = 2
 _LABELS_AT_MOST = 30
 _SERIES_AT_MOST = 7
 _EDGE_PX = 24
-"""Room at the ends of the axes, for the names beside the points."""
+"""Room at the ends of the axes, for the names next to the points."""
 _ONE_SERIES: Spec = {"color": {"field": "series", "type": "nominal", "legend": None}}
 """All points in one colour, as a channel: a fixed fill would not know light from dark."""
 
@@ -123,7 +123,7 @@ def _series_of(experiment: ExperimentResult) -> list[str]:
 def frontier(found: Sequence[Pair]) -> set[str]:
     """Return the keys of the points that no other point beats in both metrics.
 
-    Empty where a metric has no direction; ties beat nobody.
+    Empty if a metric has no direction; ties beat nobody.
     """
     if not found or "none" in {found[0][1].better, found[0][2].better}:
         return set()
@@ -146,7 +146,7 @@ def _best_words(best: set[str]) -> str:
 
 
 def _names_words(experiment: ExperimentResult, count: int) -> str:
-    """Return what the numbers beside the points are, where there is more than one factor."""
+    """Return the meaning of the numbers next to the points if there are several factors."""
     names = [factor.name for factor in experiment.factors]
     if count > _LABELS_AT_MOST or len(names) < 2:  # noqa: PLR2004 - one name is the series or axis
         return ""
@@ -177,7 +177,7 @@ def _row(
 
 
 def _bounds(axis: str, estimate: Estimate, scale: Scale) -> Row:
-    """Return what a whisker spans: the bare value where there is no interval."""
+    """Return the range of a whisker: the bare value if there is no interval."""
     row = estimate_row(estimate, scale)
     return {f"{axis}_low": row["from"], f"{axis}_high": row["to"]}
 

@@ -1,4 +1,4 @@
-"""What changes during a run, and how long jobs wait at most, as small print of stations and pools.
+"""Changes during a run, and maximum waiting times, as small print of stations and pools.
 
 Invariant: nothing is said of a part whose capacity stays and whose queue nobody leaves.
 """

@@ -1,9 +1,9 @@
-"""Nodes into columns, and into an order within each column that avoids crossings.
+"""Assign nodes to columns, and order each column so that few routes cross.
 
-The layered drawing of Sugiyama, Tagawa and Toda (1981): routes that would lead back are set aside
-(they get tracks of their own below, see `lines`), the others lead from left to right, longer ones
-through a place of their own in every column that they pass. Crossings are reduced by sweeps of
-barycentres, and the best order seen is kept.
+This is the layered drawing of Sugiyama, Tagawa and Toda (1981). Routes that would lead back are set
+aside and get separate tracks below (see `lines`). The other routes lead from left to right; longer
+ones get a separate place in every column that they pass. Sweeps of barycentres reduce the
+crossings, and the best order seen is kept.
 
 Invariant: a route leads from a column to a later one, or it is in `Columns.back`; nodes stand in
 even columns, the words of routes in odd ones.

@@ -1,4 +1,4 @@
-"""The picture as SVG text: layout in, elements out."""
+"""Render a layout as the SVG text of the picture."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -1,11 +1,11 @@
-"""Parts that are alike become one node, so that a picture of many parts stays readable.
+"""Fold identical parts into one node, so that a picture of many parts stays readable.
 
-What the model itself calls a group, and the results report as one, is one node with the name of the
-group. Of the rest, two parts are alike where nothing but a number in their names tells them apart:
-the same data, and routes of the same kind to parts that are alike themselves (partition refinement
-as for automata, Hopcroft 1971, in its simple form). More than `FEW` of them are drawn as one. Where
-choices outnumber parts, they are left out (`thinning`). Where more than `MOST` nodes are left,
-those with the same name but for numbers follow, and then the rest is one box.
+A group that the model names, and that the results report in one row, becomes one node with the name
+of the group. Two other parts are identical if they differ only in a number in their names: they
+have the same data, and routes of the same kind to identical parts (partition refinement as for
+automata, Hopcroft 1971, in its simple form). More than `FEW` of them are drawn as one node. If
+choices outnumber parts, the choices are left out (`thinning`). If more than `MOST` nodes remain,
+those whose names differ only in numbers are folded, and then the rest becomes one box.
 
 Invariant: every part of the model is a member of exactly one node.
 """

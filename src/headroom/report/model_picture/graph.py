@@ -1,4 +1,4 @@
-"""What a picture shows: nodes and the routes between them."""
+"""The graph that a picture shows: nodes and the routes between them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

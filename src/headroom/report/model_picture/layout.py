@@ -1,8 +1,8 @@
-"""The layout: where each symbol, label, route and enclosure stands.
+"""The layout: the position of each symbol, label, route and enclosure.
 
-Routes that lead on run through their places in the columns. Routes that lead back leave on the
-right, run below all that stands in the columns between, and enter on the left; those to the same
-place with the same words share a track.
+Forward routes run through their places in the columns. Backward routes leave on the right, run
+below everything in the columns between, and enter on the left. Backward routes to the same place
+with the same label share a track.
 
 Invariants: rooms of symbols, labels and tracks do not overlap; a route crosses no symbol.
 """
@@ -119,7 +119,7 @@ class Layout:
 def lay_out(graph: Graph, marks: Marks) -> Layout:
     """Return the layout of a graph.
 
-    A pool is drawn around what is used while its tokens are held where nothing else stands in
+    A pool is drawn around what is used while its tokens are held if nothing else stands in
     between; otherwise its users name it, and the layout is made again with those names.
     """
     columns = columns_of(graph)
@@ -213,7 +213,7 @@ def _buses(graph: Graph, columns: Columns) -> list[_Bus]:
 
 @dataclass(slots=True)
 class _Across:
-    """Left and right end of each column, and the lanes beside it."""
+    """Left and right end of each column, and the lanes next to it."""
 
     left: list[float]
     right: list[float]
@@ -340,7 +340,7 @@ def _draw_back(
 ) -> None:
     """Draw the routes that lead back, each track below the `bottoms` of the columns it passes."""
     for bus in buses:
-        # The gaps beside a track are passed by others that start or end there.
+        # The gaps next to a track are passed by others that start or end there.
         span = range(max(bus.first - 1, 0), min(bus.last + 2, len(bottoms)))
         track = max(bottoms[column] for column in range(bus.first, bus.last + 1)) + _BELOW
         for column in span:
@@ -365,7 +365,7 @@ def _draw_back(
 
 
 def _hulls(layout: Layout) -> dict[str, Box]:
-    """Return a rectangle around each pool and what is used inside it, where nothing else is."""
+    """Return a rectangle around each pool and what is used inside it, if nothing else is."""
     hulls: dict[str, Box] = {}
     graph = layout.graph
     for pool, keys in sorted(graph.held.items(), key=lambda item: len(item[1])):

@@ -1,7 +1,7 @@
-"""How wide a text is, without asking a font.
+"""The width of a text, estimated without a font.
 
-The widths are those of DejaVu Sans, which is wider than the usual system fonts, so that a text
-never needs more room than was kept for it.
+The widths are those of DejaVu Sans, which is wider than the usual system fonts, so a text never
+needs more room than reserved.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""A model in words: an indented listing of its stations, pools, classes and programs."""
+"""A model as text: an indented listing of its stations, pools, classes and programs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -128,7 +128,7 @@ def _words(step: Step, unit: str) -> str:
 
 
 def _time(law: object, unit: str) -> str:
-    """Return a time in words; a computed one with the unit in which it is computed."""
+    """Return a time as text; a computed one with the unit in which it is computed."""
     is_computed = isinstance(law, Mapping) and law.get("kind") == "expression"
     return f"({law_words(law, unit)}) {unit}" if is_computed else law_words(law, unit)
 

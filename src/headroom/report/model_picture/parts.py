@@ -20,7 +20,7 @@ _SERVICES_SHOWN = 2
 def usage_of(
     programs: Mapping[str, Mapping[str, Any]], unit: str
 ) -> dict[str, list[tuple[str, str, str]]]:
-    """Return for each station who uses it: program, mean service time, law in words."""
+    """Return for each station who uses it: program, mean service time, law as text."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for name, program in programs.items():
         for step in _steps(program):

@@ -1,8 +1,8 @@
-"""Where each stop of a column stands: as straight as possible, never closer than asked for.
+"""The height of each stop in a column: as straight as possible, never closer than required.
 
-The sum over all links of weight times height is minimised under least distances between neighbours:
-a linear program, as in Gansner, Koutsofios, North and Vo, *A Technique for Drawing Directed Graphs*
-(1993). Among equally straight places each stop then takes the middle.
+The sum over all links of weight times height is minimised subject to minimum distances between
+neighbours: a linear program, as in Gansner, Koutsofios, North and Vo, *A Technique for Drawing
+Directed Graphs* (1993). Among equally straight places, each stop then takes the middle.
 """
 
 from collections import Counter

@@ -1,9 +1,9 @@
-"""From a model's data to its routing graph: each station and pool once, edges between them.
+"""Build the routing graph of a model: each station and pool once, with edges between them.
 
-A program is put together from fragments as an automaton is from a regular expression (McNaughton
-and Yamada, 1960): each fragment has loose ends where jobs enter and leave it, and a way past it
-where it may be empty. Programs are put together once, however often they are called, so the work
-grows with the length of the model.
+A program is assembled from fragments, as an automaton is from a regular expression (McNaughton and
+Yamada, 1960): each fragment has loose ends where jobs enter and leave it, and a bypass if it may be
+empty. Each program is assembled once, no matter how often it is called, so the work is proportional
+to the size of the model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A loose end of a fragment: its node, and what is said of passing there."""
+    """A loose end of a fragment: its node, and what is said about passing there."""
 
     node: str = ""
     chance: float = 1.0
@@ -54,7 +54,7 @@ class Way:
         return Way(node, self.chance * other.chance, notes, kind)
 
     def labels(self) -> tuple[str, ...]:
-        """Return what is written on a route of this kind."""
+        """Return the label of a route of this kind."""
         chance = () if self.chance >= _SURE else (chance_words(self.chance),)
         return (*chance, *self.notes)
 
@@ -467,7 +467,7 @@ def _after(way: Way, fragment: Fragment) -> Fragment:
 
 
 def _beside(fragments: Sequence[Fragment]) -> Fragment:
-    """Return fragments of which a job takes one; nothing at all where there is none."""
+    """Return fragments of which a job takes one; nothing at all if there is none."""
     past = [fragment.past for fragment in fragments if fragment.past is not None]
     notes = tuple(dict.fromkeys(note for way in past for note in way.notes))
     whole = Way("", min(sum(way.chance for way in past), 1.0), notes) if past else None
@@ -484,7 +484,7 @@ def _united(ways: Iterable[Sequence[Way]]) -> tuple[Way, ...]:
 
 
 def _case_way(data: Mapping[str, Any], kind: str) -> Way:
-    """Return what is said of one case of a choice."""
+    """Return the label of one case of a choice."""
     chance = data.get("probability")
     if isinstance(chance, (int, float)) and not isinstance(chance, bool):
         return Way(chance=float(chance))

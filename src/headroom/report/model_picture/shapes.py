@@ -1,8 +1,8 @@
-"""The symbol of each kind of node, with its texts and the room that it needs.
+"""The symbol of each kind of node, with its texts and its size.
 
-Stations are drawn as queueing theory draws them: a queue with an open end, then circles for the
-servers. Coordinates are relative to the point at which routes enter on the left and leave on the
-right: the middle of the symbol.
+Stations use the symbols of queueing theory: a queue with an open end, then circles for the servers.
+Coordinates are relative to the middle of the symbol, the height at which routes enter on the left
+and leave on the right.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +66,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How busy a station or pool is: the share, and that share in words."""
+    """How busy a station or pool is: the share, and that share as text."""
 
     share: float
     words: str = ""
@@ -81,7 +81,7 @@ class Marks:
     busy
         ``"station NAME"`` or ``"pool NAME"`` to its mark.
     limiting
-        The same kind of key, empty where nothing limits.
+        The same kind of key, empty if there is no bottleneck.
     """
 
     busy: Mapping[str, Mark] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def shape_of(node: Node, marks: Marks, holding: Sequence[str] = ()) -> Shape:
     Parameters
     ----------
     node, marks
-        What is drawn, and what is known of it.
+        What is drawn, and what is known about it.
     holding
         Pools that could not be drawn around the node: they are named below it.
     """
@@ -115,7 +115,7 @@ def shape_of(node: Node, marks: Marks, holding: Sequence[str] = ()) -> Shape:
 
 
 def _busy(node: Node, marks: Marks) -> tuple[float | None, str]:
-    """Return the mean busy share of the members of a node, in words as well."""
+    """Return the mean busy share of the members of a node, as text as well."""
     found = [marks.busy[key] for name in node.reported
              if (key := f"{node.kind} {name}") in marks.busy]  # fmt: skip
     if not found:

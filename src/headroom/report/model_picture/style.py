@@ -1,4 +1,4 @@
-"""Colours of the picture: by the page's variables inside a page, written out in a file of its own.
+"""Colours of the picture: page variables inside a page, explicit colours in a separate file.
 
 Series colours are those of the report's figures, so that a class has the same colours everywhere.
 """

@@ -1,4 +1,4 @@
-"""The listing says whatever decides how a model behaves."""
+"""The listing contains everything that determines the behaviour of a model."""
 
 import json
 

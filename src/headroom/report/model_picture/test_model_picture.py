@@ -1,4 +1,4 @@
-"""The picture of a model: complete, readable, without overlaps, whatever the model."""
+"""The picture of any model is complete, readable and without overlaps."""
 
 import itertools
 import re

@@ -1,6 +1,6 @@
-"""Random models, as strange as the format allows, for the properties of the picture.
+"""Random models, as strange as the format allows, for property tests of the picture.
 
-Every model here is data alone: it need not be one that could run.
+Every model here is only data and need not be able to run.
 """
 
 from typing import Any

@@ -1,10 +1,10 @@
-"""Where choices outnumber parts: the picture shows where jobs go, and no longer how they choose.
+"""Leave out choices if they outnumber parts: the picture then shows only where jobs go.
 
-A program of many steps has a junction for each choice and each loop. With more than `MOST` of them
-nothing can be read, so junctions are left out one by one, those first whose absence adds the fewest
-routes, as long as the routes do not become more; forks and joins become one each. What is left over
-are the places at which many routes meet. Chances and counts are those of single steps, so they go
-too; the listing of the model tells them.
+A program of many steps has a junction for each choice and each loop. With more than `MOST`
+junctions the picture is unreadable. Junctions are then removed one by one, starting with those
+whose removal adds the fewest routes, as long as the number of routes does not grow. Forks and joins
+become one node each. The remaining junctions are those at which many routes meet. Probabilities and
+counts belong to single steps, so they are left out too; the listing of the model gives them.
 
 Invariant: a part that jobs can reach from another one is still reached from it.
 """
@@ -53,7 +53,7 @@ def _is_idle(node: Node) -> bool:
 
 
 def _next(nodes: Mapping[str, Node], edges: list[Edge]) -> str | None:
-    """Return the junction whose absence adds the fewest routes, None where each adds some."""
+    """Return the junction whose absence adds the fewest routes, None if each adds some."""
     into, out_of = _sides(edges)
     costs = {key: _added(key, into, out_of) for key, node in nodes.items() if _is_idle(node)}
     best = min(costs, key=lambda key: costs[key], default=None)

@@ -1,4 +1,4 @@
-"""Words of the picture: laws, amounts and conditions as people read them.
+"""Texts of the picture: laws, amounts and conditions in readable form.
 
 Invariant: no data raises here; what is not known is told by its kind, or by a question mark.
 """
@@ -61,7 +61,7 @@ def discipline_words(discipline: str) -> str:
 
 
 def law_words(law: object, unit: str) -> str:
-    """Return an amount in words: a law, an expression or a number.
+    """Return an amount as text: a law, an expression or a number.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def mean_words(law: object, unit: str) -> str:
 
 
 def mean_of(law: object) -> float | None:
-    """Return the mean of a law in the model's unit, None where its data do not tell it plainly.
+    """Return the mean of a law in the model's unit, None if its data do not tell it plainly.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Evidence as sentences: the only place that words a verdict.
+"""Evidence as sentences: the only package that words a verdict.
 
 Invariant: a sentence follows from the fields of its evidence and computes nothing new.
 """

@@ -1,4 +1,4 @@
-"""What limits a point, or why nothing does, as sentences."""
+"""The bottleneck of a point, or the reason why there is none, as sentences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -190,7 +190,7 @@ def _symptom(one: Symptom, cause: UsedResource) -> str:
 
 
 def _lost(overflows: Sequence[Overflow], losses: Sequence[ClassLoss]) -> Iterator[str]:
-    """Yield what stations reject, which jobs are lost, and how many tries fail."""
+    """Yield the work that stations reject, the jobs lost, and the number of failed attempts."""
     for one in overflows:
         rejects = f'"{one.resource.name}" rejects {brief_percent(one.rejected)} of arrivals'
         if one.harmless:

@@ -1,4 +1,4 @@
-"""What came of a claim as words: its figure, why its verdict is what it is, and one sentence."""
+"""The outcome of a claim as text: its value, the reason for its verdict, and one sentence."""
 
 from headroom.analysis.evidence import (
     AgreementEvidence,

@@ -1,4 +1,4 @@
-"""Levels of a factor against a base, as sentences."""
+"""Comparisons of levels with a base, as sentences."""
 
 from collections.abc import Sequence
 
@@ -68,7 +68,7 @@ def _clause(row: LevelComparison, same_within: float) -> str:
 
 
 def comparison_reason(evidence: ComparisonEvidence, same_within: float) -> str:
-    """Return what a verdict rests on, as a clause.
+    """Return the basis of a verdict, as a clause.
 
     Parameters
     ----------

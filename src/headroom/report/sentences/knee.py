@@ -1,4 +1,4 @@
-"""The knees of a curve, or why it has none, as sentences."""
+"""The knees of a curve, or the reason why it has none, as sentences."""
 
 from collections.abc import Sequence
 

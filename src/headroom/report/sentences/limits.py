@@ -1,4 +1,4 @@
-"""Where a limit breaks, and whether it is kept at the current load, as sentences."""
+"""The level at which a limit breaks, and whether the current load keeps it, as sentences."""
 
 from headroom.analysis.evidence import CrossingEvidence
 from headroom.analysis.results import LimitCrossing
@@ -119,7 +119,7 @@ def _added(found: LimitCrossing) -> str:
 
 
 def crossing_notes(found: LimitCrossing) -> list[str]:
-    """Return what restricts the answer where a limit breaks, as clauses."""
+    """Return the restrictions on the level at which a limit breaks, as clauses."""
     one = found.evidence
     advice = {
         "near_limit": "run more replications",

@@ -1,4 +1,4 @@
-"""Numbers inside sentences: shares, ratios, quantities and levels, with their intervals."""
+"""Numbers in sentences: shares, ratios, quantities and levels, with their intervals."""
 
 from collections.abc import Sequence
 

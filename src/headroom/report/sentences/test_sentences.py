@@ -1,4 +1,4 @@
-"""How evidence reads: one snapshot for each kind. What it says is tested where it is found."""
+"""Wording of evidence: one snapshot per kind; the verdicts are tested where they are computed."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What a change of stations or pools gives, as sentences."""
+"""The effect of a change of stations or pools, as sentences."""
 
 from headroom.analysis.results import Bottleneck, Effect
 from headroom.quantities import (
@@ -56,7 +56,7 @@ def _effect(effect: Effect) -> str:
 
 
 def next_bottleneck(verdict: Bottleneck | None) -> str:
-    """Return what limits after a change, as a sentence; empty if that is not known."""
+    """Return the bottleneck after a change, as a sentence; empty if unknown."""
     if verdict is None:
         return ""
     return f'Next bottleneck: "{verdict.name}".' if verdict.limits else "No bottleneck then."
