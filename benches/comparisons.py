@@ -1,10 +1,10 @@
-"""How often a comparison of two systems is wrong, and how often it sees a difference.
+"""Error rates of comparisons: false alarms, and the power to detect a difference.
 
 `python -m benches.comparisons` simulates 2,000 comparisons for each kind of values, number of runs
-and way of comparing, and asks the shipped analysis for the interval of each. *False alarms*: equal
-systems whose interval leaves out 1. *Power*: how often it leaves out 1 if one system takes 2, 5, 10
-or 20% longer. Multiplying one side multiplies the interval, so the comparisons of one cell
-serve all effects.
+and comparison method. The shipped analysis computes the interval of each comparison. *False
+alarms*: the share of equal systems whose interval excludes 1. *Power*: the share of intervals that
+exclude 1 if one system takes 2, 5, 10 or 20% longer. Multiplying one side multiplies the interval,
+so the comparisons of one cell serve all effects.
 
 Writes `benches/results/comparisons.json`; `--print` prints the table of the stored results instead.
 """

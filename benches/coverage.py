@@ -1,11 +1,12 @@
 """How often the 95% interval covers the truth: `python -m benches.coverage`.
 
-For each model and setting 400 experiments, or as many as `--experiments` says, go through the
-analysis as it is shipped, warm-up and all, with seeds of their own. Coverage is the share of
-experiments whose interval contains the truth. One without figures counts as not covered.
+For each model and setting, 400 experiments (or the number given by `--experiments`) run through the
+shipped analysis, including warm-up removal, each with its own seed. Coverage is the share of
+experiments whose interval contains the truth. An experiment without results counts as not covered.
 
 Writes `benches/results/coverage.json`; `--print` prints the table of the stored results instead.
-Words choose models by their names, `--setting` chooses settings; the other lines stay as stored.
+Positional arguments select models by name, `--setting` selects settings; the other rows stay as
+stored.
 """
 
 import argparse

@@ -1,9 +1,10 @@
-"""Queues with known answers, for the coverage of the intervals.
+"""Queues with known answers, for measuring the coverage of the intervals.
 
-Service rate 1 where nothing else is said; times are seconds. Answers in closed form where there
-is one: M/M/c by Erlang, M/G/1 by Pollaczek and Khinchine, closed models by exact convolution or
-balance equations (Lazowska et al., *Quantitative System Performance*, 1984). Percentiles without
-a closed form are read from the runs of all experiments together, and the table says so.
+The service rate is 1 unless stated otherwise; times are in seconds. Answers are in closed form
+where available: M/M/c by Erlang, M/G/1 by Pollaczek and Khinchine, closed models by exact
+convolution or balance equations (Lazowska et al., *Quantitative System Performance*, 1984).
+Percentiles without a closed form are estimated from the runs of all experiments together, and the
+table says so.
 """
 
 import math

@@ -1,13 +1,13 @@
-"""Benchmarks of Headroom beside its peers: cases, fair measurement, result rows.
+"""Benchmarks of Headroom and its peers: cases, fair measurement, result rows.
 
-Headroom and its peers take turns, so that drift of the machine hits all of them; each figure is
-the median over the rounds, and the ratio is the median of the ratios within a round. What is
-measured is processor time of this process and its children, because wall time on a shared machine
+Headroom and its peers take turns, so drift of the machine affects all of them alike. Each value is
+the median over the rounds; each ratio is the median of the ratios within a round. The benchmarks
+measure processor time of this process and its children, because wall time on a shared machine also
 measures the neighbours.
 
-A part is one module `benches/<part>.py` with a function ``cases() -> list[Case]``, which starts
-with ``from benches.harness import Case``; ``long_cases()`` beside it returns what runs with
-``--long`` only.
+A part is one module `benches/<part>.py` with a function ``cases() -> list[Case]``; it starts with
+``from benches.harness import Case``. An optional ``long_cases()`` returns the cases that run only
+with ``--long``.
 """
 
 import gc

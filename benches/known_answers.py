@@ -1,11 +1,11 @@
-"""Known answers: does the simulator say what theory says? `python -m benches.known_answers`.
+"""Known answers: does the simulator agree with theory? `python -m benches.known_answers`.
 
-Every model of `benches/known` runs 30 times with fixed seeds; the 99.9% interval (Student t) of
-the means of the runs has to contain the answer. To show that an interval can miss, each model
-runs again, a third as long, with all services 3% slower than the answers say.
+Every model of `benches/known` runs 30 times with fixed seeds; the 99.9% interval (Student t) of the
+means of the runs must contain the answer. To show that an interval can miss, each model runs again
+for a third of the length, with all services 3% slower than the answers assume.
 
-Writes `benches/results/known_answers.json`; the same numbers on every machine. `--table` prints
-the table of the stored results instead.
+Writes `benches/results/known_answers.json`, with the same numbers on every machine. `--table`
+prints the table of the stored results instead.
 """
 
 import json

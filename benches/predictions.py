@@ -1,14 +1,14 @@
 """How often prediction intervals of fitted queueing models hold: `python -m benches.predictions`.
 
-A server whose demand changes with its load (`benches.changing_demand`) is measured as a study
-would measure it, with scatter and with a neighbour that changes between measurement and test. The
-model `interactive`, one constant demand, is fitted to that by `least-squares`, and predicts the
-server at its knee, at twice that load and without think time. An interval holds if the truth is in
-it. Cases that the fit refuses are counted apart.
+A server whose demand changes with its load (`benches.changing_demand`) is measured as in a study,
+with scatter and with a neighbour that changes between measurement and test. The model
+`interactive`, with one constant demand, is fitted to it by `least-squares`. The fitted model
+predicts the server at its knee, at twice that load, and without think time. An interval covers if
+it contains the truth. Cases that the fit rejects are counted separately.
 
-The published errors that make the intervals come from real systems, never from these. The last
-columns show what the simulated systems would say themselves: the factor that holds 95% of the
-errors of all *other* families, and how often it holds for the family that was left out.
+The published errors behind the intervals come from real systems, never from these. The last columns
+show what the simulated systems alone would give: the factor that covers 95% of the errors of all
+*other* families, and how often it covers the family that was left out.
 
 Writes `benches/results/predictions.json`; `--print` prints the table of the stored results.
 """

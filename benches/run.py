@@ -1,11 +1,10 @@
 """Run the benchmarks: `python -m benches.run [PART ...] [--long]`, or `make bench PART=...`.
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
-prints its table and writes `benches/results/<part>.json`.
-The parts `coverage`, `comparisons`, `known_answers`, `methods`, `predictions` and
-`terminating` are measured on their own: they have no peer.
-`--long` adds the ``long_cases()`` of the parts that have some; ``shown(rows) -> str`` of a part
-replaces the plain table.
+prints its table and writes `benches/results/<part>.json`. The parts `coverage`, `comparisons`,
+`known_answers`, `methods`, `predictions` and `terminating` are run separately because they have no
+peer. `--long` adds the ``long_cases()`` of the parts that define them; a part's ``shown(rows) ->
+str`` replaces the plain table.
 """
 
 import importlib

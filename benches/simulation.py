@@ -1,11 +1,11 @@
-"""The simulation kernel beside its peers: station visits per processor second on one core.
+"""The simulation kernel and its peers: station visits per processor second on one core.
 
-All contenders simulate the same models (benches/peers/workloads.py), and a figure counts only where
-the answer is the known one. Headroom keeps its full statistics (areas, sums, snapshots, series,
-histogram, conservation laws); its peers keep what the answer needs, or what they cannot switch off,
+All contenders simulate the same models (benches/peers/workloads.py), and a speed counts only if the
+answer is the known one. Headroom keeps its full statistics (areas, sums, snapshots, series,
+histogram, conservation laws). Its peers keep what the answer needs or what they cannot switch off,
 which flatters them. The lengths differ so that each run lasts about half a second to a second; the
-figure is a rate. It holds everything that a run does, setting up and reading the model included;
-building the model in Python comes before it.
+result is a rate. It includes everything that a run does, such as setting up and reading the model,
+but not building the model in Python.
 
 `python -m benches.simulation --table` prints the table of `docs/reference/speed.md` from the stored
 results, without measuring anything.

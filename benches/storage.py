@@ -1,21 +1,22 @@
-"""The engines of the storage layer: their own cost, and their cost beside fio and PostMark.
+"""The engines of the storage layer: their own cost, alone and compared with fio and PostMark.
 
 Four questions:
 
-- what a request costs the engine itself: a ring that does nothing, at depth 128, all histograms
-  kept, beside bare rings of that depth, without and with a look at the clock when each request
+- the engine's own cost per request: a ring that does nothing, at depth 128, with all histograms,
+  compared with bare rings of that depth, with and without reading the clock when each request
   begins and ends (`benches/peers/bare_io.py`), and threads at depth 1;
-- what an I/O costs on a disk (O_DIRECT) and on tmpfs beside tuned fio (`benches/peers/fio.py`), and
-  whether as many are done: cost and rate are those of the same runs; and what it costs a bare loop
-  without times or statistics (`benches/peers/bare_io.py`), below which no tool can get;
-- what a transaction costs beside the original PostMark of Debian, on tmpfs, its start included;
-- what a request costs its source.
+- the cost of an I/O on a disk (O_DIRECT) and on tmpfs compared with tuned fio
+  (`benches/peers/fio.py`), and whether the rates are equal (cost and rate come from the same runs);
+  and the cost in a bare loop without times or statistics (`benches/peers/bare_io.py`), the lower
+  bound for any tool;
+- the cost of a transaction compared with Debian's original PostMark, on tmpfs, including its start;
+- the cost of generating a request.
 
-Own processor time of a load is that of the process from the start to the end of the load; fio's is
-that of its process tree less that of a run of one request. The disk is that of the folder
-``HEADROOM_BENCH_FOLDER``, ``/var/tmp`` where that is not set.
-`python -m benches.storage --table` prints the table of `docs/reference/speed-storage.md` from the
-stored results, without measuring anything.
+The processor time of a load is that of the process from the start to the end of the load. fio's is
+that of its process tree minus that of a run of one request. The disk is the one that holds the
+folder ``HEADROOM_BENCH_FOLDER``, or ``/var/tmp`` if that is not set. `python -m benches.storage
+--table` prints the table of `docs/reference/speed-storage.md` from the stored results, without
+measuring anything.
 """
 
 import os

@@ -1,13 +1,14 @@
 """How often intervals of terminating runs cover the truth: `python -m benches.terminating`.
 
-Each model is a transient: it starts empty, ends at a given time, and has no steady state there.
-Its replications are drawn once; the truth is their mean (or the percentile of all of them
-together), and experiments are disjoint groups of them. Compared are
+Each model is a transient: it starts empty, ends at a given time, and never reaches steady state.
+Its replications are drawn once. The truth is their mean (or the percentile of all of them
+together), and experiments are disjoint groups of them. The benchmark compares
 
-- the mean over replications with Student's t, as Headroom reports it: of the p95 this is the p95 of
-  a day, averaged over days;
+- the mean over replications with Student's t, as Headroom reports it: for the p95, this is the p95
+  of a day, averaged over days;
 - the pooled percentile of all replications, with the sectioning interval of Asmussen and Glynn
-  (2007), section III.5: of the p95 this is what 95% of the requests of all days stay below.
+  (2007), section III.5: for the p95, this is the value that 95% of the requests of all days stay
+  below.
 
 Writes `benches/results/terminating.json`; `--print` prints the table of the stored results.
 """

@@ -1,17 +1,18 @@
-"""The machine of Kim et al. under TPC-C: its speed beside SimPy, its shortcut, what size costs.
+"""The machine of Kim et al. under TPC-C: speed compared with SimPy, a shortcut, cost of size.
 
-Four questions, each with the answers beside the times, because a fast simulation of another machine
-is worth nothing:
+Four questions, each with the answers next to the times, because a fast simulation of a different
+machine is worth nothing:
 
-- how many transactions and events Headroom simulates in a second of processor time, and how many
-  SimPy does of the same machine (`benches/peers/simpy_machine.py`);
-- what is saved, and what is changed, by moving the packets of a buffer through the switch as one;
-- what a transaction costs as the machine and its pages grow;
-- what it costs to build and check the model, beside a run.
+- the transactions and events per second of processor time, in Headroom and in SimPy for the same
+  machine (`benches/peers/simpy_machine.py`);
+- the time saved, and the effect on the answers, of moving the packets of a buffer through the
+  switch as one;
+- the cost of a transaction as the machine and its pages grow;
+- the cost of building and checking the model, compared with a run.
 
-The whole time of the study of the paper is printed by ``headroom run studies/spax_tpcc``.
-`python -m benches.transactions --table` prints the table of `docs/reference/speed-transactions.md`
-from the stored results, without measuring anything.
+``headroom run studies/spax_tpcc`` prints the total time of the paper's study. `python -m
+benches.transactions --table` prints the table of `docs/reference/speed-transactions.md` from the
+stored results, without measuring anything.
 """
 
 import sys

@@ -1,10 +1,10 @@
-"""Run every check, quick and cheap first: what `make test` does once all is installed.
+"""Run every check, the quick ones first: `make test` runs this after installing everything.
 
-Kinds of checks follow each other; the checks of the second kind have lanes that run beside each
-other, because types and Rust wait for nothing of each other. Each step prints its name, what it
-says and its time; in lanes all of that at once when it ends. A step whose tool is missing is
-skipped with the line that installs it; with CI=true it fails instead, and all steps run although
-one has failed. The last lines repeat what was skipped, what failed, and the summary of pytest.
+Kinds of checks run one after the other. The checks of the second kind run in parallel lanes,
+because types and Rust do not depend on each other. Each step prints its name, its output and its
+time; in lanes, all at once when it ends. A step whose tool is missing is skipped and prints the
+command that installs the tool. With CI=true it fails instead, and all steps run even after a
+failure. The last lines repeat the skipped steps, the failures, and the summary of pytest.
 """
 
 import os

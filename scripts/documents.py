@@ -1,6 +1,6 @@
 """Read the Markdown documents, run their examples, and bring their printed output up to date.
 
-What a fenced block means is said by its first word and its settings:
+The first word and the settings of a fenced block determine how it is handled:
 
 =========================================== =====================================================
 ```` ```python ````                         runs; one namespace per page; lines with ``>>>`` are

@@ -1,6 +1,6 @@
 """Take the pictures of the documents from a real report: `make pictures`.
 
-Runs the quickstart study in a temporary copy and photographs a part of its page in headless
+Runs the quickstart study in a temporary copy and takes screenshots of part of its page in headless
 Chromium, in both colour schemes. Needs Chromium; everything else is in `.venv/`.
 """
 

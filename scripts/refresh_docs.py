@@ -1,7 +1,7 @@
-"""Bring the documents up to date: `make docs`.
+"""Update the documents: `make docs`.
 
-Writes the reference pages from the code, then runs the examples of every page and puts what
-they print today into the console blocks that show output.
+Writes the reference pages from the code, then runs the examples of every page and puts their
+current output into the console blocks that show output.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Subjects of the reference where stations block, and where jobs fork."""
+"""Subjects of the reference with blocking stations, and with jobs that fork."""
 
 from collections.abc import Callable, Iterator
 from functools import cache

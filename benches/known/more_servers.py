@@ -1,4 +1,4 @@
-"""Subjects beyond the reference: room, speed, batches, breakdowns, patience, ranks."""
+"""Subjects beyond the reference: limited room, speed, batches, breakdowns, patience, priorities."""
 
 import math
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Subjects of the known answers: a model, and what theory says of its long run.
+"""Subjects of the known answers: a model and its theoretical long-run behaviour.
 
-A subject runs a number of times with fixed seeds. From each run a fixed time is cut off as
-warm-up, each statistic is taken over what follows, and the Student-t interval of the means of the
-runs has to contain the answer.
+A subject runs several times with fixed seeds. From each run a fixed warm-up is removed, and each
+statistic is computed over the remainder. The Student-t interval of the means of the runs must
+contain the answer.
 """
 
 import zlib

@@ -1,7 +1,7 @@
-"""The floor of what an I/O costs: a bare loop in Rust (`benches/nexosim/src/bare_io.rs`).
+"""The cost floor of an I/O: a bare loop in Rust (`benches/nexosim/src/bare_io.rs`).
 
-It keeps no times and no statistics. What it costs is the work of the kernel, which every program
-pays, so a tool that is as cheap could not be cheaper.
+It keeps no times and no statistics. Its cost is the kernel's work, which every program pays, so no
+tool can be cheaper.
 """
 
 import subprocess

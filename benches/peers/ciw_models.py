@@ -1,7 +1,7 @@
 """The workloads in Ciw, which records every visit of every customer.
 
-Ciw knows open networks only; a closed one is an open one into which all jobs come at time zero
-and which no job leaves.
+Ciw supports only open networks. A closed network is modelled as an open one that all jobs enter at
+time zero and that no job leaves.
 """
 
 import math

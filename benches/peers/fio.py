@@ -1,13 +1,12 @@
-"""fio, tuned, as the peer of the measuring engine of storage.
+"""fio, tuned, as the peer of the storage engine.
 
-What makes fio cheap is turned on: registered files and buffers, plain calls instead of vectors, a
-batch of submissions and of completions at a time, one thread instead of a process, no map of what
-was touched, the cheapest generator of addresses, its own clock from the processor's counter. It
-keeps the histogram of its completion latency and nothing else: no slat, no total latency, no
-bandwidth over time.
+Everything that makes fio cheap is enabled: registered files and buffers, plain calls instead of
+vectors, batched submissions and completions, one thread instead of a process, no map of touched
+blocks, the cheapest address generator, and its own clock based on the processor's counter. It keeps
+only the histogram of its completion latency: no slat, no total latency, no bandwidth over time.
 
-Processor time is that of its whole process tree, less that of a run of one request with the same
-options, which is start and end of the program.
+Processor time is that of its whole process tree, minus that of a run of a single request with the
+same options, which measures starting and ending the program.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The workloads in the native engine of LINE: the program `ldes` of the package `line-solver`.
 
-The engine is a program of its own that reads a model as JSON, so none of the package's many
-dependencies is needed: the package alone is unpacked into `build/bench/line`. The engine keeps
-means, batch means and a warm-up cut.
+The engine is a separate program that reads a model as JSON, so none of the package's many
+dependencies is needed: only the package itself is unpacked into `build/bench/line`. The engine
+keeps means and batch means, and removes a warm-up.
 """
 
 import json

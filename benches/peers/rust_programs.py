@@ -1,6 +1,6 @@
-"""Programs in Rust: the workloads in NeXosim, and bare loops as the ceiling and as the floor.
+"""Programs in Rust: the workloads in NeXosim, and bare loops as ceiling and floor.
 
-Their crate, `benches/nexosim`, is a workspace of its own, which only the benchmark builds.
+Their crate, `benches/nexosim`, is a separate workspace that only the benchmark builds.
 """
 
 import re

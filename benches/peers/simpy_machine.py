@@ -1,11 +1,11 @@
 """The machine under TPC-C in SimPy: the same stations, tokens and programs, written for SimPy.
 
-It takes the numbers of a `Machine` and nothing else of Headroom. Every element is a
-`simpy.Resource`, every load of packets a process of its own, and a step of a program one method, as
-SimPy's documents write machines that queue for each other. Only completions are counted.
+It uses only the numbers of a `Machine` from Headroom. Every element is a `simpy.Resource`, every
+load of packets its own process, and each step of a program one method, following SimPy's
+documentation for machines that queue for each other. Only completions are counted.
 
-What a station with few places needs is written as in SimPy's own examples of blocking: a job keeps
-what it stands on until it has got a place further on.
+Stations with limited places follow SimPy's own examples of blocking: a job keeps its place until it
+has acquired the next one.
 """
 
 import math

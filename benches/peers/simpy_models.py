@@ -1,4 +1,4 @@
-"""The workloads in SimPy, which counts visits and response times and nothing else."""
+"""The workloads in SimPy, counting only visits and response times."""
 
 import random
 from collections.abc import Callable, Generator

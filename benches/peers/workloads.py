@@ -1,7 +1,7 @@
-"""What is simulated, and the known answer that every contender must give.
+"""The simulated workloads, and the known answer that every contender must give.
 
-Each contender writes the same model in its own language, so the answers are compared with closed
-forms or exact solutions before a speed counts: a fast simulation of another model is worth nothing.
+Each contender writes the same model in its own language. Its answers are compared with closed forms
+or exact solutions before its speed counts: a fast simulation of a different model is worth nothing.
 """
 
 import math

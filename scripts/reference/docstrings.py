@@ -1,4 +1,4 @@
-"""Read docstrings in the NumPy layout: for the reference pages."""
+"""Parser for NumPy-style docstrings, for the reference pages."""
 
 import ast
 import inspect

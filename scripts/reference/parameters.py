@@ -1,4 +1,4 @@
-"""Tables of parameters and of metrics, each fact once."""
+"""Tables of parameters and metrics, each fact once."""
 
 import re
 from collections.abc import Iterable, Sequence

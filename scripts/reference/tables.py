@@ -1,4 +1,4 @@
-"""Markdown tables, and the notice on top of every generated page."""
+"""Markdown tables, and the notice at the top of every generated page."""
 
 from collections.abc import Sequence
 

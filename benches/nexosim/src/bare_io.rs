@@ -1,13 +1,12 @@
-//! The floor: the least that a program can pay for random requests of 4 KiB on one file.
+//! The floor: the lowest cost of random 4 KiB requests on one file.
 //!
-//! A loop as somebody would write it by hand for this one load: offsets from a table that was drawn
-//! before, registered files and buffers, batches, no times, no statistics but the number of
-//! requests. What it costs is the kernel's work and hardly more, so no tool can be cheaper.
-//! Requests that do nothing (`nop`) are the floor of a ring itself; `timed` looks at the clock when
-//! each begins and ends, which a tool that reports response times cannot do without.
-//! Arguments: path, bytes of it, `io_uring` or `psync`, `randread`, `randwrite`, `nop` or `timed`,
-//! requests outstanding, `direct` or `cached`, seconds. Prints requests, seconds, processor seconds
-//! in the program, and in the kernel.
+//! A hand-written loop for this one load: a precomputed table of offsets, registered files and
+//! buffers, batches, no times, and no statistics except the number of requests. Nearly all of its
+//! cost is the kernel's work, so no tool can be cheaper. Requests that do nothing (`nop`) give the
+//! floor of a ring itself; `timed` reads the clock when each request begins and ends, which any
+//! tool that reports response times must do. Arguments: path, its size in bytes, `io_uring` or
+//! `psync`, `randread`, `randwrite`, `nop` or `timed`, outstanding requests, `direct` or `cached`,
+//! seconds. Prints requests, seconds, and processor seconds in the program and in the kernel.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::env;

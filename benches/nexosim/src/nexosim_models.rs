@@ -1,8 +1,9 @@
 //! Queueing models in NeXosim: stations are its models, jobs are messages between them.
 //!
-//! NeXosim has no stations, so a station is written out here, and counts no more than what the
-//! answer needs. One thread, because the figure is work per core. Arguments: model and number of
-//! station visits to run for. Prints `visits answer`; benches/simulation.py says what the answer is.
+//! NeXosim has no stations, so a station is implemented here; it counts only what the answer needs.
+//! The program uses one thread, because the benchmark reports work per core. Arguments: model and
+//! number of station visits to run. Prints `visits answer`; benches/simulation.py defines the
+//! answer.
 
 use std::collections::VecDeque;
 use std::env;

@@ -1,4 +1,4 @@
-"""The error that models and runs raise, and where in the user's code a step was written."""
+"""The error that models and runs raise, and the line of the user's code that wrote a step."""
 
 import contextlib
 import os

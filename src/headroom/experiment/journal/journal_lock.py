@@ -1,4 +1,4 @@
-"""One writer per journal: an advisory lock that ends with its process, however it ends."""
+"""One writer per journal: an advisory lock that is released when its process ends, in any way."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Whether the journal that a run writes is still the file at its path.
+"""Check that the journal being written is still the file at its path.
 
 Invariant: no row is lost in silence. If the file was removed or replaced, everything that the
 open file holds is saved beside it under a free name, and the run ends.

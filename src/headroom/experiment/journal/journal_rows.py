@@ -1,4 +1,4 @@
-"""A row of the journal as data, and its columns: what is written, and what can be read back.
+"""Journal rows as data, and their columns: writing and validated reading.
 
 Invariant: a row that does not come back exactly in the declared types is unreadable as a whole;
 no damaged value reaches a runner or an analysis.

@@ -1,7 +1,7 @@
-"""Brings back what is readable of a damaged journal; nothing is deleted.
+"""Recover the readable rows of a damaged journal; nothing is deleted.
 
-Every readable row and environment is copied, under its own number, into a new journal that takes
-the damaged file's place; the damaged file stays beside it under another name.
+Every readable row and environment is copied, with its number, into a new journal that replaces the
+damaged file. The damaged file stays next to it under another name.
 """
 
 import sqlite3

@@ -1,8 +1,8 @@
 """Reads the rows of a SQLite file page by page, past any damage; for `journal_salvage` only.
 
 SQLite finds a row through the file's header and the inner pages of a tree, so one damaged page
-there hides every row below. This module reads each leaf page on its own: what the leaf still holds
-comes back. Format: https://www.sqlite.org/fileformat2.html, which SQLite keeps stable.
+there hides every row below it. This module reads each leaf page independently and recovers whatever
+the leaf still holds. Format: https://www.sqlite.org/fileformat2.html, which SQLite keeps stable.
 """
 
 import struct

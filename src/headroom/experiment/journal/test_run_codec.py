@@ -1,4 +1,4 @@
-"""A stored run is the run, bit for bit."""
+"""A stored run equals the original, bit for bit."""
 
 import zlib
 from dataclasses import fields

@@ -1,7 +1,7 @@
 """The environment of a run: machine, kernel, container, disks, versions; stored with the rows.
 
-Facts are read from where the kernel publishes them. A fact that cannot be read is absent; none
-is guessed. Units are in the names.
+Facts are read from the kernel's own interfaces. A fact that cannot be read is absent; none is
+guessed. Names include the unit.
 """
 
 import os

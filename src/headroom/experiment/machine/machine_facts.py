@@ -1,7 +1,7 @@
 """Facts about processor, memory and container, as Linux publishes them under /proc and /sys.
 
-Every function takes the root of the file system, so that tests can hand in a machine of their
-own. What another system does not publish is absent from the result.
+Every function takes the root of the file system, so tests can pass in their own machine. Facts that
+another system does not publish are absent from the result.
 """
 
 import hmac

@@ -1,8 +1,9 @@
-"""The identity of a measuring machine: facts that must agree, and differences as text.
+"""The identity of a measuring machine: facts that must agree, and their differences as text.
 
-A machine is its installation (a hash of its machine-id), processor model, usable processors,
-quota of processor time, and memory. Its host name does not count: it changes with a network or a
-container. Nor do load, kernel or versions: they vary on one machine, and the results show them.
+A machine is identified by its installation (a hash of its machine-id), processor model, usable
+processors, processor quota, and memory. Its host name does not count, because it changes with a
+network or a container. Load, kernel and versions do not count either: they vary on one machine, and
+the results show them.
 
 Invariant: a fact that only one of two machines publishes tells nothing, so it separates none.
 """

@@ -1,8 +1,8 @@
 """Other activity on the machine during a measured replication: raw counters, per run.
 
-Read before and after every measured replication, for every system alike, and stored among the
-counters of its run. What is a disturbance is decided by the analysis
-(`headroom.analysis.verdicts.disturbances`), so older rows follow a better rule.
+Counters are read before and after every measured replication, for all systems alike, and stored
+among the counters of its run. The analysis decides what counts as a disturbance
+(`headroom.analysis.verdicts.disturbances`), so an improved rule also applies to older rows.
 
 Invariant: a counter that this machine does not publish is absent; none is guessed. Two looks
 cost well under a millisecond.

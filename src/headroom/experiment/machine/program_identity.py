@@ -1,7 +1,7 @@
-"""Everything except data that affects an answer: this program, and the files that it finds.
+"""Everything except data that affects an answer: this program and the files that it finds.
 
-A stored answer may be used again only while all of this is the same. Files of the installed
-package are compared by size and times, which change whenever a file is replaced.
+A stored answer may be reused only while all of this is unchanged. Files of the installed package
+are compared by size and times, which change whenever a file is replaced.
 
 Invariant: an identity is equal only where nothing has changed; it may differ for no reason, which
 costs time and nothing else. Loads nothing that takes long: a kept answer should come at once.

@@ -1,4 +1,4 @@
-"""Words as a shell takes them: in messages that a user copies."""
+"""Shell quoting for messages that a user copies."""
 
 import re
 import shlex

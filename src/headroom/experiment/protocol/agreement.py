@@ -1,4 +1,4 @@
-"""Which point of one experiment another one predicts: the same levels of what both vary.
+"""Match the points of two experiments that predict each other: equal levels of shared factors.
 
 Invariant: a point is matched with at most one other; where several would do, none is taken.
 """

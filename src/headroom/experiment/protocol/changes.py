@@ -1,8 +1,8 @@
 """Changes of a system: more servers, more tokens, faster service, other parameters, as text.
 
-``station.cpu.servers=8`` sets a number, ``station.cpu.servers=x2`` multiplies what is there;
-``station.cpu.speed=x2`` makes every service at the station take half as long,
-``pool.connections.tokens=40`` sizes a pool; ``hit_ratio=0.9`` and ``rate=x2`` change a parameter.
+``station.cpu.servers=8`` sets a number, ``station.cpu.servers=x2`` multiplies the current one;
+``station.cpu.speed=x2`` halves every service time at the station, ``pool.connections.tokens=40``
+sizes a pool; ``hit_ratio=0.9`` and ``rate=x2`` change a parameter.
 
 Invariant: the text of a change is its identity; two texts of one meaning become the same text.
 """

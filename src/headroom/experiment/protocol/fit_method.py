@@ -1,9 +1,9 @@
 """Fitting parameters of one experiment from the results of others: protocol and types.
 
-A *method* turns the analysed points of source experiments into values of parameters. Methods
-register under the entry point group ``headroom.fits``; nothing here imports one. The intervals
-of the values come from the analysis, which leaves out replications and asks the method again
-(jackknife); a method that knows better gives its own.
+A *method* turns the analysed points of source experiments into parameter values. Methods register
+under the entry point group ``headroom.fits``; nothing here imports one. The analysis computes the
+intervals of the values: it leaves out replications and calls the method again (jackknife). A method
+with better intervals supplies its own.
 
 Invariant: what a method returns is a function of what it is given; no clock, no randomness but
 a fixed seed. A study that is opened twice must fit twice the same.

@@ -1,4 +1,4 @@
-"""What the analysis makes of a histogram of a measured run: names, units and the rule of enough.
+"""Metrics that the analysis derives from a histogram: names, units and the minimum sample.
 
 A measured system returns one histogram per quantity (``response_s``, ``service_s``) and class;
 these are the metrics that follow from it. A system declares them by `observed_metrics`, the

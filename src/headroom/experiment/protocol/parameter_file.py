@@ -6,9 +6,9 @@ A parameter file is TOML. Each table is a topic (any name), each entry in it a p
     processor_mhz = { value = 200, unit = "MHz", low = 1, high = 10000, source = "data sheet: ...",
                       description = "Clock of a processor" }
 
-What reads the file says which parameters there are; a file has each of them exactly once. One that
-begins with ``like = "server"`` has only what differs from that file, and of each number what
-differs: ``processor_mhz = { value = 400, source = "data sheet: ..." }``.
+The reader of the file defines the parameters; a file has each of them exactly once. A file that
+begins with ``like = "server"`` lists only the differences from that file, and only the differing
+fields of each number: ``processor_mhz = { value = 400, source = "data sheet: ..." }``.
 """
 
 import tomllib

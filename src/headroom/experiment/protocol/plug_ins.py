@@ -1,7 +1,7 @@
-"""Plug-ins of packages: entry points, found and loaded with errors that give a hint.
+"""Discover and load plug-ins by entry point; errors give a hint.
 
-Systems, fit methods and models are found this way. A package that registers one need not be
-known to this one.
+Systems, fit methods and models are found this way. A package that registers one need not be known
+to this one.
 """
 
 from collections.abc import Mapping

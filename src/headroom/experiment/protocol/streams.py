@@ -1,4 +1,4 @@
-"""Where code of users may write: never to standard output, which carries results only."""
+"""Redirect the output of user code: standard output carries results only."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Likely corrections: what a user probably meant by a name that is not known."""
+"""Likely corrections of unknown names."""
 
 import difflib
 from collections.abc import Iterable, Sequence

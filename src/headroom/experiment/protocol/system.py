@@ -1,4 +1,4 @@
-"""The protocol behind which everything that can be studied stands, and its declarations.
+"""The protocol of everything that can be studied, and its declarations.
 
 A *system* is real (column ``measure``) or simulated (column ``model``). It declares parameters
 and metrics, and turns one point and one seed into one `Run`. Systems register under the entry

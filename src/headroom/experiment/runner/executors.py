@@ -1,7 +1,7 @@
-"""Where tasks run: the seam between the runner and processes, clusters, or this very process.
+"""Executors run tasks: the interface between the runner and processes, clusters, or this process.
 
-An executor takes chunks of tasks and gives back one result per task, in any order. It never
-touches the journal, and a task that ends its worker comes back as a failed result.
+An executor takes chunks of tasks and returns one result per task, in any order. It never touches
+the journal, and a task that kills its worker comes back as a failed result.
 """
 
 from collections import deque

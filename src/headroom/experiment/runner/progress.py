@@ -1,7 +1,7 @@
-"""How far a run has come and how long it still takes: on stderr, only on a terminal.
+"""Progress and remaining time of a run: on stderr, only on a terminal.
 
-The bar is drawn when a replication ends and at no other time: a thread that redraws ten times a
-second would disturb the measurements that it reports on.
+The bar is redrawn only when a replication ends: a thread that redraws ten times a second would
+disturb the measurements that it reports on.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Rows of earlier sessions in the journal, and which of them count now.
+"""Rows of earlier sessions in the journal, and which of them still count.
 
-Rows that do not count stay where they are; a survey says how many and why.
+Rows that do not count stay in the journal; a survey reports how many and why.
 """
 
 from collections import Counter, defaultdict

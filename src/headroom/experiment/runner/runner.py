@@ -1,4 +1,4 @@
-"""Runs a plan: what is missing is run, stored row by row, and nothing twice.
+"""Run a plan: missing replications run, rows are stored one by one, and nothing runs twice.
 
 Invariants: a replication counts only after its row is durable; a failed replication never stops
 the others; simulations run in parallel first, measurements alone afterwards. Killed at any

@@ -1,8 +1,8 @@
-"""The order of runs: randomised blocks, and replications that a stopping rule requests.
+"""The order of runs: randomised blocks, and the replications that a stopping rule requests.
 
 Each block holds one replication of every point, in an order drawn from the study seed, so that a
-drift of the machine hits all points alike. The place of a point within its block depends on
-(study seed, block, point) only: leaving finished replications out does not move the others.
+drift of the machine affects all points alike. The position of a point within its block depends only
+on (study seed, block, point): skipping finished replications does not move the others.
 """
 
 import heapq

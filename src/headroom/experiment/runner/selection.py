@@ -1,10 +1,11 @@
-"""Which rows of the journal count for a point of a plan, and why the others do not.
+"""Select the rows of the journal that count for a point of a plan, with reasons for the rest.
 
-One rule, for what is run and for what is shown: a row counts when experiment, point key,
+The same rule decides what runs and what is shown: a row counts if experiment, point key,
 replication, seed and fingerprint agree. A measurement must also come from the machine in question,
-have found there what lies there now, and not be older than the last `run --fresh`. The machine in
-question is this one. Only where no session ever measured the experiment here, as when results were
-copied to a reader's machine, is it that of the newest measurement, with what lay there then.
+must have found the present contents there, and must not be older than the last `run --fresh`. The
+machine in question is normally this one. Only if no session ever measured the experiment here, for
+example after copying results to a reader's machine, it is the machine of the newest measurement,
+with the contents of that time.
 
 Rows that do not count stay in the journal.
 """

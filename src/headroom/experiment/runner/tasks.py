@@ -1,7 +1,7 @@
-"""Work as plain data: what goes to a worker process and what comes back.
+"""Work as plain data: the messages to and from a worker process.
 
-Everything is MessagePack on the wire; nothing is pickled, so a worker needs no more than the
-class of the system and the set-up that the study file gave.
+Everything is MessagePack on the wire; nothing is pickled, so a worker needs only the class of the
+system and the set-up from the study file.
 """
 
 from collections.abc import Mapping

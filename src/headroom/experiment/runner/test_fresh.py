@@ -1,4 +1,4 @@
-"""`--fresh`: what was measured before a mark no longer counts, also where the run is cut short."""
+"""`--fresh`: measurements before a mark no longer count, even if the run is interrupted."""
 
 import pytest
 

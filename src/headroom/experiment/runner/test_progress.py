@@ -1,4 +1,4 @@
-"""Progress: on a terminal only, and an honest time left."""
+"""Progress: only on a terminal, and with an honest remaining time."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""A session runs what is missing, stores each row, and goes on past failures."""
+"""A session runs the missing replications, stores each row, and continues after failures."""
 
 import random
 import sqlite3

@@ -1,7 +1,7 @@
-"""Points of a study with changed resources, run with the points that they are compared to.
+"""Points of a study with changed resources, run together with the points they are compared with.
 
-A changed point is the base point with a few changes, run with the seeds of the base point, so
-that replication i of both meets the same chance (common random numbers).
+A changed point is the base point with a few changes. It runs with the seeds of the base point, so
+replication i of both gets the same random numbers (common random numbers).
 
 Invariants: a changed point lives in the journal under the experiment ``NAME/what-if``, a name
 that no study file can write, so it never mixes with the points of the study; its key, seeds and

@@ -1,8 +1,8 @@
-"""What a replication ran, against what was planned: files may change while a study runs.
+"""Compare what a replication ran with the plan: files may change while a study runs.
 
-A worker says what it ran, and a measured system is looked at before and after each replication. A
-replication of anything else than the plan is not stored, and the run ends: what follows would be of
-the changed study too.
+A worker reports what it ran, and a measured system is inspected before and after each replication.
+A replication that differs from the plan is not stored, and the run ends, because later replications
+would also belong to the changed study.
 """
 
 from collections.abc import Mapping

@@ -5,8 +5,9 @@ when it dies the first unanswered task is the one that ended it; that task comes
 the tasks behind it go to another worker. A worker that works on one task past its time limit is
 killed, and its task fails alike.
 
-Inside `kept_workers`, a pool that closes leaves its workers to the next one: a command runs points,
-then what-ifs, then what a limit adds, and starting a process takes longer than many simulations.
+Inside `kept_workers`, a pool that closes leaves its workers to the next one. A command runs points,
+then what-ifs, then the points that a limit adds, and starting a process takes longer than many
+simulations.
 """
 
 import math

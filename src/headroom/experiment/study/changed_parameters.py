@@ -1,4 +1,4 @@
-"""Parameters that a what-if changes: checked as the levels of a factor are, then simply set.
+"""Parameters that a what-if changes: checked like the levels of a factor, then simply set.
 
 Invariant: a changed configuration is one that a study could have had.
 """

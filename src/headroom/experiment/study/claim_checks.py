@@ -1,6 +1,6 @@
-"""Do claims and responses name what exists? Checked before anything runs.
+"""Check that claims and responses refer to existing names, before anything runs.
 
-Whether a claim *holds* is for the analysis; here it only must be decidable.
+The analysis decides whether a claim *holds*; here it only must be decidable.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Does the comparison of an experiment name what exists? Checked before anything runs.
+"""Check that the comparison of an experiment refers to existing names, before anything runs.
 
 Invariant: a comparison of the full variant has a base and at least one other level. The quick
 variant may leave levels out; the report then says what is missing.

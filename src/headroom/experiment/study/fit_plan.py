@@ -1,8 +1,9 @@
 """The fit of an experiment before and after its sources have run: checks, then values.
 
-A fit is checked with the study file, long before there is anything to fit: method, options,
-sources, levels. The experiment is planned with provisional values, so that its metrics, claims
-and limits can be checked too; its points cannot be run before `with_values` has replaced them.
+A fit is checked together with the study file, long before there is anything to fit: method,
+options, sources, levels. The experiment is planned with provisional values, so that its metrics,
+claims and limits can be checked too. Its points can run only after `with_values` has replaced these
+values.
 
 Invariant: a point that was fitted has a fingerprint that covers the fitted values, so new values
 mean new runs, and equal ones reuse what is stored.

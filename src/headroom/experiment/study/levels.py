@@ -1,4 +1,4 @@
-"""Levels of a factor from a list or a range, exact where decimals are exact."""
+"""Levels of a factor from a list or a range; decimals stay exact."""
 
 from collections.abc import Sequence
 from fractions import Fraction

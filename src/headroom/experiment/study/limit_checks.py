@@ -1,4 +1,4 @@
-"""Do the limits of an experiment name what exists? Checked before anything runs."""
+"""Check that the limits of an experiment refer to existing names, before anything runs."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
-"""Which metric a user meant: names in everyday words, such as `p95` or `latency_p99.9`.
+"""Resolve everyday metric names, such as `p95` or `latency_p99.9`.
 
-A metric is named by quantity, unit and qualifier (`response_s_p95`). Users leave out the quantity
-or the unit, or use another word of the field for either.
+A metric is named by quantity, unit and qualifier (`response_s_p95`). Users often leave out the
+quantity or the unit, or use a synonym for either.
 """
 
 import re

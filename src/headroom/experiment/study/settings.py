@@ -1,8 +1,8 @@
-"""Keys of a study file that are set from outside, so that a study fits a machine unedited.
+"""Study-file keys set from outside, so that a study runs on a machine without editing.
 
-A setting is ``KEY=VALUE`` as the file could say it. ``experiment.KEY`` replaces a key in every
-experiment that has it, or whose table above it is there; ``NAME.KEY`` sets it in one experiment.
-What `--quick` replaces is set there too. A value is TOML, or text where it is none.
+A setting is ``KEY=VALUE``, as in the file. ``experiment.KEY`` replaces a key in every experiment
+that has it or the table that contains it; ``NAME.KEY`` sets it in one experiment. The replacements
+of `--quick` are set there too. A value is TOML, or text if it does not parse as TOML.
 
 Invariant: a setting that changes nothing is an error, and the content stays one that a file could
 have had: everything is checked after it as always.

@@ -1,7 +1,7 @@
-"""The study file as data: what `study.toml` may say, and its published JSON schema.
+"""The study file as data: the keys of `study.toml`, and its published JSON schema.
 
-A study is a folder with a `study.toml`. This module holds the types only; reading, checking
-and error messages with line numbers are in `study_file`, points and seeds in `design`. The
+A study is a folder with a `study.toml`. This module holds only the types. Reading, checking and
+error messages with line numbers are in `study_file`; points and seeds are in `design`. The
 description of each key appears in the JSON schema and in docs/reference/study-file.md.
 
 Invariant: every key is declared here or by a system's `setup_type`; unknown keys are refused.

@@ -1,4 +1,4 @@
-"""Reading a study file: syntax, types and names, with the line of whatever is wrong.
+"""Reading a study file: syntax, types and names; errors name the line.
 
 Invariant: a `LoadedStudy` satisfies the types of `study`; whether its names and levels make
 sense to the systems is checked by `design.make_plan`, through the same located errors.

@@ -1,6 +1,6 @@
 """The study file's published JSON schema, from the types that check it.
 
-The set-up of each registered system is part of it, chosen by the `name` in the table
+It includes the set-up of each registered system, selected by the `name` in the table
 `[experiment.system]`. The reference page docs/reference/study-file.md comes from the same types.
 """
 

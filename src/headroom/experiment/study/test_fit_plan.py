@@ -1,4 +1,4 @@
-"""A fit is checked with the study file, and nothing that waits for it can be run."""
+"""A fit is checked with the study file, and nothing that depends on it can run before it."""
 
 from importlib.metadata import EntryPoint
 

@@ -1,4 +1,4 @@
-"""A wrong study file is refused with file, line, key and the likely correction."""
+"""An invalid study file is rejected with file, line, key and the likely correction."""
 
 import tempfile
 from pathlib import Path

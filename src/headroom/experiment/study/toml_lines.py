@@ -1,6 +1,6 @@
-"""From a key of a TOML document to the line where it stands.
+"""Find the line of a key in a TOML document.
 
-A small scanner for text that `tomllib` has accepted already; it builds no values and reports no
+A small scanner for text that `tomllib` has already accepted; it builds no values and reports no
 errors. Its paths equal those of the parsed document: a property test compares the two.
 """
 

@@ -1,4 +1,4 @@
-"""Writing a study file: what `tomllib` reads, as text that a person can change.
+"""Write a study file: TOML data as text that a person can edit.
 
 Invariant: reading the text gives the content back. Tables that fit are written on one line, as
 studies have them by hand; comments are the caller's.

@@ -1,8 +1,8 @@
 """Type errors of parsed TOML: the key, the cause, a likely correction.
 
-`msgspec` checks types and names one place; this module walks the same declarations to name
-the exact key, also inside tables with free keys, and to suggest the key or value that was meant.
-Whatever it does not know is left to `msgspec`, which has the last word.
+`msgspec` checks types and names one location. This module walks the same declarations to name the
+exact key, even inside tables with free keys, and to suggest the intended key or value. Anything
+unknown here is left to `msgspec`, which has the last word.
 """
 
 import operator

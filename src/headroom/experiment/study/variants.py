@@ -1,7 +1,7 @@
-"""The two variants of an experiment: as written, and as `--quick` wants it.
+"""The two variants of an experiment: as written, and reduced by `--quick`.
 
-`quick` replaces whole keys: a factor's levels, a fixed value, a key of the system's set-up.
-A parameter that `quick` fixes is not a factor any more, and the other way round.
+`quick` replaces whole keys: a factor's levels, a fixed value, a key of the system's set-up. A
+parameter that `quick` fixes is no longer a factor, and vice versa.
 """
 
 from collections.abc import Mapping, Sequence

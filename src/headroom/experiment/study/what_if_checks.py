@@ -1,4 +1,4 @@
-"""Can the changes that a study asks for be made? Checked before anything runs."""
+"""Check that the changes requested by a study are possible, before anything runs."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Do the windows and the analysis of an experiment fit its system? Checked before anything runs."""
+"""Check that the windows and the analysis of an experiment fit its system, before anything runs."""
 
 from headroom.experiment.protocol.system import System
 from headroom.experiment.study.study import Experiment

@@ -1,8 +1,9 @@
 """Windows of simulated or measured time, and how the runs of an experiment are analysed.
 
-A run either has a natural end (a day, a batch, a transient from an empty start) or it is a sample
-of a steady state. The first is a *terminating* simulation: every replication is one observation,
-nothing of it is cut, and where it was busy matters as much as how busy it was on average.
+A run either has a natural end (a day, a batch, a transient from an empty start) or is a sample of a
+steady state. The first is a *terminating* simulation: every replication is one observation and none
+of it is discarded. In a terminating run the time of a busy period matters as much as the average
+utilization.
 
 Invariant: window names are unique, a window ends after it starts, and its metrics are called
 ``window.NAME.METRIC``.

@@ -1,7 +1,7 @@
-"""Where only background work comes: started programs, and what follows a reply.
+"""Stations and pools visited only by background work: spawned programs, and steps after a reply.
 
-The job that began such work goes on at once, so no response time holds the waits of these places,
-however full they are.
+The job that started such work continues at once, so response times never include the waits at these
+stations and pools, no matter how full they are.
 """
 
 from headroom.simulation.checks.parsed import Parsed, parse_model, until_reply

@@ -1,7 +1,7 @@
 """Full stations that could block each other indefinitely.
 
 Source: Kundu and Akyildiz (1989), *Deadlock free buffer allocation in closed queueing networks*:
-there is no deadlock while the jobs are fewer than the places of each circle of routes.
+there is no deadlock while there are fewer jobs than places on each cycle of routes.
 """
 
 import heapq

@@ -1,4 +1,4 @@
-"""The load that open classes offer to stations and pools, compared with their capacity."""
+"""The offered load of open classes at stations and pools, compared with their capacity."""
 
 import math
 from collections.abc import Iterator, Mapping

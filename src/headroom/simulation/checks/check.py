@@ -1,10 +1,9 @@
 """The checks of a model before it runs.
 
-The builder refuses single wrong steps as they are written; here whole programs are looked at, each
-topic in its own module: what is held (`balance`), what is reached (`reachability`), which place is
-reserved (`reservations`), who could wait for whom (`deadlocks`, `blocking`), which load is offered
-(`capacity`). Messages name the line on
-which the step was written.
+The builder rejects single wrong steps as they are written. This module checks whole programs, each
+topic in its own module: resources held (`balance`), unreachable steps (`reachability`), reserved
+places (`reservations`), circular waits (`deadlocks`, `blocking`), offered load (`capacity`).
+Messages name the line on which the step was written.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Controllers: programs that look at the state now and then and change capacities and speeds.
+"""Controllers: programs that inspect the state from time to time and change capacities and speeds.
 
-What changes during a run, by a schedule or by a step, is listed in `changes_of`: whoever looks at
-a model without running it (checks, solvers, writers of files) asks there.
+`changes_of` lists everything that changes during a run, by a schedule or by a step. Code that
+examines a model without running it (checks, solvers, writers of files) uses it.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """Jobs that could wait for each other indefinitely: found in the programs, before any run.
 
-Sources: Coffman, Elphick and Shoshani (1971), *System deadlocks*: a circle of waiting is needed,
-and tokens that are acquired in one order everywhere never close one. Kundu and Akyildiz (1989),
+Sources: Coffman, Elphick and Shoshani (1971), *System deadlocks*: a deadlock requires a circular
+wait, and acquiring tokens in the same order everywhere prevents one. Kundu and Akyildiz (1989),
 *Deadlock free buffer allocation in closed queueing networks*: blocking stations cannot deadlock
-while the jobs are fewer than the places of each circle of routes.
+while there are fewer jobs than places on each cycle of routes.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Who holds what while something happens: read from the programs, for every path that may be."""
+"""Resources that jobs hold at each step: read from the programs, for every possible path."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

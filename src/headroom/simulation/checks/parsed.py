@@ -1,4 +1,4 @@
-"""A whole model read as trees, and in which order its programs call each other."""
+"""A whole model parsed into trees, and the call order of its programs."""
 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter

@@ -1,8 +1,8 @@
-"""Steps that no job can ever come to, and ways that end nowhere.
+"""Unreachable steps, and paths that lead nowhere.
 
-Refused is what no parameter can bring to life: a program that nobody walks, a node that no route
-leads to, a network that no route leaves, the failure of an attempt that cannot fail. A probability
-or a count that happens to be 0 is legal, because it may have been computed from a parameter.
+Only errors that no parameter value can fix are rejected: a program that no job runs, a node that no
+route leads to, a network that no route leaves, the failure branch of an attempt that cannot fail. A
+probability or a count of 0 is legal, because it may have been computed from a parameter.
 """
 
 from headroom.simulation.checks.parsed import Parsed

@@ -1,7 +1,7 @@
-"""Likely mistakes in a valid model: parts without use, priorities without effect.
+"""Likely mistakes in a valid model: unused parts, priorities without effect.
 
-A study may leave a part idle at some points on purpose, because a parameter says so. Such things
-are therefore said, never refused.
+A study may leave a part idle at some points on purpose, through a parameter. Such cases are
+therefore reported, never rejected.
 """
 
 import warnings

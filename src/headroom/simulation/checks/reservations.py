@@ -1,7 +1,7 @@
-"""Places that are reserved before a service: it must be plain which station comes next.
+"""Places that are reserved before a service: the next station must be unambiguous.
 
-A job that is interrupted keeps its place and waits for a server; where others come before it, who
-in turn wait for a place, nobody ever goes on.
+An interrupted job keeps its place and waits for a server. If other jobs come before it and in turn
+wait for a place, none of them ever continues.
 """
 
 from headroom.simulation.checks.deadlocks import ALLOWED

@@ -1,4 +1,4 @@
-"""From which station jobs go to which: read from the programs, for every path that may be."""
+"""Routes of jobs between stations: read from the programs, for every possible path."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""The structure of a program: its flat list of steps read as a tree of typed nodes.
+"""The structure of a program: its flat list of steps parsed into a tree of typed nodes.
 
-Whoever looks at a model without running it (checks, solvers, pictures) starts here:
+All code that examines a model without running it (checks, solvers, pictures) starts here:
 
 >>> from headroom.simulation import Model, exponential
 >>> model = Model("shop", time_unit="ms")
@@ -11,9 +11,9 @@ Whoever looks at a model without running it (checks, solvers, pictures) starts h
 >>> loop.count.mean, loop.body[0].station
 (3.0, 'cpu')
 
-`walk` yields all nodes, outer before inner. Functions that treat each kind of node in its own way
-and need what the inner ones gave are written as generators that yield their inner calls and are
-run by `run_deep`: programs may be nested deeper than Python's own stack.
+`walk` yields all nodes, outer before inner. Functions that treat each kind of node differently and
+need the results of inner nodes are written as generators that yield their inner calls, and
+`run_deep` runs them: programs may be nested deeper than Python's own stack.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence

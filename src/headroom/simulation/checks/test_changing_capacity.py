@@ -1,8 +1,8 @@
-"""Servers, speeds and tokens that change: against Markov chains solved to the last digit.
+"""Changing servers, speeds and tokens, compared with exactly solved Markov chains.
 
-Where changes happen at known times the equations of Kolmogorov are solved piece by piece with
-matrix exponentials (Moler and Van Loan 2003), and the state repeats after a period. Where a
-controller looks at random times, its looks are transitions of one more chain.
+If changes happen at known times, the Kolmogorov equations are solved piece by piece with matrix
+exponentials (Moler and Van Loan 2003), and the state repeats after a period. If a controller acts
+at random times, its actions are transitions of one larger chain.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence

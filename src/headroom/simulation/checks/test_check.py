@@ -1,4 +1,4 @@
-"""Models that cannot be right are refused before they run, with the line of the wrong step."""
+"""Invalid models are rejected before they run, with the line of the wrong step."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Circles of waiting are found before the run, and models that cannot close one are let through."""
+"""Circular waits are found before the run; models without one are accepted."""
 
 from collections.abc import Callable
 

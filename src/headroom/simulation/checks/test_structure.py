@@ -1,4 +1,4 @@
-"""The tree that is read from a program says what was written, however it was nested."""
+"""The tree parsed from a program matches the source, no matter how it was nested."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What is known without running: visits, demands, loads, and which load is too much.
+"""Quantities known without running: visits, demands, loads, overload.
 
-Oracles are traffic equations solved by hand and Little's law.
+The oracles are traffic equations solved by hand and Little's law.
 """
 
 import pytest

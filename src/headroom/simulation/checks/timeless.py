@@ -1,4 +1,4 @@
-"""Jobs that would loop without end at one instant: refused before the run, with their line."""
+"""Jobs that would loop indefinitely without time passing: rejected before the run, with their line."""
 
 from headroom.simulation.checks.controllers import changes_of
 from headroom.simulation.checks.parsed import Parsed

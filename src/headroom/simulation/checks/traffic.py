@@ -1,4 +1,4 @@
-"""Traffic equations: how often what is visited, where routes are known."""
+"""Traffic equations: visit ratios where routes are known."""
 
 from collections.abc import Mapping, Sequence
 

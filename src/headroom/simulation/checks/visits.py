@@ -1,8 +1,8 @@
-"""How often jobs visit stations, and what they ask of them: known without running the model.
+"""Visit counts and demands of jobs at stations, computed without running the model.
 
-Probabilities, drawn counts and round robin give exact means; the routes of a network are solved
-as traffic equations. What only a run can tell (conditions, hashed choices, times out, rejection)
-counts as little as it may; choices by queue length count equally for each case.
+Probabilities, drawn counts and round robin give exact means; the routes of a network are solved as
+traffic equations. Outcomes that only a run can show (conditions, hashed choices, time-outs,
+rejection) are counted at their lower bound; a choice by queue length counts each case equally.
 """
 
 import math

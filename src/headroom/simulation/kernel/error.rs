@@ -1,4 +1,4 @@
-//! What can go wrong with a model or a run, each with its cure.
+//! Errors of a model or a run, each with a hint.
 
 use thiserror::Error;
 

@@ -1,11 +1,14 @@
 //! The simulation kernel: an event loop over stations, pools and programs.
 //!
-//! A model is data ([`model`](plan::model)); it is compiled to flat tables ([`compile`](plan::compile), [`program`](plan::program)) and run
-//! ([`engine`](run::engine)). A run is a function of (model, seed): time is an integer ([`time`]), each source
-//! of randomness has its own stream ([`stream`](random::stream)), and nothing here reads a clock or depends on a
-//! hash. Statistics are exact integers in bounded memory ([`stations`](places::stations), [`pools`](places::pools), [`tally`](places::tally),
-//! [`classes`](statistics::classes), [`snapshots`](statistics::snapshots)), and the conservation laws are asserted at the end of every run
-//! ([`invariants`](run::invariants)). `docs/background/simulation-kernel.md` tells the whole story.
+//! A model is data ([`model`](plan::model)); it is compiled to flat tables
+//! ([`compile`](plan::compile), [`program`](plan::program)) and run ([`engine`](run::engine)). A
+//! run is a function of (model, seed): time is an integer ([`time`]), each source of randomness has
+//! its own stream ([`stream`](random::stream)), and nothing here reads a clock or depends on a
+//! hash. Statistics are exact integers in bounded memory ([`stations`](places::stations),
+//! [`pools`](places::pools), [`tally`](places::tally), [`classes`](statistics::classes),
+//! [`snapshots`](statistics::snapshots)), and the conservation laws are asserted at the end of
+//! every run ([`invariants`](run::invariants)). See `docs/background/simulation-kernel.md` for
+//! details.
 
 pub mod error;
 pub mod places;

@@ -1,4 +1,4 @@
-"""Amounts: what stands where a step asks how long, how often or how much.
+"""Amounts: the duration, count or size argument of a step.
 
 An amount is a number, a distribution (drawn each time) or an expression (computed each time).
 """

@@ -1,4 +1,4 @@
-"""Checks of names, counts and plain numbers in the builder; errors name the user's line."""
+"""Validation of names, counts and plain numbers in the builder; errors name the user's line."""
 
 import math
 from collections.abc import Mapping

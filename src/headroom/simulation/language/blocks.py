@@ -1,4 +1,4 @@
-"""Results of the with-blocks of a program: the parts of a branch, a fork, an attempt."""
+"""The values of a program's with-blocks: the parts of a branch, a fork, an attempt."""
 
 import math
 from collections.abc import Iterator

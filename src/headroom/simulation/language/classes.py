@@ -1,4 +1,4 @@
-"""Classes of jobs: who walks which program, and how often."""
+"""Job classes: which program the jobs run, and how often."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,8 @@
-"""Expressions: numbers that a job computes while it walks, kept as data.
+"""Expressions: numbers that a job computes during a run, kept as data.
 
-An expression is a postfix list that the kernel evaluates each time a job comes to it; nothing of
-it runs in Python. It is built with ordinary operators from attributes of the job, the state of
-stations and pools, the clock, draws and numbers. A comparison gives 1 where it is true, else 0.
+An expression is a postfix list that the kernel evaluates each time a job reaches it; none of it
+runs in Python. It is built with ordinary operators from attributes of the job, the state of
+stations and pools, the clock, draws and numbers. A comparison gives 1 if it is true, else 0.
 """
 
 from collections.abc import Iterator

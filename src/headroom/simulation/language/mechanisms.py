@@ -1,8 +1,8 @@
-"""Mechanisms: native parts of a model with a state of their own, whose functions jobs call.
+"""Mechanisms: native, stateful parts of a model whose functions jobs call.
 
-The head of a disk, the map of a flash device, the contents of a cache: what no station and no
-attribute can hold. A mechanism is made by the name of its kind, anew for each run. The builder asks
-the kernel which functions it has, so that a wrong name is refused where it is written.
+Examples are the head of a disk, the map of a flash device and the contents of a cache: state that
+no station and no attribute can hold. A mechanism is created for each run by the name of its kind.
+The builder asks the kernel for its functions, so that a wrong name is rejected where it is written.
 """
 
 import difflib

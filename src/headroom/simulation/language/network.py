@@ -1,4 +1,4 @@
-"""Networks: nodes with routes between them, for what no loop or branch can say."""
+"""Networks: nodes with routes between them, where loops and branches are not enough."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

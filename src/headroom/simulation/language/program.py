@@ -1,9 +1,8 @@
-"""Programs: the steps that a job walks through stations and pools, built line by line.
+"""Programs: the steps of a job through stations and pools, built line by line.
 
-A program is kept as the flat list that the kernel reads: blocks open with their own step and
-close with ``end``. Each step remembers the line on which the user wrote it, for messages; the
-line is no part of the model's data. `headroom.simulation.checks.structure` reads the list as a
-tree.
+A program is kept as the flat list that the kernel reads: blocks open with their own step and close
+with ``end``. Each step remembers the line on which the user wrote it, for messages; the line is not
+part of the model's data. `headroom.simulation.checks.structure` parses the list into a tree.
 """
 
 import copy

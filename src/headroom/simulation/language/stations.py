@@ -1,4 +1,4 @@
-"""Stations and pools: what jobs queue for, and how it serves them."""
+"""Stations and pools: the resources that jobs queue for, and their service disciplines."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Expressions: what the kernel is told is what Python would have computed."""
+"""Expressions: the kernel computes the same values as Python."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-"""Groups of like stations and pools: one row, in which the rows of all members are added up."""
+"""Groups of similar stations and pools: one row that sums the rows of all members."""
 
 from collections.abc import Iterable
 from dataclasses import replace

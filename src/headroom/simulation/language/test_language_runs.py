@@ -1,8 +1,8 @@
-"""Each word of the model language does what its formula, or plain arithmetic, says.
+"""Each word of the model language does what its formula, or plain arithmetic, predicts.
 
-Here are single words, most of them exact. Queues, networks and pools that have a formula or a chain
-of a few states are subjects of the known answers (`benches/known`), which `test_oracles.py` runs.
-Sources of formulas: Kleinrock, *Queueing Systems* (1975, 1976); Cobham (1954) for priorities.
+These tests cover single words, most of them exactly. Queues, networks and pools with a formula or a
+chain of a few states are subjects of the known answers (`benches/known`), which `test_oracles.py`
+runs. Sources of formulas: Kleinrock, *Queueing Systems* (1975, 1976); Cobham (1954) for priorities.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Mixes of classes and choices by number do what theory, or plain arithmetic, says.
+"""Mixes of classes and choices by number agree with theory or plain arithmetic.
 
-Exact answers: a mix whose stations share their servers (or serve exponential times of one mean in
-turn) has product form with one chain (Baskett, Chandy, Muntz and Palacios 1975), which is solved
-by exact mean value analysis (Reiser and Lavenberg 1980).
+Exact answers: a mix whose stations share their servers (or serve exponential times with a common
+mean in FCFS order) has product form with one chain (Baskett, Chandy, Muntz and Palacios 1975),
+which is solved by exact mean value analysis (Reiser and Lavenberg 1980).
 """
 
 import json

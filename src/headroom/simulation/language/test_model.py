@@ -1,4 +1,4 @@
-"""The builder as a whole: copies for what-if questions, names inside others, holdings."""
+"""The builder as a whole: copies for what-if questions, nested names, holdings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Jobs that leave a queue: against Erlang-A, and for every order in which a queue is served.
+"""Jobs that leave a queue: compared with Erlang-A, and for every queueing discipline.
 
 Sources: Palm (1957), *Research on telephone traffic carried by full availability groups*, and
 Garnett, Mandelbaum and Reiman (2002), *Manufacturing & Service Operations Management* 4, for

@@ -1,4 +1,4 @@
-"""Every mistake in the model language is refused, with the line on which it was made."""
+"""Every mistake in the model language is rejected with its line."""
 
 import inspect
 import math

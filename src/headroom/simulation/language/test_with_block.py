@@ -1,4 +1,4 @@
-"""A block that was written without `with` never vanishes silently."""
+"""A block written without `with` never vanishes silently."""
 
 from collections.abc import Callable
 

@@ -1,8 +1,8 @@
-"""Blocks of a program that are written with `with`, and what is said where the `with` is missing.
+"""Program blocks that are written with `with`, and the error if the `with` is missing.
 
-A plain call such as ``program.loop(3)`` without `with` would do nothing at all, and the model
-would run without it. So each block notes that it was made, and the check of the model refuses
-those that were never entered.
+A plain call such as ``program.loop(3)`` without `with` would have no effect, and the model would
+run without the block. So each block records that it was created, and the check of the model rejects
+blocks that were never entered.
 """
 
 import functools

@@ -1,12 +1,12 @@
-"""Arrival processes that are no sequence of independent gaps: bursty, changing, or recorded.
+"""Arrival processes other than sequences of independent gaps: bursty, changing, or recorded.
 
-An arrival process is frozen data; the kernel runs it. Times are in the model's time unit, rates
-in arrivals per time unit. Where gaps are independent, give `Model.open_class` a distribution.
+An arrival process is frozen data; the kernel runs it. Times are in the model's time unit, rates in
+arrivals per time unit. For independent gaps, give `Model.open_class` a distribution.
 
-The kernel is exact, without a time step. A bursty process lets arrival and jump compete, both
-exponential. A changing rate is inverted piece by piece with one exponential per arrival; thinning
-(Lewis & Shedler 1979) would throw candidates away, ever more the further the rate lies below its
-peak, and two systems that are compared would no longer draw the same numbers.
+The kernel is exact, without a time step. In a bursty process, arrivals and jumps compete, both
+exponential. A changing rate is inverted piece by piece with one exponential per arrival. Thinning
+(Lewis & Shedler 1979) would reject candidates, more of them the further the rate is below its peak,
+and two systems under comparison would no longer draw the same numbers.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Distributions of service times, delays, think times and interarrival times.
 
-A distribution is frozen data; the kernel draws from it. Parameters are in the model's time unit.
-Wherever two parametrisations are common, the one by mean and `c2` (the squared coefficient of
-variation, variance / mean squared) is used, because those two decide how long queues get.
+A distribution is frozen data; the kernel draws from it. Parameters are in the model's time unit. If
+two parametrisations are common, the one by mean and `c2` (the squared coefficient of variation,
+variance / mean squared) is used, because these two determine queue lengths.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Maximum likelihood for each family of laws, and each law as SciPy knows it.
+"""Maximum likelihood for each family of laws, and the SciPy equivalent of each law.
 
 Invariant: a fit is a function of the sorted sample alone; no start value is random.
 

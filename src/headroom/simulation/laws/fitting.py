@@ -1,10 +1,9 @@
 """Distributions from measurements: maximum likelihood, choice by AIC, goodness of fit.
 
-Sources: Akaike (1974), A new look at the statistical model identification (AIC); Stephens
-(1974), EDF statistics for goodness of fit (Kolmogorov-Smirnov, Anderson-Darling); Stute,
-Gonzalez Manteiga & Presedo Quindimil (1993), Bootstrap based goodness-of-fit tests: a law that
-was fitted to the sample lies closer to it than the true one, so the tests draw samples from the
-fitted law and fit them too.
+Sources: Akaike (1974), A new look at the statistical model identification (AIC); Stephens (1974),
+EDF statistics for goodness of fit (Kolmogorov-Smirnov, Anderson-Darling); Stute, Gonzalez Manteiga
+& Presedo Quindimil (1993), Bootstrap based goodness-of-fit tests: a law fitted to the sample is
+closer to it than the true one, so the tests draw samples from the fitted law and fit those too.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A wrong law names the line on which the user wrote it, and nothing of Headroom's own."""
+"""An invalid law names the user's line, and no code of Headroom itself."""
 
 import inspect
 import math

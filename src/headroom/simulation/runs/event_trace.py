@@ -1,4 +1,4 @@
-"""The event trace of a run: what happened to which job where, column by column."""
+"""The event trace of a run: what happened to each job and where, column by column."""
 
 from dataclasses import dataclass
 

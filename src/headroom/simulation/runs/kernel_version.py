@@ -1,4 +1,4 @@
-"""The version of what a simulation stores for a model and a seed."""
+"""The version of the stored results of a simulation, for a given model and seed."""
 
 KERNEL_VERSION = "0.1.0"
 """The release since which results have the same bits; a part of every fingerprint of a model.

@@ -1,7 +1,7 @@
-"""What `simulate` returns: one run, raw and complete, in seconds.
+"""The result of `simulate`: one run, raw and complete, in seconds.
 
-Everything that depends on time is cumulative since time zero, recorded at snapshots; the last
-snapshot is the end of the run. So any warm-up cut can be made afterwards.
+All time-dependent quantities are cumulative since time zero, recorded at snapshots; the last
+snapshot is the end of the run. Any warm-up can therefore be removed afterwards.
 """
 
 from collections.abc import Mapping

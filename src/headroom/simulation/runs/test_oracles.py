@@ -1,7 +1,7 @@
-"""The kernel against theory: every known answer lies in a 99.9% interval over 30 replications.
+"""The kernel and theory agree: known answers lie in a 99.9% interval over 30 replications.
 
-The models and answers are those of `benches/known`, here at a quarter of the length of the
-published table (docs/reference/known-answers.md). With about 160 answers one suite in six would
+The models and answers come from `benches/known`, run here for a quarter of the length of the
+published table (docs/reference/known-answers.md). With about 160 answers, one suite in six would
 raise a false alarm; the seeds are fixed, so this one does not.
 """
 

@@ -1,4 +1,4 @@
-"""What holds in every run of every model, over models drawn from the whole language."""
+"""Properties of every run, over models drawn from the whole language."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Same model and seed, same bits: in another process, and whatever else the model contains."""
+"""Same model and seed, same bits: in another process, and regardless of the rest of the model."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Runs: what a result holds, when a run stops, and the ways in which it may fail."""
+"""Runs: contents of a result, stopping rules, and failures."""
 
 import signal
 from types import FrameType

@@ -1,4 +1,4 @@
-"""The trace file: valid, balanced, in order, and true to what happened."""
+"""The trace file is valid, balanced, in order, and matches the run."""
 
 import json
 from collections import Counter, defaultdict

@@ -1,8 +1,8 @@
 """An event trace as a file in Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
 
-One process per station with a thread per server in use, one per pool, and one for all jobs: a slice
-for each stay of a job in the system, inside it what the job waits for and who serves it. Counters
-show how many wait and are served.
+There is one process per station with a thread per server in use, one process per pool, and one for
+all jobs. Each stay of a job in the system is a slice; nested slices show what the job waits for and
+where it is served. Counters show the numbers of waiting and served jobs.
 
 Source: Google, *Trace Event Format* (document of the Chromium project).
 

@@ -1,8 +1,9 @@
 //! The pending events, smallest time first; equal times leave in the order in which they entered.
 //!
 //! An implicit 4-ary heap of 16-byte entries; the four children of a node fill a cache line. `take`
-//! leaves a hole at the top that the next `schedule` fills with one sift: in a queueing network nearly
-//! every event schedules another one, and the fused "hold" costs half of pop and push.
+//! leaves a hole at the top that the next `schedule` fills with one sift. In a queueing network
+//! nearly every event schedules another one, and this fused "hold" costs half as much as pop and
+//! push.
 //!
 //! Invariant: an event is never scheduled before the time of the last one taken.
 //!

@@ -1,12 +1,12 @@
-//! The jobs of a run: a slab that recycles its slots, and first-come-first-served queues in it.
+//! The jobs of a run: a slab that recycles its slots, and the first-come-first-served queues in it.
 //!
-//! A queue is a chain through the jobs themselves, so queueing allocates nothing. The stacks lie
-//! side by side in one array with a fixed stride, which the compiler computed; so do the
-//! attributes. What the plain path never touches stands apart in [`Extra`], so that a job is one
-//! cache line.
+//! A queue is a linked list through the jobs themselves, so queueing allocates nothing. The stacks
+//! are stored in one array with a fixed stride, which the compiler computed; so are the attributes.
+//! Data that the plain path never touches are kept separately in [`Extra`], so that a job fits in
+//! one cache line.
 //!
-//! Slots also serve what is not a job but waits for an event: sources, guards of attempts, clocks
-//! of stations ([`Role`]).
+//! Slots also serve entities other than jobs that wait for an event: sources, guards of attempts,
+//! clocks of stations ([`Role`]).
 //!
 //! Invariant: a job stands in at most one queue, and waits for at most one event.
 

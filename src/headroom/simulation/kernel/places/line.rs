@@ -1,4 +1,4 @@
-//! Who is served next: the line of jobs that wait for a server or for tokens.
+//! The waiting line for a server or for tokens: which job is served next.
 //!
 //! Invariant: a job that was interrupted stands before those of its own rank that were not served
 //! yet.

@@ -1,6 +1,6 @@
-//! How long each number of jobs was present at a station, for a few segments of the run.
+//! The time that each number of jobs was present at a station, for a few segments of the run.
 //!
-//! Numbers below 128 have a bin each, larger ones share 64 bins for each factor of two. Segments
+//! Numbers below 128 have a bin each; larger ones share 64 bins for each factor of two. Segments
 //! are joined in pairs whenever there are too many, so memory does not grow with the run.
 
 use crate::simulation::kernel::time::SimTime;

@@ -1,6 +1,6 @@
-//! Pools at work: counted tokens, granted from the head of a line.
+//! Pools during a run: counted tokens, granted from the head of a line.
 //!
-//! A request that does not fit holds up those behind it, so that large ones do not starve.
+//! A request that does not fit blocks those behind it, so that large requests do not starve.
 //!
 //! Invariant: an area is brought up to the present before the number that it integrates changes.
 

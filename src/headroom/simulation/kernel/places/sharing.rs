@@ -1,9 +1,9 @@
 //! Processor sharing: all jobs in service progress at the same, common rate.
 //!
 //! A virtual clock runs at the speed at which each job is served: 1 while there are servers for
-//! all, (servers / jobs) beyond. A job with `work` ticks ends when the virtual clock has gone
-//! `work` further. The clock counts in 2^-32 ticks with integers, so bits repeat and long runs do
-//! not drift.
+//! all, (servers / jobs) beyond. A job with `work` ticks ends when the virtual clock has advanced
+//! by `work`. The clock counts integer multiples of 2^-32 ticks, so results are reproducible bit by
+//! bit and long runs do not drift.
 //!
 //! Source: Kleinrock (1967), *Time-shared systems: a theoretical treatment*; virtual time as in
 //! Parekh & Gallager (1993).

@@ -1,9 +1,9 @@
-//! Stations at work, with their exact accumulators.
+//! Stations during a run, with their exact accumulators.
 //!
-//! A plain station (equal servers, unlimited waiting room, any order in which whoever has begun is
-//! served to the end) is all in [`Station`]; what else a station may be lies in [`Special`], which
-//! `service` drives. All accumulators are integers (counts and ticks), so the conservation laws
-//! that `invariants` checks hold to the last digit, however long the run.
+//! A plain station (equal servers, unlimited waiting room, any non-preemptive order) is entirely in
+//! [`Station`]. All other features of a station are in [`Special`], which `service` drives. All
+//! accumulators are integers (counts and ticks), so the conservation laws that `invariants` checks
+//! hold to the last digit, no matter how long the run.
 //!
 //! Invariant: an area is brought up to the present before the number that it integrates changes.
 

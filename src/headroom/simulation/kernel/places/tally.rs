@@ -1,6 +1,6 @@
 //! Exact sums over the visits of one class to one station or pool.
 //!
-//! The sums of a station are those of its classes added up, so each visit is counted once.
+//! The sums of a station are the totals over its classes, so each visit is counted once.
 
 use crate::simulation::kernel::places::jobs::age;
 use crate::simulation::kernel::time::SimTime;

@@ -1,4 +1,4 @@
-//! Arrival processes that are no sequence of independent gaps: bursty, changing, or recorded.
+//! Arrival processes other than sequences of independent gaps: bursty, changing, or recorded.
 //!
 //! Invariant: an arrival process runs on a clock of its own, from time 0, and takes its random
 //! numbers from one stream, so the arrivals do not depend on what the system does with them. It

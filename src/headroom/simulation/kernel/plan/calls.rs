@@ -1,4 +1,4 @@
-//! Calls of the functions of mechanisms during a run.
+//! Calls of mechanism functions during a run.
 //!
 //! Invariant: every run makes its mechanisms anew, so none remembers another run; each has a
 //! random stream of its own.

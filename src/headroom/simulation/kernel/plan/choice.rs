@@ -1,4 +1,4 @@
-//! Where a job goes on: by chance, by condition, in turn, by the shortest queue, by a value.
+//! Choice of the next step of a job: random, by condition, round robin, shortest queue, by value.
 
 use rand::RngExt;
 

@@ -1,8 +1,8 @@
-//! Model data to flat tables.
+//! Compiles model data to flat tables.
 //!
-//! Blocks are compiled with an explicit stack, so nesting may be of any depth. What the builder
-//! checks with source lines (balance, probabilities, names) is checked here again, briefly,
-//! because the engine relies on it.
+//! Blocks are compiled with an explicit stack, so nesting may be of any depth. The builder checks
+//! balance, probabilities and names with source lines; they are checked here again, briefly,
+//! because the engine relies on them.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! Expressions over the attributes of a job and the state of the model.
 //!
-//! An expression is compiled to a list of steps over a small stack (postfix notation). Truth is 1
-//! and falsehood 0. Only the four operations and rounding take part, so bits repeat everywhere.
+//! An expression is compiled to a list of steps over a small stack (postfix notation). True is 1
+//! and false is 0. Only the four operations and rounding are used, so results have the same bits on
+//! every machine.
 
 use serde::Deserialize;
 

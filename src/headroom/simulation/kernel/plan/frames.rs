@@ -1,4 +1,4 @@
-//! What surrounds the programs: where jobs of a class come from and go to, clocks, breakdowns.
+//! The environment of the programs: sources and sinks of each class, clocks, breakdowns.
 
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::arrivals::{Carried, Process};

@@ -1,9 +1,9 @@
-//! Mechanisms: parts of a model with a state of their own that no station can hold.
+//! Mechanisms: model components whose state does not fit into a station.
 //!
 //! The head of a disk, the map of a flash device, the contents of a cache, a recorded stream of
 //! requests: each is a native object with functions that expressions of a model may call. The
-//! kernel knows the trait alone; who runs a model brings a [`Registry`] that makes mechanisms by
-//! the name of their kind.
+//! kernel knows only the trait. The caller that runs a model supplies a [`Registry`] that creates
+//! mechanisms by the name of their kind.
 //!
 //! Invariant: what a function returns depends on the parameters, the stream of random numbers and
 //! the calls so far alone; so a run stays a function of (model, seed).

@@ -1,8 +1,8 @@
-//! The mechanisms that the kernel brings along: small ones, of use in any model.
+//! The built-in mechanisms of the kernel: small ones, useful in any model.
 //!
 //! | kind | state | functions |
 //! | --- | --- | --- |
-//! | `arm` | where it stands | `distance(position)`, `travel(position)`, `position()` |
+//! | `arm` | its position | `distance(position)`, `travel(position)`, `position()` |
 //! | `curve` | none | `at(x)` |
 
 use serde::Deserialize;

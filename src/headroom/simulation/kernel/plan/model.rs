@@ -1,8 +1,8 @@
-//! The model as data: what the Python builder writes as JSON and the compiler reads.
+//! The model as data: written as JSON by the Python builder and read by the compiler.
 //!
-//! Names, not indices, tie the parts together, so the data can be read by people and by other
-//! programs. Blocks (loop, branch, fork, network, attempt and their parts) open with their step and close with `end`, so
-//! nesting of any depth needs no recursion.
+//! The parts refer to each other by name, not by index, so that people and other programs can read
+//! the data. Blocks (loop, branch, fork, network, attempt and their parts) open with their step and
+//! close with `end`, so nesting of any depth needs no recursion.
 
 use serde::Deserialize;
 

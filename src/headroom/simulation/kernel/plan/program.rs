@@ -1,7 +1,7 @@
 //! The compiled model: flat tables that the engine walks.
 //!
-//! All programs lie in one instruction array. A job is a position in it and a small stack that
-//! holds loop counters, tries left, return addresses and the number of jobs still to wait for.
+//! All programs are in one instruction array. A job is a position in it and a small stack that
+//! holds loop counters, remaining tries, return addresses and the number of jobs still to wait for.
 //!
 //! Invariant: at every position the shape of the stack and the tokens held are known from the
 //! compiled model alone ([`Site`]), because all paths to a position agree on both.

@@ -1,4 +1,4 @@
-//! The rows of the tables: one for each station or pool, or one for a group of like ones.
+//! The rows of the result tables: one per station or pool, or one per group of similar ones.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Stations as stated to stations as compiled.
+//! Compiles stations from their description in the model.
 
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::compile::refuse;

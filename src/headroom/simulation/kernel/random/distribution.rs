@@ -1,7 +1,7 @@
-//! Distributions as the model states them, and what they compile to.
+//! Distributions as the model states them, and their compiled forms.
 //!
-//! Only the four operations, the square root and the `libm` crate take part in a draw
-//! (`rand_distr` is built without `std_math`), so a draw has the same bits on every machine.
+//! A draw uses only the four operations, the square root and the `libm` crate (`rand_distr` is
+//! built without `std_math`), so it has the same bits on every machine.
 //!
 //! Sources: the balanced-means fit of the hyperexponential as in Allen (1990), *Probability,
 //! Statistics and Queueing Theory*, section 3.2.9; Cox (1955), *A use of complex probabilities in

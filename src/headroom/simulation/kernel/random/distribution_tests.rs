@@ -1,4 +1,4 @@
-//! What is drawn is what was promised, in both ways of sampling.
+//! Draws follow their distribution, in both sampling methods.
 
 use proptest::prelude::*;
 

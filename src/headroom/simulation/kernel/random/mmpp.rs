@@ -1,8 +1,8 @@
 //! The Markov-modulated Poisson process: Poisson arrivals whose rate jumps among states.
 //!
-//! Exact, without a time step: in each state the next arrival and the next jump are competing
-//! exponentials, so one exponential tells when something happens and one choice tells what. The
-//! process is stationary from the start.
+//! The simulation is exact, without a time step: in each state the next arrival and the next jump
+//! are competing exponentials, so one exponential gives the time of the next event and one choice
+//! its kind. The process is stationary from the start.
 //!
 //! Sources: Fischer & Meier-Hellstern (1993), *The Markov-modulated Poisson process cookbook*;
 //! Grassmann, Taksar & Heyman (1985), *Regenerative analysis and steady state distributions for

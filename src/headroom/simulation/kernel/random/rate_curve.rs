@@ -1,10 +1,10 @@
 //! A Poisson process whose rate changes at given times, once or periodically.
 //!
-//! Exact: the n-th arrival is where the integral of the rate reaches the n-th arrival of a Poisson
-//! process of rate 1, and the integral of a piecewise constant rate is inverted piece by piece.
-//! One exponential per arrival, so common random numbers stay in step when a rate changes, and no
-//! candidate is thrown away, however uneven the rates are: thinning needs a random number of
-//! random numbers, more of them the further the rate lies below its peak.
+//! The method is exact: the n-th arrival is where the integral of the rate reaches the n-th arrival
+//! of a Poisson process of rate 1, and the integral of a piecewise constant rate is inverted piece
+//! by piece. It uses one exponential per arrival, so common random numbers stay in step when a rate
+//! changes. No candidate is rejected, no matter how uneven the rates are, whereas thinning needs a
+//! random number of random numbers, more of them the further the rate is below its peak.
 //!
 //! Invariant: the position is a whole number of ticks and a fraction below 1, so a run of any
 //! length loses no precision.

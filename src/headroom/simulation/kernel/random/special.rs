@@ -1,4 +1,4 @@
-//! The special functions that inversion needs, in portable arithmetic.
+//! The special functions needed for inversion, in portable arithmetic.
 //!
 //! Invariant: only the four operations, the square root and the `libm` crate take part, so a value
 //! has the same bits on every machine.

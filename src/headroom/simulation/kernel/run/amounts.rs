@@ -1,4 +1,4 @@
-//! Durations, counts and values: drawn from a source, or computed for the job that asks.
+//! Durations, counts and values: drawn from a source, or computed for the requesting job.
 
 use crate::simulation::kernel::plan::choice::{Rule, Target};
 use crate::simulation::kernel::plan::expression::{self, Op};

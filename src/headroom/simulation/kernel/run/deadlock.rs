@@ -1,10 +1,10 @@
-//! Deadlock: jobs that wait for each other, whether or not others go on.
+//! Deadlock: jobs that wait for each other, whether or not other jobs continue.
 //!
-//! The wait-for graph is reduced: every job that does not wait will in the end give back what it
-//! holds; that serves waiting jobs, which will give back in turn. Whoever is left when nothing
-//! more can be served waits for ever. What jobs hold and wait for are tokens of pools, places at
-//! stations with a limited buffer, and servers of stations at which jobs can be blocked. A broken
-//! server is repaired in the end, and a time-out ends a wait.
+//! The wait-for graph is reduced: every job that does not wait will eventually release what it
+//! holds; this serves waiting jobs, which will release their resources in turn. Jobs that remain
+//! when no more can be served wait indefinitely. The resources are tokens of pools, places at
+//! stations with a limited buffer, and servers of stations where jobs can be blocked. A broken
+//! server is eventually repaired, and a time-out ends a wait.
 //!
 //! Source: Holt (1972), *Some deadlock properties of computer systems*.
 

@@ -1,9 +1,9 @@
-//! The event loop: takes the earliest event and walks its job on until it waits again.
+//! The event loop: takes the earliest event and advances its job until it waits again.
 //!
-//! An event says only which slot goes on. The position of the job tells what it waited for: a
-//! service that ends now, a delay that is over, a time-out. Jobs that others set going at the same
-//! instant (granted tokens, forked arms, new arrivals) walk on in the order in which they were set
-//! going.
+//! An event names only the slot to resume. The position of the job determines what it waited for:
+//! the end of a service, the end of a delay, a time-out. Jobs that others activate at the same
+//! instant (granted tokens, forked branches, new arrivals) advance in the order of their
+//! activation.
 //!
 //! Invariant: between two events every job waits in one of the ways of
 //! [`Phase`], and none is ready.

@@ -1,9 +1,8 @@
-//! Giving up: time-outs, visits refused by a full station, arms that nobody waits for.
+//! Giving up: time-outs, visits rejected by a full station, fork branches that no job waits for.
 //!
-//! A failed try takes the job back to its attempt: whatever it waited for is given up, the jobs
-//! that it waited for are ended, and the tokens that it took since then are given back. A failure
-//! outside of any attempt goes to whoever waits for the job, and where nobody does, the job is
-//! lost.
+//! A failed try returns the job to its attempt: its current wait is abandoned, the jobs that it
+//! waited for are ended, and the tokens acquired since then are released. A failure outside of any
+//! attempt goes to the job that waits for this one; if there is none, the job is lost.
 //!
 //! Invariant: a job that ends here stands in no line and has no event.
 

@@ -1,6 +1,6 @@
 //! Conservation laws, checked at the end of every run, in release builds too.
 //!
-//! All sums are integers, so the laws hold exactly; a difference of one tick is a bug.
+//! All sums are integers, so the laws hold exactly: a difference of one tick is a bug.
 //!
 //! Source: Little (1961), *A proof for the queuing formula L = λW*: on any interval the integral
 //! of the number present equals the sum of the times spent there.

@@ -1,7 +1,7 @@
-//! Properties of all models: random programs, nested to any depth, over stations and pools.
+//! Properties of all models: random programs of any nesting depth over stations and pools.
 //!
-//! Every finished run has passed the conservation laws of `invariants` by then; here it must also
-//! repeat bit for bit, and end in one of the ways that are allowed.
+//! Every finished run has passed the conservation laws of `invariants`. These tests also require
+//! that it repeats bit for bit and ends in one of the allowed ways.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The event trace: what happened to which job where, for the first so many events.
+//! The event trace: what happened to each job and where, for the first N events.
 
 use crate::simulation::kernel::run::engine::State;
 

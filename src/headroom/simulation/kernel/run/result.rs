@@ -1,4 +1,4 @@
-//! What a run returns: tables of cumulative statistics, series and histograms, in seconds.
+//! The result of a run: cumulative statistics, series and histograms, in seconds.
 
 use crate::simulation::kernel::places::occupancy::Segments;
 use crate::simulation::kernel::places::pools::Pool;

@@ -1,8 +1,8 @@
 //! Service at stations that are not plain: places and blocking, interruption, batches, servers of
 //! different speed, breakdowns.
 //!
-//! Nothing here lets a job walk, except the one whose service has ended: a change at one station
-//! can set others free, and these changes are worked off one after the other.
+//! No function here advances a job, except the one whose service has ended: a change at one station
+//! can release others, and these changes are processed one after the other.
 //!
 //! Invariant: where a station has both room and a job that waits outside, it is among the stations
 //! still to be looked at.

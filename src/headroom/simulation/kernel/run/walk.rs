@@ -1,4 +1,4 @@
-//! The interpreter of programs: what each instruction does to a job.
+//! The interpreter of programs: the effect of each instruction on a job.
 //!
 //! Invariant: a walk ends where the job waits for an event, a token, a place or other jobs, where
 //! it has failed, or where it ends.

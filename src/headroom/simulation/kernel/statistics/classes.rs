@@ -1,4 +1,4 @@
-//! Job classes at work: who is in the system, and how long it took.
+//! Job classes during a run: jobs in the system, and their response times.
 
 use crate::simulation::kernel::places::jobs::age;
 use crate::simulation::kernel::places::stations::area;

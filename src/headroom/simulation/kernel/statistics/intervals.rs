@@ -1,8 +1,8 @@
-//! Statistics of intervals whose ends are given: hours of a day, a peak, a part of a transient.
+//! Statistics of intervals with given ends: hours of a day, a peak, a part of a transient.
 //!
-//! At each end all accumulators are read as for a snapshot, and what each class has counted in its
-//! histogram since the end before. Nothing is done per event, and the number of ends is given, so
-//! memory does not grow with the run.
+//! At each end all accumulators are read as for a snapshot, together with the change of each
+//! class's histogram since the previous end. No work is done per event, and the number of ends is
+//! given, so memory does not grow with the run.
 //!
 //! Invariant: an interval holds what happens from its start up to, but not at, its end; the last
 //! one ends with the run. Together they hold every completion of the run exactly once.

@@ -3,8 +3,8 @@
 //! Batches start at one observation, grow to five when there are enough (MSER-5 works on means of
 //! five), and then double whenever the series is full, so memory does not grow with the run.
 //!
-//! Source of doubling: Law & Carson (1979), *A sequential procedure for determining the length of
-//! a steady-state simulation*.
+//! Source of the doubling: Law & Carson (1979), *A sequential procedure for determining the length
+//! of a steady-state simulation*.
 
 use crate::simulation::kernel::time::SimTime;
 

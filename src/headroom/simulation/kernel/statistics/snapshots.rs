@@ -1,8 +1,8 @@
-//! Cumulative statistics at a few dozen moments of the run, and samples at equal distances.
+//! Cumulative statistics at a few dozen times of the run, and samples at equal intervals.
 //!
-//! Any warm-up cut can be made afterwards: a window is the difference of two snapshots. They are
-//! taken at job completions; when there are too many, every other one is dropped and the interval
-//! doubles, so memory does not grow with the run.
+//! Any warm-up can be removed afterwards: a window is the difference of two snapshots. Snapshots
+//! are taken at job completions. When there are too many, every other one is dropped and the
+//! interval doubles, so memory does not grow with the run.
 
 use std::ops::Range;
 
