@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one class of jobs cannot exceed, whatever the laws of its times are.
+    """Limits that one class of jobs cannot exceed, for any distribution of its times.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def forecast_of(model: Model) -> Forecast:
 
 
 def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
-    """Return what formulas say about a simpler model in the place of another: its whole, no parts.
+    """Return what formulas predict for a simpler model in place of another: totals only, no parts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Solutions by rows: like stations and pools combined into one row, as runs report them.
+"""Solutions by rows: similar stations and pools combined into one row, as runs report them.
 
 Servers, jobs and throughputs are added up, so that the utilization is the mean over all servers.
 Times are means over all visits. A group of pools has no results if no job ever waits for some of

@@ -50,7 +50,7 @@ def _is_all_awaited(model: Model) -> bool:
 
 
 def _awaited_bodies(parsed: Parsed) -> list[Body]:
-    """Return what jobs of the classes walk themselves: their programs, and those they call."""
+    """Return the steps that jobs of the classes walk themselves: their programs and callees."""
     bodies = [parsed.trees[class_.program] for class_ in parsed.model.classes.values()]
     called: set[str] = set()
     for body in bodies:

@@ -37,7 +37,7 @@ def check_balance(parsed: Parsed) -> None:
 
 
 def check_replies(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a program answers twice, or where nobody asks."""
+    """Raise `SimulationError` if a program answers twice, or if no caller waits."""
     called = parsed.called()
     for name, tree in parsed.trees.items():
         reply = next((node for node in walk(tree) if isinstance(node, Reply)), None)
@@ -96,7 +96,7 @@ class _Balance:
         )
 
     def sequence(self, body: Body, before: Held, kept: Held) -> Task[Held]:
-        """Return what is held after `body`; `kept` may not be released in it."""
+        """Return the holdings after `body`; `kept` may not be released in it."""
         held = before
         for node in body:
             match node:

@@ -63,7 +63,7 @@ def refuse_overload(model: Model) -> None:
     """Raise `OverloadError` where open classes ask for more than a station or pool can do.
 
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
-    and those of infinite servers neither. What has no mean is refused by a `SimulationError`: no
+    and those of infinite servers neither. A quantity without a mean raises a `SimulationError`: no
     run is long enough for it.
     """
     classes = _endless(model)
@@ -92,9 +92,9 @@ def refuse_overload(model: Model) -> None:
 
 
 def overloads(model: Model, visits: Visits | None = None) -> list[Overload]:
-    """Return the stations, then the pools, whose queues grow for ever, in the order of the model.
+    """Return the stations, then the pools, whose queues grow without bound, in model order.
 
-    What only a run can tell counts as little as it may, so all that are returned do overflow.
+    Quantities that only a run can show count with their minimum, so all returned ones do overflow.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def _steps_without_mean(model: Model) -> Iterator[tuple[str, object]]:
 
 
 def overloaded_station(model: Model) -> tuple[str, Mapping[str, float]] | None:
-    """Return the first station whose queue grows for ever, with the load that each class offers.
+    """Return the first station whose queue grows without bound, with the load of each class.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def overloaded_station(model: Model) -> tuple[str, Mapping[str, float]] | None:
 
 
 def _is_bounded(model: Model, name: str) -> bool:
-    """Return whether a queue cannot grow for ever: jobs are turned away, or some lose patience.
+    """Return whether a queue stays bounded: jobs are rejected, or some lose patience.
 
     Where some have patience and others none, only a run tells.
     """
@@ -236,8 +236,8 @@ def _station_shares(
 def work_rate(model: Model, name: str) -> float:
     """Return the service time that a station gets done in a time unit at most.
 
-    The speeds of all servers count, and the share of the time in which they work; batches count
-    in full, and of a schedule its mean. What programs change can be as large as they like.
+    The speeds of all servers count, and the share of the time in which they work; batches count in
+    full, and of a schedule its mean. Values changed by programs may be arbitrarily large.
 
     Examples
     --------

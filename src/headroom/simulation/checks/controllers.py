@@ -49,14 +49,14 @@ class Changing:
 
     @property
     def text(self) -> str:
-        """What changes, and how, for messages."""
+        """The change, as text for messages."""
         part = "pool" if self.kind == "tokens" else "station"
         how = "follow a schedule" if self.is_scheduled else "are changed by a program"
         return f"{self.location}: the {self.kind} of {part} {self.name!r} {how}"
 
 
 def changes_of(parsed: Parsed) -> tuple[Changing, ...]:
-    """Return what changes during a run of a model, each kind of each part once."""
+    """Return the changes during a run of a model, each kind of each part once."""
     model = parsed.model
     parts: list[Station | Pool] = [*model.stations.values(), *model.pools.values()]
     found = [

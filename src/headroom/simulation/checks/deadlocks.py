@@ -46,7 +46,7 @@ class Edge:
 
 
 def check_token_cycles(parsed: Parsed) -> None:
-    """Raise `SimulationError` where jobs that hold tokens could wait for each other for ever."""
+    """Raise `SimulationError` if jobs that hold tokens could deadlock."""
     if parsed.model.may_deadlock or not parsed.model.pools:
         return
     steps = {name: moments(tree) for name, tree in parsed.trees.items()}

@@ -87,7 +87,7 @@ def _sequence(
 def _block(
     node: Node, held: Mapping[str, Hold], found: list[Moment], *, is_bounded: bool
 ) -> Task[Mapping[str, Hold]]:
-    """Return what is held after a block: the same after each of its bodies, so after the first."""
+    """Return the holdings after a block: the same after each of its bodies, so after the first."""
     is_timed = isinstance(node, AttemptBlock) and node.timeout is not None
     after = []
     for index, part in enumerate(parts(node)):
@@ -122,7 +122,7 @@ def _reached_while_held(parsed: Parsed, kind: type[Use] | type[Acquire]) -> dict
 def _names(
     node: Node, kind: type[Use] | type[Acquire], awaited: Mapping[str, set[str]]
 ) -> set[str]:
-    """Return what a step names: a station, a pool, or those of the program that it calls."""
+    """Return the names in a step: a station, a pool, or those of the program that it calls."""
     if isinstance(node, Call):
         return awaited[node.program]
     if not isinstance(node, kind):

@@ -18,7 +18,7 @@ class Parsed:
     """Program -> those that it calls or starts itself."""
 
     def started(self) -> frozenset[str]:
-        """Return the programs that jobs start beside themselves."""
+        """Return the programs that jobs start in parallel with themselves."""
         return self._named(StartJob)
 
     def called(self) -> frozenset[str]:

@@ -21,7 +21,7 @@ class ModelWarning(UserWarning):
 
 
 def remarks(model: Model) -> tuple[str, ...]:
-    """Return what is likely a mistake in `model`, each with its line of Python.
+    """Return likely mistakes in `model`, each with its line of Python.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _found(model: Model) -> Iterator[Remark]:
 
 
 def _idle(model: Model, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
-    """Yield the stations that nobody uses and the pools that nobody acquires."""
+    """Yield the stations that are never used and the pools that are never acquired."""
     used, acquired = _places([node for some in nodes.values() for node in some])
     for station in model.stations.values():
         if station.name not in used:

@@ -102,14 +102,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reply:
-    """Let the caller go on."""
+    """Let the caller continue."""
 
     location: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartJob:
-    """Start a job that walks `program`, and go on (the step ``start``)."""
+    """Start a job that walks `program`, and continue (the step ``start``)."""
 
     location: str
     program: str
@@ -128,8 +128,8 @@ class LoopBlock:
 class Choice:
     """One case of a branch, or one route of a network's node.
 
-    `probability` is None where the case is chosen in another way; `condition` is the kernel's
-    postfix code, None for otherwise; `of` is ("station" or "pool", name) where queues are compared.
+    `probability` is None if the case is chosen in another way; `condition` is the kernel's postfix
+    code, None for otherwise; `of` is ("station" or "pool", name) if queues are compared.
     """
 
     probability: float | None
@@ -150,7 +150,7 @@ class Case:
 class BranchBlock:
     """Take one of `cases`; `kind` is the kernel's name of how it is chosen.
 
-    `by` is the kernel's postfix code of the number by which it is, None where there is none.
+    `by` is the kernel's postfix code of the factor, None if there is none.
     """
 
     location: str
@@ -206,7 +206,7 @@ class ForkBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttemptBlock:
-    """Try `work` up to `tries` times; then `failed`, None where nothing follows a failure."""
+    """Try `work` up to `tries` times; then `failed`, None if nothing follows a failure."""
 
     location: str
     timeout: Amount | None
@@ -250,7 +250,7 @@ def parse_steps(steps: Sequence[Step]) -> Body:
 
 
 def parts(node: Node) -> tuple[Body, ...]:
-    """Return the bodies inside a node, in order; none for a step that is no block."""
+    """Return the bodies inside a node, in order; none for a simple step."""
     match node:
         case LoopBlock():
             return (node.body,)

@@ -222,7 +222,7 @@ def test_a_server_that_goes_while_busy_ends_its_service_first() -> None:
 
 
 def test_the_buffer_stays_when_servers_change() -> None:
-    """One place beside each server: with two servers three jobs fit, with one server two."""
+    """One place per server: with two servers three jobs fit, with one server two."""
     model = Model("places", time_unit="s")
     timed = schedule([(0, 2), (10, 1)])
     desk = model.station("desk", servers=timed, buffer=1, when_full="reject")

@@ -86,7 +86,7 @@ class Visits:
 
 @dataclass(slots=True)
 class _Tally:
-    """What one passage through some steps asks for, at least."""
+    """The minimum demand of one passage through some steps."""
 
     counts: dict[str, float] = field(default_factory=dict)
     demands: dict[str, float] = field(default_factory=dict)
@@ -137,13 +137,13 @@ def expected_visits(model: Model) -> Visits:
 
 
 def least_visits(model: Model, together: frozenset[str] = frozenset()) -> Visits:
-    """Return what a walk waits for at least, whatever the state of the system decides.
+    """Return the minimum waits of a walk, whatever the state of the system decides.
 
-    Where jobs choose by the length of queues, or take turns with other classes, what all ways
-    have in common counts; at a station that rejects, the work of those who get through; at one
-    that serves batches, the shortest service that any step asks of it, for the draw of one job
-    serves all of them. Work that the job does not wait for (started, after a reply, in a fork
-    with a quorum) may pile up without holding it up, and does not count.
+    Where jobs choose by the length of queues, or take turns with other classes, the common part of
+    all ways counts; at a station that rejects, the work of the jobs admitted; at one that serves
+    batches, the shortest service of any step, because the draw of one job serves the whole batch.
+    Work that the job does not wait for (started, after a reply, in a fork with a quorum) may pile
+    up without holding it up, and does not count.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _visits(counter: "_Counter") -> Visits:
 
 
 def _shortest(parsed: Parsed, station: str) -> float:
-    """Return the least mean service (time unit) that a step asks of a station, 0 if unknown."""
+    """Return the least mean service (time unit) of any step at a station, 0 if unknown."""
     services = [
         node.service
         for tree in parsed.trees.values()
@@ -281,7 +281,7 @@ class _Counter:
         return total
 
     def _learn(self, node: Node, known: dict[str, Known]) -> None:
-        """Bring up to date what is known of attributes after a step."""
+        """Update the known attributes after a step."""
         value = known_of(node.value, known) if isinstance(node, Assign) else None
         for name in self._assigned((node,)):
             known.pop(name, None)
@@ -319,7 +319,7 @@ class _Counter:
         return result
 
     def _leaf(self, node: Node, known: Attributes) -> _Tally:
-        """Return the tally of a step that is no block."""
+        """Return the tally of a simple step."""
         match node:
             case Use():
                 return self._use(node, known)
@@ -359,7 +359,7 @@ class _Counter:
         return math.inf if station.name in self._paced else station.fastest
 
     def _call(self, node: Call) -> _Tally:
-        """Return what a call asks for; the caller waits until the reply alone."""
+        """Return the demand of a call; the caller waits only until the reply."""
         called = self.programs[node.program]
         tree = self.parsed.trees[node.program]
         awaited = until_reply(tree)
@@ -375,7 +375,7 @@ class _Counter:
         return tally
 
     def _until_reply(self, awaited: Body) -> _Tally:
-        """Return what a caller waits for; nothing where a reply may come on the way."""
+        """Return the waits of a caller; nothing if a reply may come on the way."""
         if any(isinstance(inner, Reply) for inner in walk(awaited)):
             return _Tally(is_exact=False)
         tally = run_deep(self.sequence(awaited, self.constants))
@@ -478,7 +478,7 @@ class _Counter:
         return tally
 
     def _inside(self, known: Attributes, body: Body, *, is_chosen: bool) -> dict[str, Known]:
-        """Return what stays known inside a block that repeats, or is chosen by attributes."""
+        """Return the attributes that stay known inside a block that repeats or is conditional."""
         changed = self._assigned(body)
         return {
             name: one
@@ -492,7 +492,7 @@ def _is_exact_count(count: Amount, mean: float | None) -> bool:
 
 
 def _least(tallies: list[_Tally]) -> _Tally:
-    """Return what is asked for whichever of several ways is taken."""
+    """Return the demand common to all of several ways."""
     result = _Tally(
         time=min((tally.time for tally in tallies), default=0.0),
         may_fail=any(tally.may_fail for tally in tallies),
@@ -508,7 +508,7 @@ def _least(tallies: list[_Tally]) -> _Tally:
 
 
 def _constants(parsed: Parsed) -> dict[str, Known]:
-    """Return the attributes that nobody ever changes."""
+    """Return the attributes that never change."""
     trees = parsed.trees.values()
     changed = {n.attribute for tree in trees for n in walk(tree) if isinstance(n, Assign)}
     for class_ in parsed.model.classes.values():

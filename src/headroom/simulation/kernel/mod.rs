@@ -39,9 +39,9 @@ pub struct RunOptions {
     pub sampling: random::distribution::Sampling,
 }
 
-/// Run the model in `json` once; `is_wanted` is asked now and then whether to go on.
+/// Run the model in `json` once; `is_wanted` is asked now and then whether to continue.
 ///
-/// `registry` makes the mechanisms that the model names; [`plan::mechanism::none`] where it has none.
+/// `registry` makes the mechanisms that the model names; [`plan::mechanism::none`] if it has none.
 ///
 /// # Errors
 ///

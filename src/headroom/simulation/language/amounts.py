@@ -74,7 +74,7 @@ def amount_data(amount: Amount, source: str) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a number before the run: its mean, and whether it is the same each time."""
+    """Facts about a number before the run: its mean, and whether it is the same each time."""
 
     mean: float
     is_constant: bool
@@ -88,7 +88,7 @@ def mean_of(amount: Amount, attributes: Mapping[str, Known]) -> float | None:
     amount
         A distribution or an expression.
     attributes
-        What is known of the job's attributes where the amount is computed.
+        Facts about the job's attributes where the amount is computed.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def mean_of(amount: Amount, attributes: Mapping[str, Known]) -> float | None:
 
 
 def known_of(amount: Amount, attributes: Mapping[str, Known]) -> Known | None:
-    """Return what is known of an amount before the run."""
+    """Return the facts about an amount known before the run."""
     if isinstance(amount, Distribution):
         return Known(amount.mean, amount.kind == "constant")
     stack: list[_Part] = []
@@ -137,7 +137,7 @@ class _Part:
 
 
 def _returned(call: Call) -> _Part:
-    """Return what the model says of the numbers that a mechanism returns; they may hang on all."""
+    """Return the model's facts about a mechanism's results; they may depend on all attributes."""
     mean = None if call.law is None else call.law.mean
     return _Part(mean, is_constant=False, has_attributes=True)
 

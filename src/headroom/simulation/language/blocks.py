@@ -132,7 +132,7 @@ class Branch:
         return {"choice": choice_data(self._policy, self._by, self._case_count)}
 
     def _case_data(self, probability: float | None, of: Station | Pool | None) -> dict[str, object]:
-        """Return what the kernel reads of a case, after refusing what the policy does not ask."""
+        """Return a case as the kernel reads it, after refusing what the policy does not use."""
         is_by_queue = self._policy in {"shortest_queue", "two_choices"}
         if is_by_queue != (of is not None):
             raise self._program._error(

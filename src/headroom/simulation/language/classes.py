@@ -34,10 +34,10 @@ class JobClass:
     population
         Jobs of a closed class; None for an open one.
     law
-        Think time of a closed class, time between arrivals of an open one; None for no think
-        time, and where `process` tells the arrivals.
+        Think time of a closed class, time between arrivals of an open one; None for no think time,
+        and if `process` gives the arrivals.
     process
-        Arrival process that is no independent draws: bursts, a changing rate, a trace.
+        Arrival process without independent draws: bursts, a changing rate, a trace.
     priority
         Priority that its jobs start with; the larger, the more urgent.
     start, placed

@@ -1,4 +1,4 @@
-"""Controllers: programs that inspect the state from time to time and change capacities and speeds."""
+"""Controllers: programs that inspect the state now and then and change capacities and speeds."""
 
 from dataclasses import dataclass, field
 

@@ -54,7 +54,7 @@ TokenKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of a mechanism, and what is known of the numbers that it returns."""
+    """A function of a mechanism, and known facts about its results."""
 
     mechanism: str
     function: str

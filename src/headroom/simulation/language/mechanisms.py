@@ -136,6 +136,6 @@ def as_mechanism(
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    """Return the beginning of a cure that asks for the known name most like `name`, if one is."""
+    """Return the beginning of a hint: the known name most like `name`, if there is one."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}? " if close else ""

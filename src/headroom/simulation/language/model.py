@@ -65,7 +65,7 @@ SECONDS_PER_UNIT: Mapping[str, float] = {
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is known of a model without solving it; see `Model.counted_by_hand`."""
+    """Facts about a model known without solving it; see `Model.counted_by_hand`."""
 
     highest_throughput: float
     why: str
@@ -732,7 +732,7 @@ class Model:
         return data
 
     def _schedules(self) -> Iterator[dict[str, object]]:
-        """Yield what follows a schedule, as the kernel reads it."""
+        """Yield the elements that follow a schedule, as the kernel reads them."""
         parts: list[Station | Pool] = [*self.stations.values(), *self.pools.values()]
         for part in parts:
             for kind, one in part.schedules.items():

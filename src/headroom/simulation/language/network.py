@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Leave(str):
     """Where a route leaves its network; there is one, `Network.leave`.
 
-    It is an empty text, which no node may be named, so that it can stand among names.
+    It is the empty text, which is not a valid node name, so it can appear among names.
     """
 
     __slots__ = ()

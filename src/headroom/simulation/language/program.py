@@ -23,7 +23,7 @@ from headroom.simulation.language.streams import stream_key
 from headroom.simulation.language.with_block import Block, block
 from headroom.simulation.laws.distribution import Distribution
 
-# What may stand directly inside blocks that hold parts.
+# Statements allowed directly inside blocks that hold parts.
 _PARTS = {
     "branch": "cases",
     "fork": "arms",
@@ -118,7 +118,7 @@ class Program:
         self._add("use", data, source, service=amount, **limits)
 
     def _check_queue(self, station: Station) -> None:
-        """Refuse patience where nobody waits."""
+        """Refuse patience at a station without a queue."""
         why = {
             "infinite": "every job has a server",
             "ps": "all share its servers at once",

@@ -60,7 +60,7 @@ class Station:
 
     @property
     def total_speed(self) -> float:
-        """Work that all servers together do in a time unit: the servers where none is faster.
+        """Work that all servers together do in a time unit: the servers if none is faster.
 
         Of a schedule its mean in the long run; of two, not more than they can do together.
         """
@@ -79,7 +79,7 @@ class Station:
 
     @property
     def schedules(self) -> dict[str, Schedule]:
-        """What follows a schedule: ``servers``, ``speed``."""
+        """Attributes that follow a schedule: ``servers``, ``speed``."""
         known = {"servers": self.server_schedule, "speed": self.speed_schedule}
         return {kind: one for kind, one in known.items() if one is not None}
 
@@ -95,7 +95,7 @@ class Station:
 
     @property
     def rejects(self) -> bool:
-        """True where a full station turns away who wants to enter."""
+        """True if a full station rejects arriving jobs."""
         return self.buffer is not None and self.when_full == "reject"
 
     def with_servers(self, servers: int) -> "Station":
@@ -165,7 +165,7 @@ class Pool:
 
     @property
     def schedules(self) -> dict[str, Schedule]:
-        """What follows a schedule: ``tokens``."""
+        """Attributes that follow a schedule: ``tokens``."""
         return {} if self.schedule is None else {"tokens": self.schedule}
 
     @property

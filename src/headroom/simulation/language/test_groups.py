@@ -24,7 +24,7 @@ def without_groups(model: Model) -> Model:
 
 
 def run(model: Model) -> SimulationResult | None:
-    """Return a run with samples, None where the model deadlocks or stands still."""
+    """Return a run with samples, None if the model deadlocks or stalls."""
     try:
         return run_ready(ready(model), seed=3, completions=COMPLETIONS, time=300, sample_every=20)
     except SimulationError:

@@ -283,7 +283,7 @@ def test_an_attempt_ends_after_its_time_and_its_tries(
 
 
 def test_a_failed_try_gives_back_what_it_held() -> None:
-    """Without the token back, the second class would wait for ever."""
+    """Without the token back, the second class would wait indefinitely."""
     model = Model("tokens", time_unit="s")
     pool = model.pool("k", tokens=1)
     impatient, patient = model.program("impatient"), model.program("patient")
@@ -346,7 +346,7 @@ def test_placed_jobs_are_at_their_station_at_the_start() -> None:
 @settings(deadline=None)
 @given(outlines(), st.sampled_from(["open", "closed"]))
 def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
-    """No crash and no hang; jobs that wait for each other are told as such."""
+    """No crash and no hang; jobs that wait for each other are reported as such."""
     built = empty_model()
     built.program.use(built.model.stations["s0"], exponential(1))
     write(built, outline)
@@ -399,7 +399,7 @@ def test_a_job_that_returns_to_a_full_station_exchanges_its_place() -> None:
 
 
 def test_a_job_that_was_served_does_not_count_itself() -> None:
-    """What a job sees of the station behind it does not depend on a buffer further on."""
+    """The station state that a job sees does not depend on a buffer further on."""
     for buffer in (None, 5):
         model = Model("look back", time_unit="s", may_deadlock=True)
         first, second = model.station("first"), model.station("second", buffer=buffer)

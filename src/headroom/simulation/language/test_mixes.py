@@ -315,7 +315,7 @@ def test_runs_of_a_mix_have_the_same_bits_beside_each_other(draw: Draw) -> None:
 
 
 def test_the_weight_of_one_class_changes_no_draw_of_another() -> None:
-    """Services have streams of their own: what a class draws depends on no mix."""
+    """Services have their own streams: the draws of a class depend on no mix."""
     one, other = (shop(weights={"look": weight, "buy": 1}).to_data() for weight in (1, 9))
     assert one["programs"] == other["programs"]
 

@@ -409,7 +409,7 @@ _RANGES: Mapping[str, str] = {
 
 
 def _refuse_operator(law: Distribution, sign: str, other: object) -> None:
-    """Refuse what gives no law; an expression beside it knows the operator itself."""
+    """Refuse operands that give no law; an expression operand handles the operator itself."""
     if not isinstance(other, (Distribution, Real)):
         return
     raise SimulationError(

@@ -33,12 +33,12 @@ from headroom.simulation.laws.distribution import (
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 100
-# So many deviations away, nothing that counts in 64 bits is cut off.
+# Truncation point in standard deviations; nothing that matters in 64 bits is lost.
 _FAR_FROM_ZERO = 9.0
 
 
 class Reference(Protocol):
-    """What a goodness-of-fit test asks of a law."""
+    """The interface that a goodness-of-fit test needs of a law."""
 
     def logpdf(self, x: Floats) -> Floats:
         """Return the logarithm of the density."""
@@ -62,7 +62,7 @@ class FitError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A family of laws: how it is fitted, and what it asks of the sample."""
+    """A family of laws: how it is fitted, and its requirements on the sample."""
 
     fit: Callable[[Floats], Distribution]
     parameter_count: int
@@ -224,7 +224,7 @@ def _bounded_pareto(sample: Floats) -> Distribution:
 
 
 def _normal(sample: Floats) -> Distribution:
-    """Fit by mean and variance, which are all that the likelihood asks of the sample."""
+    """Fit by mean and variance, which are all that the likelihood needs from the sample."""
     mean, variance = float(sample.mean()), float(sample.var())
     unit = math.sqrt(variance)
     if mean > _FAR_FROM_ZERO * unit:

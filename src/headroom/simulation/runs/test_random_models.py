@@ -86,7 +86,7 @@ def tables(result: SimulationResult) -> dict[str, Table]:
 
 
 def is_close(one: np.ndarray, other: np.ndarray, scale: float) -> bool:
-    """Return whether columns of seconds agree but for the rounding of sums of ticks."""
+    """Return whether columns of seconds agree except for the rounding of sums of ticks."""
     return bool(np.allclose(one, other, rtol=1e-9, atol=1e-9 * max(scale, 1e-3)))
 
 

@@ -45,7 +45,7 @@ DIGESTS_OF_DRAWS = {
 
 
 def shop(*, with_audit: bool = False) -> Model:
-    """Return a model with every kind of step; the audit is a class of its own."""
+    """Return a model with every kind of step; the audit is a separate class."""
     model = Model("shop", time_unit="ms")
     web = model.station("web", servers=4)
     database = model.station("database")

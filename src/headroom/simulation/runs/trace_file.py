@@ -30,7 +30,7 @@ _MICROSECONDS = 1e6
 
 
 class Kind(IntEnum):
-    """What a line of the trace tells; see `EventTrace.kind`."""
+    """The kind of a line of the trace; see `EventTrace.kind`."""
 
     ENTERS = 0
     LEAVES = 1
@@ -53,7 +53,7 @@ _PAUSES = {
     Kind.BLOCKED: ("blocked", False),
     Kind.ASKS: ("waits", True),
 }
-"""What a job does after such a line, and whether at a pool."""
+"""The activity of a job after such a line, and whether at a pool."""
 _STOPS = frozenset({Kind.ENDS, Kind.UNBLOCKED, Kind.FAILED})
 _LEAVINGS = frozenset({Kind.LEAVES, Kind.LOST})
 
@@ -187,7 +187,7 @@ class _Writer:
             self.now = now
 
     def step(self, kind: Kind, slot: int, klass: int, resource: int) -> Iterator[Event]:
-        """Yield what one line of the trace shows."""
+        """Yield the events that one line of the trace shows."""
         if kind is Kind.ENTERS and slot in self.jobs:
             yield from self._leave(slot)
         if slot not in self.jobs:
@@ -211,7 +211,7 @@ class _Writer:
             yield from self._leave(slot)
 
     def finish(self) -> Iterator[Event]:
-        """End all that still goes on."""
+        """End all activities still in progress."""
         for slot in list(self.jobs):
             yield from self._leave(slot)
         yield from self._counters()

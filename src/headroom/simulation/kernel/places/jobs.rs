@@ -8,7 +8,7 @@
 //! Slots also serve entities other than jobs that wait for an event: sources, guards of attempts,
 //! clocks of stations ([`Role`]).
 //!
-//! Invariant: a job stands in at most one queue, and waits for at most one event.
+//! Invariant: a job is in at most one queue, and waits for at most one event.
 
 use std::ops::{Index, IndexMut};
 
@@ -24,7 +24,7 @@ pub const NO_EVENT: u64 = u64::MAX;
 /// No work left over from an interruption.
 pub const NO_WORK: u64 = u64::MAX;
 
-/// What a job does right now.
+/// The current activity of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The slot is vacant.
@@ -49,7 +49,7 @@ pub enum Phase {
     Joining,
 }
 
-/// What a slot stands for.
+/// The role of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A job of a class.
@@ -58,7 +58,7 @@ pub enum Role {
     Arm,
     /// A call whose caller waits for the reply.
     Callee,
-    /// Work that nobody waits for.
+    /// Work that no job waits for.
     Detached,
     /// The guard of an attempt: its parent is the job, its depth that of the job's stack.
     Guard,
@@ -82,9 +82,9 @@ pub struct Job {
     pub parent: u32,
     /// Class that the job works for.
     pub class: u32,
-    /// What it does.
+    /// Its activity.
     pub phase: Phase,
-    /// What it stands for.
+    /// Its role.
     pub role: Role,
     /// When it entered the station, the delay or the join in which it stands.
     pub entered: SimTime,
@@ -96,7 +96,7 @@ pub struct Job {
     pub event: u64,
 }
 
-/// What only some jobs need.
+/// Data that only some jobs need.
 #[derive(Clone, Debug)]
 pub struct Extra {
     /// Larger goes first.
@@ -178,7 +178,7 @@ impl Jobs {
         }
     }
 
-    /// Start a job at position `at`; None where there are too many.
+    /// Start a job at position `at`; None if there are too many.
     pub fn start(&mut self, at: u32, class: u32, role: Role, priority: f64) -> Option<u32> {
         let job = Job {
             at,
@@ -227,13 +227,13 @@ impl Jobs {
         self.first_vacant = job;
     }
 
-    /// Return what only some jobs need.
+    /// Return the data that only some jobs need.
     #[inline]
     pub fn extra(&self, job: u32) -> &Extra {
         &self.extras[job as usize]
     }
 
-    /// Return what only some jobs need.
+    /// Return the data that only some jobs need.
     #[inline]
     pub fn extra_mut(&mut self, job: u32) -> &mut Extra {
         &mut self.extras[job as usize]
@@ -274,7 +274,7 @@ impl Jobs {
         self.extra_mut(parent).first_child = child;
     }
 
-    /// Let nobody wait for `child` any more.
+    /// Make no job wait for `child` any more.
     pub fn release(&mut self, child: u32) {
         let (next, prev) = (
             self.extra(child).next_sibling,

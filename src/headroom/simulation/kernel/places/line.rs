@@ -1,7 +1,6 @@
 //! The waiting line for a server or for tokens: which job is served next.
 //!
-//! Invariant: a job that was interrupted stands before those of its own rank that were not served
-//! yet.
+//! Invariant: an interrupted job comes before those of its own rank that were not served yet.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ pub enum Line {
     Lifo(Fifo),
     /// The largest priority first; first come, first served among equals.
     Priority(Box<PriorityLine>),
-    /// Whoever, all equally likely.
+    /// Any job, all equally likely.
     Random(Box<RandomLine>),
     /// By position, as a head comes to it.
     Position(Box<PositionLine>),
@@ -100,7 +99,7 @@ impl Line {
         }
     }
 
-    /// Return whether nobody waits.
+    /// Return whether the line is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -152,7 +152,7 @@ impl Pool {
         &self.line
     }
 
-    /// Return the totals as they stand at `now`.
+    /// Return the totals at `now`.
     pub fn totals_at(&self, now: SimTime) -> PoolTotals {
         let ticks = now.since(self.changed);
         PoolTotals {

@@ -34,7 +34,7 @@ pub struct PositionLine {
 }
 
 impl PositionLine {
-    /// Return an empty line whose head stands at 0.
+    /// Return an empty line whose head is at 0.
     pub(in crate::simulation::kernel) const fn new(sweep: Sweep, attribute: usize) -> Self {
         Self {
             places: BTreeMap::new(),

@@ -57,7 +57,7 @@ impl Sharing {
         self.ends.len() as u32
     }
 
-    /// Return whether nobody is served.
+    /// Return whether no job is in service.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -122,7 +122,7 @@ impl Sharing {
             .collect();
     }
 
-    /// Return after how many ticks the next job ends, or None where none does.
+    /// Return after how many ticks the next job ends, or None if none does.
     pub fn next_end(&self) -> Option<u64> {
         let first = self.ends.first()?;
         if self.servers == 0 {

@@ -40,7 +40,7 @@ pub struct Station {
     /// Jobs that wait for a server.
     pub line: Line,
     changed: SimTime,
-    /// What makes the station other than plain.
+    /// Properties of a station that is not plain.
     pub special: Option<Box<Special>>,
     rest: Box<Rest>,
     first_class: Visits,
@@ -48,7 +48,7 @@ pub struct Station {
     near: [u64; NEAR],
 }
 
-/// What most plain visits do not touch.
+/// Data that most plain visits do not touch.
 #[derive(Clone, Debug)]
 struct Rest {
     /// Time (ticks) by bin of the numbers of jobs present from [`NEAR`] on.
@@ -97,7 +97,7 @@ impl StationTotals {
     }
 }
 
-/// What a station that is not plain has besides.
+/// Additional data of a station that is not plain.
 #[derive(Clone, Debug)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -116,7 +116,7 @@ pub struct Special {
     pub serving: Vec<u32>,
     /// Servers that wait for work, the fastest first; only where servers differ.
     pub idle: Vec<u32>,
-    /// Speed of each server; empty where all have speed 1.
+    /// Speed of each server; empty if all have speed 1.
     pub speeds: Vec<f64>,
     /// Factor of the speeds of all servers.
     pub pace: f64,
@@ -192,7 +192,7 @@ impl Station {
         }
     }
 
-    /// Return what is rarer about the visits of `class`.
+    /// Return the rarer statistics of visits of `class`.
     pub fn rarer(&mut self, class: u32) -> &mut RarerVisits {
         &mut self.rest.rarer[class as usize]
     }
@@ -205,7 +205,7 @@ impl Station {
             .map(move |(visits, rarer)| visits.totals_at(rarer, now))
     }
 
-    /// Return what is known at `now` of the visits of all classes together.
+    /// Return the totals at `now` of the visits of all classes together.
     pub fn visits_at(&self, now: SimTime) -> VisitTotals {
         self.all_visits_at(now)
             .fold(VisitTotals::default(), |sum, one| sum.plus(&one))
@@ -273,11 +273,11 @@ impl Station {
         next
     }
 
-    /// Return what makes the station other than plain.
+    /// Return the properties of a station that is not plain.
     ///
     /// # Panics
     ///
-    /// Panics where nothing does: a bug.
+    /// Panics if the station is plain: a bug.
     pub fn special(&mut self) -> &mut Special {
         self.special.as_mut().expect("the station is a special one")
     }
@@ -298,7 +298,7 @@ impl Station {
             .saturating_sub(down)
     }
 
-    /// Return the totals as they stand at `now`.
+    /// Return the totals at `now`.
     pub fn totals_at(&self, now: SimTime) -> StationTotals {
         let mut totals = self.rest.totals;
         self.settle(&mut totals);

@@ -55,7 +55,7 @@ pub struct Visits {
     sums: Sums,
 }
 
-/// What is rarer about the visits of one class to one station.
+/// Rarer statistics of the visits of one class to one station.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RarerVisits {
     abandon_count: u64,
@@ -66,7 +66,7 @@ pub struct RarerVisits {
     pub blocked_sum: u128,
 }
 
-/// What is known of visits at some moment; times are in ticks.
+/// Totals of visits at some moment; times are in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VisitTotals {
     /// Visits that began.
@@ -135,7 +135,7 @@ impl Visits {
         self.sums.subtract(Sum::Entered, entered.ticks());
     }
 
-    /// Return what is known at `now`, with what is `rarer`.
+    /// Return the totals at `now`, including the `rarer` ones.
     #[inline]
     pub fn totals_at(&self, rarer: &RarerVisits, now: SimTime) -> VisitTotals {
         VisitTotals {

@@ -32,13 +32,13 @@ pub enum Rule {
     /// The one whose station or pool has the fewest jobs for each server or token; among equals
     /// by chance.
     ShortestQueue(Vec<Target>),
-    /// The same among a few cases, drawn by chance.
+    /// The same among a few cases, drawn at random.
     SampledQueue(Vec<Target>, usize),
     /// By the value of an expression: equal values go the same way.
     Hash(Code),
     /// The case whose number is the value of an expression.
     Index(Code),
-    /// From a deck of case numbers, shuffled whenever it is used up.
+    /// From a deck of case numbers, shuffled whenever it is exhausted.
     Deck(Vec<u32>),
 }
 
@@ -89,7 +89,7 @@ impl Choice {
         self.ahead
     }
 
-    /// Draw a case by probability; None where the choice follows another rule.
+    /// Draw a case by probability; None if the choice follows another rule.
     #[inline]
     pub fn draw(&mut self) -> Option<u32> {
         match &self.rule {
@@ -126,7 +126,7 @@ impl Choice {
         target
     }
 
-    /// Return the case whose number is `value`; None where there is no such case.
+    /// Return the case whose number is `value`; None if there is no such case.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -217,7 +217,7 @@ impl Compiler {
         position(self.plan.sources.len() - 1)
     }
 
-    /// Add what gives a duration.
+    /// Add an amount that gives a duration.
     pub(in crate::simulation::kernel) fn amount(
         &mut self,
         amount: &Amount,
@@ -229,7 +229,7 @@ impl Compiler {
         }
     }
 
-    /// Add what gives a count.
+    /// Add an amount that gives a count.
     fn count(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
         match amount {
             Amount::Drawn(law) => self.count_source(law, key),
@@ -237,7 +237,7 @@ impl Compiler {
         }
     }
 
-    /// Add what gives a number of any kind: always an expression.
+    /// Add an amount that gives a number of any kind: always an expression.
     fn value(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
         match amount {
             Amount::Drawn(law) => {

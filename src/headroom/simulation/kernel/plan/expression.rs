@@ -48,7 +48,7 @@ pub enum Term {
     Apply(Operator),
 }
 
-/// What is done to the top of the stack.
+/// The operation on the top of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
@@ -114,7 +114,7 @@ impl Operator {
         matches!(self, Self::Floor | Self::Negate | Self::Not)
     }
 
-    /// Return what becomes of `a` and `b`; an operator of one number looks at `b` alone.
+    /// Return the result of `a` and `b`; a unary operator uses `b` alone.
     #[allow(
         clippy::float_cmp,
         reason = "the model asks whether two numbers are the same"
@@ -149,7 +149,7 @@ impl Operator {
 /// Operands are computed from left to right, each of them always: a function is called whenever
 /// the job comes to its expression. A function that fails is for `call` to remember and for who
 /// asks to look at once afterwards: a result here would cost every step of every expression, and
-/// nearly none of them calls anything. What is returned then means nothing.
+/// nearly none of them calls anything. The value returned then means nothing.
 pub fn evaluate(
     code: &[Op],
     stack: &mut Vec<f64>,

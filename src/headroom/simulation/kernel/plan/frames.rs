@@ -126,7 +126,7 @@ fn add_controller(
     Ok(())
 }
 
-/// Return whether a controller may take `step`: it uses nothing and is awaited by nobody.
+/// Return whether a controller may take `step`: it uses nothing and no job awaits it.
 const fn is_of_controllers(step: &Step) -> bool {
     matches!(
         step,
@@ -398,7 +398,7 @@ fn walk(compiler: &mut Compiler, class: u32, program: &str) -> Result<u32, Simul
     Ok(begin)
 }
 
-/// Return the positions in `program` at which jobs stand at time zero, and how many.
+/// Return the positions in `program` of the jobs at time zero, and how many there are.
 fn places(
     compiler: &Compiler,
     program: &str,
@@ -423,7 +423,7 @@ fn places(
                 one.station
             ));
         };
-        // Who serves by position is told it by the step before.
+        // A station that serves by position gets it from the step before.
         let is_positioned = at > 0 && compiler.plan.positioned_at(position(at - 1)).is_some();
         found_at.push((position(at - usize::from(is_positioned)), one.jobs));
     }

@@ -15,7 +15,7 @@ use crate::simulation::kernel::random::stream::Stream;
 /// Kinds that [`mechanism`] makes.
 pub const KINDS: [&str; 2] = ["arm", "curve"];
 
-/// Make a mechanism of the kernel; None where `kind` is none of [`KINDS`].
+/// Make a mechanism of the kernel; None if `kind` is none of [`KINDS`].
 pub fn mechanism(kind: &str, parameters: &Value, _stream: Stream) -> Option<Made> {
     match kind {
         "arm" => Some(read(parameters).and_then(Arm::made)),
@@ -37,7 +37,7 @@ pub fn read<Parameters: DeserializeOwned>(parameters: &Value) -> Result<Paramete
     serde_json::from_value(given).map_err(|error| error.to_string())
 }
 
-/// What moves along a line, as the arm of a disk over its cylinders does.
+/// A head that moves along a line, as the arm of a disk over its cylinders does.
 struct Arm {
     position: f64,
     speed: Option<f64>,
@@ -46,7 +46,7 @@ struct Arm {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ArmParameters {
-    /// Where it stands at time zero.
+    /// Where it is at time zero.
     #[serde(default)]
     start: f64,
     /// Distance that it goes in a second.

@@ -32,7 +32,7 @@ pub struct Model {
     /// Servers that break.
     #[serde(default)]
     pub breakdowns: Vec<Breakdown>,
-    /// Native objects with a state of their own.
+    /// Native objects with their own state.
     #[serde(default)]
     pub mechanisms: Vec<Mechanism>,
     /// Counted tokens.
@@ -72,7 +72,7 @@ pub struct Mechanism {
     pub name: String,
     /// Name of its kind, by which it is made.
     pub kind: String,
-    /// What it is made from; the kind says what that may be.
+    /// Its parameters; the kind determines their form.
     #[serde(default)]
     pub parameters: serde_json::Value,
     /// Stream key.
@@ -94,9 +94,9 @@ pub struct Station {
     pub limit: Option<u32>,
     /// Speed of each server; the service time is what is drawn, divided by it.
     pub speeds: Option<Vec<f64>>,
-    /// Waiting places besides the servers; absent for no limit.
+    /// Waiting places in addition to the servers; absent for no limit.
     pub buffer: Option<u32>,
-    /// What happens to a job that finds no place.
+    /// The fate of a job that finds no place.
     #[serde(default)]
     pub when_full: WhenFull,
     /// How many jobs a server takes together.
@@ -124,7 +124,7 @@ pub enum Discipline {
     PriorityPreempt,
     /// Processor sharing.
     Ps,
-    /// A server for everybody.
+    /// A server for every job.
     Infinite,
     /// In random order.
     Random,
@@ -136,7 +136,7 @@ pub enum Discipline {
     Nearest,
 }
 
-/// What happens to a job that finds no place.
+/// The fate of a job that finds no place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
@@ -163,7 +163,7 @@ pub struct Batch {
 pub struct Breakdown {
     /// Name of the station.
     pub station: String,
-    /// What breaks.
+    /// The unit that breaks.
     pub unit: BreakdownUnit,
     /// Time (time units) from a repair to the next failure.
     pub time_to_failure: Distribution,
@@ -173,7 +173,7 @@ pub struct Breakdown {
     pub stream: u64,
 }
 
-/// What breaks.
+/// The unit that breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakdownUnit {
@@ -183,7 +183,7 @@ pub enum BreakdownUnit {
     Each,
 }
 
-/// What can change during a run.
+/// A quantity that can change during a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Changeable {
@@ -199,17 +199,17 @@ pub enum Changeable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
-    /// What changes.
+    /// The quantity that changes.
     pub of: Changeable,
     /// When (time units) it changes, ascending, all below the period.
     pub times: Vec<f64>,
-    /// What it becomes then.
+    /// The new values.
     pub values: Vec<f64>,
     /// Time (time units) after which all is repeated; absent for never.
     pub period: Option<f64>,
 }
 
-/// A program that is walked again and again, by nobody who counts as a job.
+/// A program that is walked again and again, by an actor that does not count as a job.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
@@ -293,7 +293,7 @@ pub enum Choice {
     RoundRobin,
     /// The shortest queue.
     ShortestQueue,
-    /// The shortest of a few queues drawn by chance.
+    /// The shortest of a few queues drawn at random.
     SampledQueue {
         /// Number of queues.
         sample: u32,
@@ -310,7 +310,7 @@ pub enum Choice {
     },
 }
 
-/// What decides about one case.
+/// The criteria of one case.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -346,11 +346,11 @@ pub struct Route {
     pub of: Option<QueueOf>,
 }
 
-/// What becomes of the arms that a quorum does not wait for.
+/// The fate of the arms that a quorum does not wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rest {
-    /// They go on, and nobody waits for them.
+    /// They continue, and no job waits for them.
     #[default]
     Continue,
     /// They are given up.
@@ -422,9 +422,9 @@ pub enum Step {
     },
     /// Change the capacity of a station or pool, or the speed of a station.
     Change {
-        /// What changes.
+        /// The quantity that changes.
         of: Changeable,
-        /// What it becomes.
+        /// The new value.
         value: Amount,
         /// Stream key.
         stream: u64,
@@ -434,7 +434,7 @@ pub enum Step {
         /// Name of the program.
         program: String,
     },
-    /// Let the caller go on; the rest is work after the reply.
+    /// Let the caller continue; the rest is work after the reply.
     Reply,
     /// Start a job that walks another program, and do not wait for it.
     Start {
@@ -483,7 +483,7 @@ pub enum Step {
     Fork {
         /// Arms to wait for; absent for all.
         quorum: Option<u32>,
-        /// What becomes of the others.
+        /// The fate of the others.
         #[serde(default)]
         rest: Rest,
     },
@@ -504,7 +504,7 @@ pub enum Step {
     },
     /// The work of the innermost attempt.
     Work,
-    /// What is done after the last try of the innermost attempt has failed.
+    /// Work after the last try of the innermost attempt has failed.
     Failed,
     /// Close the innermost block.
     End,
@@ -565,7 +565,7 @@ pub enum Class {
         program: String,
         /// Time (time units) between arrivals.
         interarrival: Option<Distribution>,
-        /// Arrivals that are no renewal process.
+        /// Arrivals that do not form a renewal process.
         arrivals: Option<Process>,
         /// Stream key of the arrivals.
         stream: u64,
@@ -619,7 +619,7 @@ pub struct Mix {
     pub draw: Draw,
     /// Stream key of the draws.
     pub draw_stream: u64,
-    /// What a job computes, in this order, before its class is drawn.
+    /// Attributes that a job computes, in this order, before its class is drawn.
     #[serde(default)]
     pub sets: Vec<Carried>,
     /// Number of the class, from 0, of the next walk: where the class is computed, and only there.
@@ -635,8 +635,8 @@ pub enum Draw {
     /// Independently, by weight.
     #[default]
     Independent,
-    /// From a shuffled deck with as many cards of a class as its weight says, shuffled again
-    /// when it is used up.
+    /// From a shuffled deck with as many cards of a class as its weight says, reshuffled when
+    /// exhausted.
     Deck,
     /// As the job computes it.
     Computed,

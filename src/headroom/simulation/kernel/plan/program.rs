@@ -66,7 +66,7 @@ pub enum Instruction {
         /// Tokens.
         tokens: u32,
     },
-    /// How long a job waits at most at the instruction before; whoever walks on passes over it.
+    /// How long a job waits at most at the instruction before; jobs that walk on skip it.
     Patience {
         /// Duration.
         amount: u32,
@@ -104,12 +104,12 @@ pub enum Instruction {
         /// Value.
         amount: u32,
     },
-    /// Go on at one of the targets of the choice.
+    /// Continue at one of the targets of the choice.
     Choose {
         /// Choice.
         choice: u32,
     },
-    /// Go on at the position.
+    /// Continue at the position.
     Jump {
         /// Position.
         to: u32,
@@ -133,11 +133,11 @@ pub enum Instruction {
         /// Fork.
         fork: u32,
     },
-    /// Wait until as many jobs have ended as were asked for.
+    /// Wait until the required number of jobs have ended.
     Join,
     /// End the arm, or the call, and wake the parent if it waits for no more.
     ArmEnd,
-    /// Push the return address and go on at the entry of a program.
+    /// Push the return address and continue at the entry of a program.
     Call {
         /// Position of the entry.
         entry: u32,
@@ -147,14 +147,14 @@ pub enum Instruction {
         /// Position of the entry.
         entry: u32,
     },
-    /// Let the caller go on.
+    /// Let the caller continue.
     Reply,
-    /// Start a job at the entry of a program for which nobody waits.
+    /// Start a job at the entry of a program that no job waits for.
     Start {
         /// Position of the entry.
         entry: u32,
     },
-    /// Pop the return address and go on there.
+    /// Pop the return address and continue there.
     Return,
     /// Begin an attempt.
     Attempt {
@@ -188,7 +188,7 @@ pub enum Instruction {
         /// Arrival process.
         process: u32,
     },
-    /// Wait for the next arrival as long as an expression says; end where there is none.
+    /// Wait for the next arrival as long as an expression says; end if there is none.
     Await {
         /// Whether there is a next one, or [`NO_AMOUNT`].
         goes_on: u32,
@@ -230,7 +230,7 @@ pub enum Instruction {
 /// A source of randomness as compiled: what it draws, and the key of its stream.
 #[derive(Clone, Debug)]
 pub struct SourcePlan {
-    /// What is drawn.
+    /// The distribution to draw from.
     pub sampler: Sampler,
     /// Key of the random stream.
     pub key: u64,
@@ -270,7 +270,7 @@ impl Source {
 pub struct ForkPlan {
     /// Positions of the arms.
     pub arms: Vec<u32>,
-    /// Arms that must have ended for the parent to go on.
+    /// Arms that must have ended for the parent to continue.
     pub quorum: u32,
     /// Whether the other arms are given up then.
     pub is_cancelling: bool,
@@ -285,13 +285,13 @@ pub struct AttemptPlan {
     pub tries: u32,
     /// Position at which the work begins, right after its [`Instruction::Attempt`].
     pub work: u32,
-    /// Position at which the job goes on after a try that was not the last one.
+    /// Position at which the job continues after a try that was not the last one.
     pub again: u32,
-    /// Position at which the job goes on after the last try.
+    /// Position at which the job continues after the last try.
     pub failed: u32,
 }
 
-/// What is known of a job that stands at a position, besides its own stack.
+/// Facts about a job at a position, apart from its own stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Site {
     /// Program to which the position belongs; None in the frame around a class.
@@ -334,7 +334,7 @@ pub enum Order {
     },
     /// All at the same time, each at an equal share of the servers.
     Sharing,
-    /// Whoever, all equally likely.
+    /// Any job, all equally likely.
     Random,
     /// By position.
     Position(Sweep),
@@ -355,7 +355,7 @@ pub struct StationPlan {
     pub order: Order,
     /// Largest number of jobs that share the servers.
     pub sharing_limit: u32,
-    /// Speed of each server, or none where all have speed 1.
+    /// Speed of each server, or none if all have speed 1.
     pub speeds: Vec<f64>,
     /// Jobs that fit in, those in service included; `u32::MAX` for no limit.
     pub places: u32,
@@ -382,7 +382,7 @@ pub struct StationPlan {
 impl StationPlan {
     /// Return whether the station is more than servers, a line, and service to the end.
     pub fn is_special(&self) -> bool {
-        // At a station by position the head follows who is served, also where nobody waits.
+        // At a station by position the head follows the job in service, even if no job waits.
         let is_other = matches!(
             self.order,
             Order::Lifo {
@@ -424,7 +424,7 @@ pub struct ClassPlan {
     pub name: String,
     /// Where the first jobs start: the thinkers of a closed class, the one source of an open one.
     pub entry: u32,
-    /// Where a job of a closed class goes on after its walk.
+    /// Where a job of a closed class continues after its walk.
     pub home: u32,
     /// Position of the begin of a job.
     pub begin: u32,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::compile::{position, refuse};
 
-/// Rows in the order in which the first of each stands in the model.
+/// Rows in the order in which the first of each appears in the model.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// Name of each row.

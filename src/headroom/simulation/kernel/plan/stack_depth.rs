@@ -4,8 +4,8 @@
 
 use crate::simulation::kernel::plan::program::Site;
 
-/// Return the stack slots that the deepest of `count` programs needs, or None where a program
-/// calls itself, directly or through others.
+/// Return the stack slots that the deepest of `count` programs needs, or None if a program calls
+/// itself, directly or through others.
 ///
 /// `calls` holds the position of each call and the program that it calls.
 pub fn of_programs(sites: &[Site], calls: &[(u32, u32)], count: usize) -> Option<u32> {

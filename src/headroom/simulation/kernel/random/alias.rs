@@ -52,7 +52,7 @@ impl AliasTable {
                 small.extend(large.pop());
             }
         }
-        // What is left over has a full share, up to rounding.
+        // A remaining cell has a full share, up to rounding.
         Self { cells }
     }
 

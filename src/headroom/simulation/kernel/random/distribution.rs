@@ -76,7 +76,7 @@ pub enum Distribution {
     Scaled { factor: f64, law: Box<Distribution> },
 }
 
-/// What a replay does after its last value.
+/// The behaviour of a replay after its last value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {

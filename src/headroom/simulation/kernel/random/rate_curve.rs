@@ -76,8 +76,8 @@ impl RateCurve {
         Ok(Self { pieces, period })
     }
 
-    /// Move `at` on until `mass` arrivals were expected; return the time (ticks), or None where
-    /// no time that can be told is late enough.
+    /// Move `at` on until `mass` arrivals were expected; return the time (ticks), or None if no
+    /// representable time is late enough.
     pub fn advance(&self, at: &mut Position, mass: f64) -> Option<u64> {
         let mut mass = mass;
         loop {
@@ -85,7 +85,7 @@ impl RateCurve {
             let room = piece.end.map_or(f64::INFINITY, |end| {
                 piece.rate * ((end - at.whole) as f64 - at.part)
             });
-            // A piece without arrivals has no room, also where it has no end.
+            // A piece without arrivals has no room, even if it has no end.
             if piece.rate > 0.0 && mass <= room {
                 let ticks = at.part + mass / piece.rate;
                 return at.step(ticks);
@@ -100,7 +100,7 @@ impl RateCurve {
         }
     }
 
-    /// Go to the start of the next period in which `mass` is used up; return what is left of it.
+    /// Go to the start of the next period in which `mass` is exhausted; return the remainder.
     fn next_period(&self, at: &mut Position, mass: f64) -> Option<f64> {
         let (period, expected) = self.period?;
         let skipped = libm::floor(mass / expected);

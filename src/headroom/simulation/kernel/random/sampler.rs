@@ -62,7 +62,7 @@ pub enum Sampler {
 }
 
 impl Sampler {
-    /// What a replay that has come to its end returns: longer than any time that can be told.
+    /// The result of a finished replay: longer than any representable time.
     pub const NO_VALUE: u64 = u64::MAX;
 
     /// Draw one value (ticks, or a count).
@@ -261,7 +261,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Replay `values`, one or more; start anew at the end where `is_repeated`.
+    /// Replay `values`, one or more; start again at the end if `is_repeated`.
     pub fn new(values: Arc<[u64]>, is_repeated: bool) -> Self {
         Self {
             values,

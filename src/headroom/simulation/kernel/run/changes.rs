@@ -9,7 +9,7 @@ use crate::simulation::kernel::run::engine::{Culprit, Engine, Failure};
 use crate::simulation::kernel::run::service::scaled;
 
 impl Engine<'_> {
-    /// Let `job` take the step at `at` that changes a capacity or a speed; true: it goes on.
+    /// Let `job` take the step at `at` that changes a capacity or a speed; true: it continues.
     pub(in crate::simulation::kernel) fn change(
         &mut self,
         job: u32,

@@ -25,7 +25,7 @@ pub struct Deadlock {
     pub cycle: String,
 }
 
-/// What a job can hold or wait for; numbers are indices.
+/// Anything that a job can hold or wait for; numbers are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thing {
     Pool(u32),
@@ -75,9 +75,9 @@ impl Scene<'_> {
         plan.holds_when_blocked || plan.is_reserving
     }
 
-    /// Return what `job` waits for, and how much of it; None where it goes on by itself.
+    /// Return what `job` waits for, and how much of it; None if it needs no other job to continue.
     ///
-    /// What changes by itself may come to have room for it.
+    /// A resource that changes over time may come to have room for it.
     fn wish(&self, job: u32) -> Option<(Thing, u32)> {
         self.asked(job).filter(|wish| !self.can_change(wish.0))
     }
@@ -135,7 +135,7 @@ impl Scene<'_> {
         false
     }
 
-    /// Return what `job` holds.
+    /// Return the holdings of `job`.
     fn held(&self, job: u32) -> Vec<(Thing, u32)> {
         let jobs = &self.state.jobs;
         let mut held: Vec<(Thing, u32)> = holdings::of_job(self.plan, jobs, job)
@@ -167,7 +167,7 @@ impl Scene<'_> {
         held
     }
 
-    /// Return how much of `thing` nobody holds; a broken server will be repaired.
+    /// Return how much of `thing` is free; a broken server will be repaired.
     fn free(&self, thing: Thing) -> u32 {
         match thing {
             Thing::Pool(index) => self.state.pools[index as usize].free(),
@@ -215,7 +215,7 @@ impl Scene<'_> {
     }
 }
 
-/// The reduction under way.
+/// The reduction in progress.
 struct Reduction<'run> {
     scene: &'run Scene<'run>,
     /// How much of each thing is not held by anyone who is stuck.
@@ -264,7 +264,7 @@ impl<'run> Reduction<'run> {
         reduction
     }
 
-    /// Serve whoever can be served; return who is left.
+    /// Serve every job that can be served; return those left.
     fn stuck(mut self) -> Vec<bool> {
         while let Some(job) = self.served.pop() {
             for (thing, amount) in self.scene.held(job) {
@@ -386,7 +386,7 @@ impl Scene<'_> {
         )
     }
 
-    /// Tell for whom a job waits that stands at the join at position `at`.
+    /// Return which jobs a job at the join at position `at` waits for.
     fn awaited(&self, at: usize) -> &'static str {
         match self.plan.instructions[at - 1] {
             Instruction::Fork { .. } => "the arms of its fork",

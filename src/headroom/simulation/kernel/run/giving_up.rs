@@ -4,7 +4,7 @@
 //! waited for are ended, and the tokens acquired since then are released. A failure outside of any
 //! attempt goes to the job that waits for this one; if there is none, the job is lost.
 //!
-//! Invariant: a job that ends here stands in no line and has no event.
+//! Invariant: a job that ends here is in no line and has no event.
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, NO_STATION, NO_WORK, Phase, Role};
 use crate::simulation::kernel::plan::program::{Instruction, NO_AMOUNT};
@@ -101,7 +101,7 @@ impl Engine<'_> {
         self.work_off_changes()
     }
 
-    /// `job`, which nobody waits for, has failed outside of any attempt.
+    /// `job`, which no other job waits for, has failed outside of any attempt.
     fn lose(&mut self, job: u32) -> Result<(), Failure> {
         if self.state.jobs[job].role != Role::Root {
             self.kill(job)?;
@@ -250,7 +250,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Take `job` out of the batch in which it is served; the others go on.
+    /// Take `job` out of the batch in which it is served; the others continue.
     fn leave_batch(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         self.abandon(job, station);
         let special = self.station(station).special();

@@ -9,7 +9,7 @@ use crate::simulation::kernel::plan::program::Instruction;
 use crate::simulation::kernel::run::engine::{Engine, Failure};
 
 impl Engine<'_> {
-    /// Return how long (ticks) `job` waits at most at the instruction at `at`; None for ever.
+    /// Return how long (ticks) `job` waits at most at the instruction at `at`; None: without limit.
     pub(in crate::simulation::kernel) fn patience(
         &mut self,
         job: u32,

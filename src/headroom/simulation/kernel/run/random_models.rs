@@ -15,7 +15,7 @@ use crate::simulation::kernel::{RunOptions, simulate};
 const STATIONS: u32 = 4;
 const POOLS: u32 = 2;
 const COMPLETIONS: u64 = 300;
-/// An overloaded model may never complete so many jobs: the time (ms) bounds it.
+/// An overloaded model may never complete that number of jobs: the time (ms) bounds it.
 const TIME_LIMIT: f64 = 1000.0;
 
 /// Steps that end with what they began with, so that they may stand anywhere.
@@ -206,7 +206,7 @@ fn patience() -> impl Strategy<Value = Value> + Clone {
     prop_oneof![3 => Just(Value::Null), 1 => amount()]
 }
 
-/// Servers that come and go, at a station of which that can be said.
+/// Servers that come and go, at a station that supports it.
 fn schedules(stations: &[Value], breakdowns: &[Value], has: bool) -> Vec<Value> {
     let can_change = |station: &&Value| {
         station["discipline"] != "infinite"

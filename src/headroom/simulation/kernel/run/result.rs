@@ -85,7 +85,7 @@ const REQUEST_COLUMNS: Columns = &[
     ("abandon_count", Measure::Count),
 ];
 
-/// What stations have besides where jobs leave lines unserved or capacities change.
+/// Additional columns of stations if jobs leave lines unserved or capacities change.
 const STATION_EXTRAS: Columns = &[
     ("left_count", Measure::Count),
     ("left_wait_s_sum", Measure::Time),
@@ -93,7 +93,7 @@ const STATION_EXTRAS: Columns = &[
     ("capacity_s", Measure::Time),
 ];
 
-/// What pools have besides in such models.
+/// Additional columns of pools in such models.
 const POOL_EXTRAS: Columns = &[
     ("request_count", Measure::Count),
     ("left_wait_s_sum", Measure::Time),
@@ -331,9 +331,9 @@ pub struct TableSet {
     pub pools: Table,
     /// Classes.
     pub classes: Table,
-    /// Visits of each class to each station; empty where there is one class.
+    /// Visits of each class to each station; empty if there is one class.
     pub visits: Table,
-    /// Requests of each class to each pool; empty where there is one class.
+    /// Requests of each class to each pool; empty if there is one class.
     pub requests: Table,
 }
 
@@ -361,7 +361,7 @@ pub struct Trace {
     pub job: Vec<u64>,
     /// Index of the class.
     pub class: Vec<u64>,
-    /// Index of the station or pool; 0 where there is none.
+    /// Index of the station or pool; 0 if there is none.
     pub resource: Vec<u64>,
     /// Whether there were more events.
     pub is_truncated: bool,
@@ -575,7 +575,7 @@ impl Tables<'_> {
         }
     }
 
-    /// Add the next cells to `table` as columns of its own resources.
+    /// Add the next cells to `table` as columns of that table's resources.
     fn extend(&mut self, table: &mut Table, columns: Columns) {
         let names = table.names.iter().map(|name| (name.clone(), 0.0));
         let more = self.next(names, columns, vec![]);

@@ -4,8 +4,8 @@
 //! No function here advances a job, except the one whose service has ended: a change at one station
 //! can release others, and these changes are processed one after the other.
 //!
-//! Invariant: where a station has both room and a job that waits outside, it is among the stations
-//! still to be looked at.
+//! Invariant: if a station has both room and a job waiting outside, it is among the stations still
+//! to be examined.
 
 use crate::simulation::kernel::places::jobs::{NO_STATION, NO_WORK, Phase};
 use crate::simulation::kernel::places::stations::Station;
@@ -237,8 +237,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Keep a place for `job` at the next station if its step asks for one; where there is none,
-    /// the job holds its server and waits.
+    /// Keep a place for `job` at the next station if its step asks for one; if there is none, the
+    /// job holds its server and waits.
     fn has_place_further_on(&mut self, job: u32, station: u32, at: u32) -> bool {
         let Instruction::UseReserving { next, .. } = self.instructions[at as usize] else {
             return true;
@@ -267,7 +267,7 @@ impl Engine<'_> {
         false
     }
 
-    /// The service of `job`, which stands at `at`, is over: let it go on.
+    /// The service of `job` at `at` is over: let it continue.
     pub(in crate::simulation::kernel) fn end_special_service(
         &mut self,
         job: u32,
@@ -527,7 +527,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Let all jobs go on whose shared service ends now.
+    /// Let all jobs continue whose shared service ends now.
     pub(in crate::simulation::kernel) fn end_shared_services(
         &mut self,
         station: u32,

@@ -1,7 +1,7 @@
 //! The interpreter of programs: the effect of each instruction on a job.
 //!
-//! Invariant: a walk ends where the job waits for an event, a token, a place or other jobs, where
-//! it has failed, or where it ends.
+//! Invariant: a walk ends when the job waits for an event, a token, a place or other jobs, has
+//! failed, or ends.
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, Phase, Role};
 use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, NO_AMOUNT};
@@ -96,7 +96,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Take a step that is rarer than a service; return where the walk goes on, or None where it
+    /// Take a step that is rarer than a service; return where the walk continues, or None if it
     /// ends.
     fn step(&mut self, job: u32, at: u32) -> Result<Option<u32>, Failure> {
         let goes_on = match self.instructions[at as usize] {
@@ -342,7 +342,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Let `parent`, which waits for no more jobs, go on.
+    /// Let `parent`, which waits for no more jobs, continue.
     fn end_join(&mut self, parent: u32) -> Result<(), Failure> {
         self.state.jobs.pop(parent);
         let State {
@@ -364,7 +364,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// What becomes of the arms for which `parent` waits no longer.
+    /// Settle the arms that `parent` no longer waits for.
     fn leave_arms(&mut self, parent: u32, fork: u32) -> Result<(), Failure> {
         let is_cancelling = self.plan.forks[fork as usize].is_cancelling;
         loop {
@@ -487,7 +487,7 @@ impl Engine<'_> {
         Ok(job)
     }
 
-    /// Take a slot for a job that waits for somebody to set it going.
+    /// Take a slot for a job that waits to be started.
     pub(in crate::simulation::kernel) fn new_job(
         &mut self,
         at: u32,

@@ -128,7 +128,7 @@ impl ClassState {
         age(self.present, self.arrived_sum, now)
     }
 
-    /// Return the totals as they stand at `now`.
+    /// Return the totals at `now`.
     pub fn totals_at(&self, now: SimTime) -> ClassTotals {
         let ticks = now.since(self.changed);
         ClassTotals {
