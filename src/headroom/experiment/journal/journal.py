@@ -1,11 +1,10 @@
 """The journal: one durable row per finished replication, in one SQLite file in the study's folder.
 
 Invariants: a row that `append` returned for survives the loss of power (WAL, synchronous FULL);
-rows are only ever added, so failures, other machines and earlier versions of a study stay
-readable; one process writes, any number read. Only the driver of a run opens it for writing.
-A commit to a file that is no longer at the journal's path is an error, and loses nothing.
-A row that cannot be read is passed over as if it were absent, and counted.
-See docs/background/journal-and-resume.md.
+rows are only ever added, so failures, other machines and earlier versions of a study stay readable;
+one process writes, any number read. Only the driver of a run opens it for writing. A commit to a
+file that has left the journal's path is an error, and loses nothing. Unreadable rows are skipped
+and counted. See docs/background/journal-and-resume.md.
 """
 
 import sqlite3
@@ -102,7 +101,7 @@ class Journal:
     ) -> None:
         self.path = path
         self.notes = notes
-        """What a user should know about the file, one sentence each."""
+        """Notes for the user about the file, one sentence each."""
         self._connection = connection
         self._lock = lock
         self._place = None if lock is None else JournalPlace(path, connection)
@@ -277,7 +276,7 @@ class Journal:
     def _row(
         self, number: int, encoded: bytes | None, values: Iterable[Any]
     ) -> ReplicationRow | None:
-        """Return a row with its run, None where it cannot be read."""
+        """Return a row with its run, None if it cannot be read."""
         head = head_of(tuple(values))
         if head is not None:
             try:
@@ -289,7 +288,7 @@ class Journal:
 
 
 def _notes_on_file(path: Path) -> tuple[str, ...]:
-    """Return what is odd about a file that is to be written; raise where it must not be."""
+    """Return oddities of a file about to be written; raise if it must not be written."""
     if path.is_dir():
         raise journal_errors.is_folder(path)
     size_bytes = path.stat().st_size if path.exists() else 0

@@ -13,8 +13,8 @@ from headroom.experiment.journal import journal_errors
 class JournalLock:
     """The right to write one journal, held until `release` or the end of the process.
 
-    The file beside the journal stays: removing it would let two processes lock two files of the
-    same name. Child processes do not inherit the lock.
+    The lock file stays: removing it would let two processes lock two files of the same name. Child
+    processes do not inherit the lock.
     """
 
     def __init__(self, descriptor: int) -> None:

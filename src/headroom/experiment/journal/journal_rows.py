@@ -114,7 +114,7 @@ def head_values(row: ReplicationRow) -> tuple[Any, ...]:
 
 
 def head_of(values: Sequence[Any]) -> ReplicationRow | None:
-    """Return the row that `head_values` wrote, None where the values are damaged.
+    """Return the row that `head_values` wrote, None if the values are damaged.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def is_readable(encoded: bytes | None) -> bool:
 
 
 def facts_of(text: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever a damaged file holds
-    """Return the facts of a stored environment, None where they are damaged."""
+    """Return the facts of a stored environment, None if they are damaged."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, TypeError, UnicodeError):

@@ -25,7 +25,7 @@ _RUN = HEAD_COLUMNS.index("environment") + 1
 _WALL_S = HEAD_COLUMNS.index("wall_s") + 1
 _BATCH = 500
 _COMPANIONS = ("-wal", "-shm", "")
-"""What belongs to the file; the log goes first, so that it never meets another file."""
+"""The files of a journal; the log goes first, so that it never meets another file."""
 _INSERT_ROW = (
     f"INSERT OR IGNORE INTO replication (id, {', '.join(HEAD_COLUMNS)}, run) "  # noqa: S608 - constants only
     f"VALUES ({', '.join('?' * _WIDTH)})"
@@ -35,7 +35,7 @@ _INSERT_ENVIRONMENT = "INSERT OR IGNORE INTO environment (id, facts) VALUES (?, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvage:
-    """What a salvage brought back.
+    """The result of a salvage.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class _Found:
         return max(self.newest - self.rescued, 0)
 
     def add(self, cell: Cell) -> None:
-        """Take what belongs into a journal."""
+        """Add the cell to a journal if it belongs there."""
         width = len(cell.values)
         if cell.kind == "index" and width == _INDEX_WIDTH and isinstance(cell.values[3], int):
             self.newest = max(self.newest, cell.values[3])
@@ -153,7 +153,7 @@ def _check_present(path: Path) -> None:
 
 
 def _format_of(path: Path) -> int | None:
-    """Return the format that an intact header states, None where there is none."""
+    """Return the format that an intact header states, None if there is none."""
     if not path.exists():
         return None
     with path.open("rb") as file:

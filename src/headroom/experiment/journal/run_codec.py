@@ -243,7 +243,7 @@ def _pack(array: npt.ArrayLike) -> list[Any]:
 
 
 def _whole(values: npt.NDArray[Any]) -> tuple[int, npt.NDArray[np.int64]] | None:
-    """Return numbers of decimals and whole numbers that give these very values, None without.
+    """Return decimals and whole numbers that give these very values, None if there are none.
 
     Times of a simulation are such: it counts billionths. Their differences are small, and pack to a
     third of what the fractions need.
@@ -265,7 +265,7 @@ def _whole(values: npt.NDArray[Any]) -> tuple[int, npt.NDArray[np.int64]] | None
 
 
 def _is_whole(value: float, digits: int) -> bool:
-    """Return whether a value may be a whole number of units of so many decimals."""
+    """Return whether a value may be a whole number of units with `digits` decimals."""
     scaled = value * 10.0**digits
     return abs(scaled) < _MOST_WHOLE and round(scaled) / 10.0**digits == value
 

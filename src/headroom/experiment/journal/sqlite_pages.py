@@ -39,7 +39,7 @@ class Cell:
 def read_cells(path: Path) -> Iterator[Cell]:
     """Yield every readable cell of a file and its write-ahead log, in the order of pages.
 
-    Rows come from all tables; a caller tells them apart by their values.
+    Rows come from all tables; the caller distinguishes them by their values.
     """
     with _Pages(path) as pages:
         for number in range(2, pages.count + 1):  # page 1 holds the schema
@@ -137,7 +137,7 @@ def _cell(pages: _Pages, page: bytes, offset: int, kind: _Kind) -> Cell:
 
 
 def _payload(pages: _Pages, page: bytes, offset: int, size: int, kind: _Kind) -> bytes:
-    """Return the content of a cell, which goes on in overflow pages where it is long."""
+    """Return the content of a cell; long content continues in overflow pages."""
     usable = pages.page_bytes
     if size > pages.count * usable:
         raise UnreadableCellError("longer than the file")

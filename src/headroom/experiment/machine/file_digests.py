@@ -4,7 +4,7 @@ A hash is kept as long as the file looks the same: device, inode, size, and time
 of content and of status. The clock of a file system is coarse, so two changes may look like one.
 Therefore no hash is kept of a file that changed very recently.
 
-Invariant: what is returned is the hash of the content at the time of the call.
+Invariant: the returned hash is that of the content at the time of the call.
 """
 
 import hashlib

@@ -25,7 +25,7 @@ _NO_LIMIT_BYTES = 2**60
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file's text without outer blanks, None where it cannot be read or is empty."""
+    """Return a file's text without outer blanks, None if it is unreadable or empty."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
@@ -33,7 +33,7 @@ def read_text(path: Path) -> str | None:
 
 
 def read_int(path: Path) -> int | None:
-    """Return a file's number, None where there is none."""
+    """Return a file's number, None if there is none."""
     text = read_text(path)
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 
@@ -156,7 +156,7 @@ def numa(root: Path = ROOT) -> dict[str, Any]:
 
 
 def machine_id(root: Path = ROOT) -> str | None:
-    """Return what names this installation of an operating system, None where nothing does.
+    """Return the identifier of this operating system installation, None if there is none.
 
     The number itself must not leave its machine (see machine-id(5)), so this is a keyed hash of it,
     as ``sd_id128_get_machine_app_specific`` makes one. Containers often have none.

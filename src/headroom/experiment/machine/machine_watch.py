@@ -48,7 +48,7 @@ class Watch:
         self._limits = tuple(path for path in dict.fromkeys(found) if path.exists())
 
     def look(self) -> dict[str, float]:
-        """Return what is published now."""
+        """Return the values published now."""
         return {
             "span_s": perf_counter(),
             "own_busy_s": sum(os.times()[:4]),
@@ -93,7 +93,7 @@ class Watch:
 
 @dataclass(slots=True)
 class Watched:
-    """What happened while a replication was measured; complete when the watch is over."""
+    """Events while a replication was measured; complete when the watch is over."""
 
     counters: dict[str, float] = field(default_factory=dict)
 

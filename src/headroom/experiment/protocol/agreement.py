@@ -1,6 +1,6 @@
 """Match the points of two experiments that predict each other: equal levels of shared factors.
 
-Invariant: a point is matched with at most one other; where several would do, none is taken.
+Invariant: a point is matched with at most one other; if several match, none is taken.
 """
 
 from collections.abc import Mapping, Sequence

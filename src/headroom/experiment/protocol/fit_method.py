@@ -5,8 +5,8 @@ under the entry point group ``headroom.fits``; nothing here imports one. The ana
 intervals of the values: it leaves out replications and calls the method again (jackknife). A method
 with better intervals supplies its own.
 
-Invariant: what a method returns is a function of what it is given; no clock, no randomness but
-a fixed seed. A study that is opened twice must fit twice the same.
+Invariant: the result of a method is a function of its input; no clock, and no randomness except a
+fixed seed. A study opened twice must give the same fit twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +100,7 @@ class Observed:
     value
         Mean, median or pooled value, as the results print it, in the base unit.
     low, high
-        Bounds of the 95% interval, None where there are too few replications.
+        Bounds of the 95% interval, None if there are too few replications.
     standard_error
         Standard error of the estimate, None with one replication.
     degrees
@@ -176,7 +176,7 @@ class Target:
     Parameters
     ----------
     system
-        Its system; `headroom.analysis.formulas.forecast_at` tells what formulas say of it.
+        Its system; `headroom.analysis.formulas.forecast_at` gives its results by formula.
     config
         Value of each parameter that no factor varies; the fitted ones have start values.
     factors
@@ -206,11 +206,11 @@ class FittedParameter:
     name, value, unit
         Parameter of the target, its value, and the unit of that.
     low, high
-        95% interval, None where there is none.
+        95% interval, None if there is none.
     standard_error
-        Standard error, None where it is not known.
+        Standard error, None if unknown.
     note
-        Why there is no interval, or what to know of the value.
+        Why there is no interval, or a caveat on the value.
     is_determined
         False if the points leave at least one end of the interval open.
     is_profiled
@@ -231,18 +231,18 @@ class FittedParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residual:
-    """What the fitted parameters give for one observation that they were fitted to.
+    """The fitted model's result for one observation that it was fitted to.
 
     Parameters
     ----------
     experiment, levels
         The point.
     metric, unit
-        What was observed there.
+        The observed quantity.
     observed, low, high
-        Observed value and its 95% interval, None where there is none.
+        Observed value and its 95% interval, None if there is none.
     fitted
-        What the fitted parameters give.
+        Value of the fitted model.
     """
 
     experiment: str
@@ -256,13 +256,13 @@ class Residual:
 
     @property
     def relative(self) -> float | None:
-        """(fitted - observed) / observed, None where nothing was observed."""
+        """(fitted - observed) / observed, None if nothing was observed."""
         return (self.fitted - self.observed) / self.observed if self.observed else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a method found.
+    """The result of a method.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ class Load:
     think_s
         Mean think time (s) of the class with the longest; None for an open load.
     utilization
-        Utilization of the busiest station, by the fitted model; None where formulas do not tell.
+        Utilization of the busiest station, by the fitted model; None if formulas cannot give it.
     servers
         Servers of the stations, in order.
     visits
@@ -393,7 +393,7 @@ Origin: TypeAlias = Literal["measured", "simulated", "predicted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedSet:
-    """What was found for the points with the levels `where`; empty levels are all points.
+    """The fit for the points with the levels `where`; empty levels are all points.
 
     Parameters
     ----------
@@ -435,17 +435,17 @@ class PlannedFit:
     names
         Parameters that it fits, and those of the load that is taken over.
     load_of, load_names
-        Experiment whose load is taken over, and the parameters of that; empty without one.
+        Experiment whose load is taken over, and the parameters of that; empty if there is none.
     sets
-        What was found; empty while it is not settled.
+        The results; empty while not settled.
     reason, cure
-        Why it is not settled, and what to do about it.
+        Why it is not settled, and a hint.
     is_refused
-        True where more runs of the plan will not settle it: a source failed, or lacks points.
+        True if more runs of the plan will not settle it: a source failed, or lacks points.
     candidates, profiles
-        What a refused fit tried.
+        The attempts of a rejected fit.
     evidence
-        What the study declares about the measurements.
+        The study's declarations about the measurements.
     """
 
     sources: tuple[str, ...]

@@ -4,9 +4,9 @@ A measured system returns one histogram per quantity (``response_s``, ``service_
 these are the metrics that follow from it. A system declares them by `observed_metrics`, the
 analysis computes them, and both read the names here.
 
-Invariant: a percentile is reported only where every run that counts has `BEYOND` observations
-beyond it. With fewer, it is a guess about the few largest values: of ten thousand runs' p99.9 of
-1,000 observations each, half would be the largest or second largest value seen.
+Invariant: a percentile is reported only if every run that counts has `BEYOND` observations beyond
+it. With fewer, it is a guess about the few largest values: of ten thousand runs' p99.9 of 1,000
+observations each, half would be the largest or second largest value seen.
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ MOMENTS = {
     "min": "Smallest value of a run",
     "max": "Largest value of a run",
 }
-"""Qualifiers besides percentiles; `min` and `max` need exact `SegmentTotals`."""
+"""Qualifiers in addition to percentiles; `min` and `max` need exact `SegmentTotals`."""
 
 
 def percent_name(percent: float) -> str:
-    """Return a percentile as it stands in the name of a metric.
+    """Return a percentile as written in the name of a metric.
 
     Examples
     --------

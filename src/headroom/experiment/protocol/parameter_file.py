@@ -139,7 +139,7 @@ def _parameters(
 
 
 def _completed(entry: object, known: Parameter) -> object:
-    """Return what a file says of a parameter, with what it leaves to the file that it is like."""
+    """Return an entry of a file, completed from the file that it is like."""
     if not isinstance(entry, dict):
         return entry
     told: dict[str, object] = {"unit": known.unit, "description": known.description}
@@ -153,7 +153,7 @@ def _completed(entry: object, known: Parameter) -> object:
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file says of one parameter."""
+    """A parameter's entry in a file."""
 
     value: bool | int | float | str
     unit: str

@@ -27,7 +27,7 @@ def plug_ins(group: str) -> Mapping[str, EntryPoint]:
 
 
 def other_packages() -> list[str]:
-    """Return the packages besides this one that offer anything to it, sorted."""
+    """Return the other packages that offer anything to this one, sorted."""
     groups = (group for group in _registered().groups if group.startswith("headroom."))
     found = {entry.module for group in groups for entry in _registered().select(group=group)}
     return sorted({module.partition(".")[0] for module in found} - {"headroom"})
@@ -35,7 +35,7 @@ def other_packages() -> list[str]:
 
 @cache
 def _registered() -> Any:  # noqa: ANN401 - its type differs by version of Python
-    """Return what all installed packages offer: finding that out takes a while."""
+    """Return the offers of all installed packages: finding them takes a while."""
     return entry_points()
 
 

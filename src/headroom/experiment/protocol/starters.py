@@ -1,4 +1,4 @@
-"""Starter studies: what `headroom init` writes, brought by the layers.
+"""Starter studies: what `headroom init` writes, provided by the layers.
 
 A layer registers its starter under the entry point group ``headroom.starters``.
 """

@@ -17,11 +17,11 @@ def prints_to_stderr() -> Iterator[None]:
     >>> with prints_to_stderr():
     ...     print("not a result")
     """
-    if sys.stdout:  # None where the caller closed it
+    if sys.stdout:  # None if the caller closed it
         sys.stdout.flush()
     try:
         saved = os.dup(_STDOUT)
-    except OSError:  # standard output is closed: there is no file to protect
+    except OSError:  # standard output is closed, so there is nothing to protect
         with redirect_stdout(sys.stderr):
             yield
         return

@@ -9,7 +9,7 @@ _MOST_SHOWN = 12
 def suggestion(
     word: str, known: Iterable[str], *, likely: Sequence[str] | None = None, meant: str = ""
 ) -> str:
-    """Return a cure for an unknown name: the closest known one, and the list of them.
+    """Return a hint for an unknown name: the closest known one, and the list of them.
 
     Parameters
     ----------

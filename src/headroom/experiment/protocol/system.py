@@ -49,9 +49,9 @@ class Parameter:
     name
         Name in study files.
     type
-        Type of the value; an int is accepted where a float is asked for, ``any`` takes all.
+        Type of the value; an int is accepted for a float, ``any`` takes all.
     unit
-        Unit, ``"1"`` for a count or a ratio, ``""`` for words.
+        Unit, ``"1"`` for a count or a ratio, ``""`` for text.
     default
         Value when the study sets none; None makes the parameter required.
     low, high
@@ -59,8 +59,8 @@ class Parameter:
     choices
         Allowed values, empty for any.
     source
-        Where the default comes from: ``paper``, ``data sheet``, ``measured``, ``calibrated``
-        or ``assumed``, with the place.
+        Where the default comes from: ``paper``, ``data sheet``, ``measured``, ``calibrated`` or
+        ``assumed``, with the location.
     description
         One sentence.
 
@@ -87,7 +87,7 @@ class Parameter:
     description: str = ""
 
     def check(self, value: Value) -> Value:
-        """Return `value` in the declared type, or raise `StudyError` with cause and cure."""
+        """Return `value` in the declared type, or raise `StudyError` with cause and hint."""
         converted = self._convert(value)
         if self.choices and converted not in self.choices:
             allowed = ", ".join(repr(choice) for choice in self.choices)
@@ -157,7 +157,7 @@ class DeclaresInStudy(Protocol):
     """A system whose parameters a study declares itself; optional for a `System`."""
 
     def how_to_declare(self, name: str) -> str:
-        """Return what to write in the set-up, so that `name` is a parameter."""
+        """Return the declaration in the set-up that makes `name` a parameter."""
         ...
 
 
@@ -165,8 +165,7 @@ class DeclaresInStudy(Protocol):
 class Modelled(Protocol):
     """A system that simulates a model; optional for a `System`.
 
-    Formulas, pictures, traces, remarks and files of other tools are made of the model, by whoever
-    wants them.
+    Formulas, pictures, traces, remarks and files of other tools are derived from the model.
     """
 
     @classmethod
@@ -205,7 +204,7 @@ class HasStandIn(Protocol):
     """A system with a simpler model that formulas solve in its place; optional for a `System`."""
 
     def stand_in(self, config: Mapping[str, Value]) -> "tuple[Model, tuple[str, ...]] | None":
-        """Return the simpler model and sentences on its known error; None without one."""
+        """Return the simpler model and sentences on its known error; None if there is none."""
         ...
 
 
@@ -215,29 +214,29 @@ class HasKnownError(Protocol):
 
     @property
     def known_error(self) -> str:
-        """What came of it, a sentence without a full stop; empty where nobody compared them."""
+        """The result of the comparison, a sentence without a full stop; empty if never compared."""
         ...
 
 
 @runtime_checkable
 class HasLaw(Protocol):
-    """A system with a law beside it: arithmetic that a claim may not need the system for."""
+    """A system with a law: arithmetic that may satisfy a claim without the system."""
 
     def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        """Return the metrics that the law gives at `config`, in base units; none without one."""
+        """Return the metrics that the law gives at `config`, in base units; none without a law."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """What the user has to type before something of his is destroyed.
+    """The words that the user must type before data of theirs is destroyed.
 
     Parameters
     ----------
     words
-        What is to be typed: it names the thing and its size.
+        The text to type: it names the target and its size.
     holds
-        What was found on it, in words; empty where nothing was.
+        Description of its content; empty if nothing was found.
     """
 
     words: str
@@ -252,11 +251,11 @@ class Destructive(Protocol):
     """
 
     def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
-        """Return what has to be confirmed for `config`; raise where no words would allow it."""
+        """Return the required confirmations for `config`; raise if no words would allow it."""
         ...
 
     def confirm(self, words: Sequence[str]) -> None:
-        """Take what the user typed; `run` refuses whatever these words do not name."""
+        """Take the words that the user typed; `run` refuses anything that they do not name."""
         ...
 
 
@@ -297,25 +296,25 @@ class ChecksFiles(Protocol):
 class Located(Protocol):
     """A system that measures what a machine has at a place; optional for a `System`.
 
-    A disk at a path, a program of a name: what lies there may change, and is another one for a
-    reader at another machine, so it is no part of the fingerprint.
+    A disk at a path, or a program with a name: the actual disk or program may change, and differs
+    on another reader's machine, so it is not part of the fingerprint.
     """
 
     def found_at(self, config: Mapping[str, Value]) -> str:
-        """Return what lies there now, in a few characters; empty where nothing tells.
+        """Return a short identifier of what is there now; empty if unknown.
 
-        A replication of something else is not reused. Words of the form ``NAME=HASH`` let the user
-        be told what differs.
+        A replication of something else is not reused. Words of the form ``NAME=HASH`` let the
+        message name the differences.
         """
         ...
 
 
 @runtime_checkable
 class ReadsFiles(Protocol):
-    """A system that reads files anew in each run; optional for a `System`.
+    """A system that reads its files again in each run; optional for a `System`.
 
-    Between two looks its fingerprints are those of the first: a plan sees one state of the files,
-    however many points it has.
+    Between two looks its fingerprints are those of the first: all points of a plan see the same
+    state of the files.
     """
 
     def look_again(self) -> Sequence[str]:
@@ -328,7 +327,7 @@ class HasCode(Protocol):
     """A system that runs code of the study in this process; optional for a `System`."""
 
     def code_files(self) -> Sequence[Path]:
-        """Return the files of that code, with all that they import from beside them."""
+        """Return the files of that code, including all local files that they import."""
         ...
 
 
@@ -337,7 +336,7 @@ class KeepsThings(Protocol):
     """A system that keeps things from run to run of one session; optional for a `System`."""
 
     def open_session(self, say: Callable[[str], None]) -> Sequence[str]:
-        """Begin a session, also where nothing will be run; `say` shows the user what takes long.
+        """Begin a session, even if nothing will run; `say` tells the user about slow steps.
 
         Returns what was found and removed of earlier sessions, one sentence each.
         """
@@ -352,7 +351,7 @@ class KeepsThings(Protocol):
 
 
 class System(Protocol):
-    """What the runner needs of a system; see docs/guides for writing one."""
+    """The interface that the runner needs of a system; see docs/guides for writing one."""
 
     name: ClassVar[str]
     column: ClassVar[Column]

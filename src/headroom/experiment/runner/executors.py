@@ -14,7 +14,7 @@ from headroom.experiment.runner.tasks import Result, Task, run_task
 
 
 class Executor(Protocol):
-    """What the runner needs to have tasks run somewhere."""
+    """The interface that the runner needs to have tasks run somewhere."""
 
     @property
     def capacity(self) -> int:
@@ -70,7 +70,7 @@ class InlineExecutor:
         return 1
 
     def submit(self, chunk: Sequence[Task]) -> None:
-        """Take a chunk; it runs when its result is asked for."""
+        """Take a chunk; it runs when its result is requested."""
         self._waiting.extend(chunk)
 
     def results(self) -> Sequence[Result]:

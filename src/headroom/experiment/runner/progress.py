@@ -38,7 +38,7 @@ class Pace:
 def time_left_s(paces: Mapping[str, Pace]) -> float | None:
     """Return the time (s) until everything has ended, None while nothing is known.
 
-    Each experiment goes on at its own mean pace; one that has not begun is expected to be like
+    Each experiment continues at its own mean pace; one that has not begun is expected to be like
     the mean of the others.
 
     Examples
@@ -97,7 +97,7 @@ class Progress:
         self._bar: Bar | None = None
 
     def start(self, paces: Mapping[str, Pace], *, reused: int) -> None:
-        """Show what is to be done, and how many replications earlier sessions did."""
+        """Show the remaining work, and how many replications earlier sessions did."""
         self._paces = dict(paces)
         self._reused_count = reused
         if self._is_shown:

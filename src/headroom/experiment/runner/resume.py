@@ -17,7 +17,7 @@ OF_NO_POINT = "of no point of the plan (an experiment or a level was renamed or 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What the journal holds for a plan.
+    """The rows that the journal holds for a plan.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Survey:
         return sum(len(numbers) for numbers in self.done.values())
 
     def notes(self) -> tuple[str, ...]:
-        """Return what a user should know, one sentence each."""
+        """Return notes for the user, one sentence each."""
         sentences = []
         if self.reused_count:
             sentences.append(f"{_count(self.reused_count)} of earlier runs reused")

@@ -40,7 +40,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.window_checks import time_windows
 
 _CHUNK_S = 0.5
-"""Wall time (s) that one chunk of tasks should take: long beside the cost of handing it over."""
+"""Wall time (s) that one chunk of tasks should take: long compared with handing it over."""
 _PACE_WEIGHT = 0.2
 
 
@@ -65,7 +65,7 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a session did, in replications.
+    """The replications that a session ran and reused.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Outcome:
     reused_measurements: int = 0
 
     def then(self, later: "Outcome") -> "Outcome":
-        """Return what this part of a session and a later one did together."""
+        """Return the combined outcome of this part of a session and a later one."""
         kept = Counter(self.kept)
         kept.update(later.kept)
         return Outcome(
@@ -239,11 +239,11 @@ class _Session:
                     stack.callback(lambda kept: self._note(kept.close_session()), experiment.system)
 
     def _note(self, said: Iterable[str]) -> None:
-        """Keep what a system says for the notes, each sentence once."""
+        """Keep a system's messages for the notes, each sentence once."""
         self._said |= dict.fromkeys(said)
 
     def outcome(self, found: resume.Survey) -> Outcome:
-        """Return what has come of the session."""
+        """Return the outcome of the session so far."""
         waiting = sum(len(schedule) for schedule in self._schedules.values()) + len(self._running)
         was_asked = self._interrupt.is_requested and waiting > 0
         return Outcome(

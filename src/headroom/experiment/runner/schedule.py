@@ -18,7 +18,7 @@ GIVE_UP_AFTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One replication of a point that is to be run."""
+    """One replication of a point to run."""
 
     experiment: PlannedExperiment
     point: Point
@@ -67,7 +67,7 @@ class Schedule:
     Parameters
     ----------
     points
-        Experiment and point of everything that is to be run.
+        Experiment and point of everything to run.
     done
         Replications of each point (by key) that earlier sessions finished.
     seed

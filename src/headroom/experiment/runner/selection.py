@@ -41,24 +41,24 @@ BEYOND_PLAN = "beyond the planned number of replications"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """What a row must agree with.
+    """Criteria that a row must match.
 
     Parameters
     ----------
     seed
         Study seed of the plan.
     refused
-        Number of an environment to the reason why no row of it counts.
+        Number of an environment to the reason why none of its rows count.
     is_measured
-        True where a row needs an environment that is known.
+        True if a row needs a known environment.
     elsewhere
-        How the machine in question differs from this one; empty where it is this one.
+        How the machine in question differs from this one; empty if it is this one.
     known
         Numbers of the environments that are known.
     places
-        Number of an environment to what lay at the places of its points, see `system.Located`.
+        Number of an environment to what was at the places of its points, see `system.Located`.
     here
-        What lies there whose measurements count, by point key; a point without it takes any.
+        What is there now, by point key: only its measurements count; a point without it takes any.
     """
 
     seed: int
@@ -79,7 +79,7 @@ class Criteria:
     def reason_against(
         self, row: ReplicationRow, experiment: PlannedExperiment, point: Point
     ) -> str | None:
-        """Return why a row does not count for a point, None where it does."""
+        """Return why a row does not count for a point, None if it does."""
         if row.fingerprint != point.fingerprint:
             return OTHER_VERSION
         if row.seed != point.seed(self.seed, row.replication):
@@ -102,7 +102,7 @@ class Criteria:
 
 
 def criteria_of_run(plan: Plan, journal: Journal) -> dict[str, Criteria]:
-    """Return what a stored row of each experiment must agree with to be reused on this machine."""
+    """Return the criteria for reusing a stored row of each experiment on this machine."""
     environments = journal.environments()
     return {
         experiment.spec.name: criteria_of(plan, journal, experiment, environments, is_run=True)
@@ -118,7 +118,7 @@ def criteria_of(
     *,
     is_run: bool = False,
 ) -> Criteria:
-    """Return what a stored row of one experiment must agree with.
+    """Return the criteria for reusing a stored row of one experiment.
 
     Parameters
     ----------
@@ -192,12 +192,12 @@ def differing_names(there: str, here: str) -> str:
 
 
 def places_of(environments: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, str]]:
-    """Return what lay at the place of each point, of the environments that know."""
+    """Return what was at the place of each point, from the environments that know."""
     return {int(facts["id"]): facts[PLACES] for facts in environments if facts.get(PLACES)}
 
 
 def places_now(experiments: Iterable[PlannedExperiment]) -> dict[str, str]:
-    """Return what lies at the place of each point that has one, by its key."""
+    """Return what is at the place of each point that has one, by its key."""
     found = {
         point.key: experiment.system.found_at(point.config)
         for experiment in experiments
@@ -306,7 +306,7 @@ class Selection:
         ]
 
     def criteria(self, experiment: PlannedExperiment) -> Criteria:
-        """Return what the rows of an experiment must agree with."""
+        """Return the criteria that the rows of an experiment must match."""
         name = experiment.spec.name
         if name not in self._criteria:
             self._criteria[name] = criteria_of(

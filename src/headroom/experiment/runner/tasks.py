@@ -55,7 +55,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a task: an encoded run, or the reason why there is none."""
+    """The result of a task: an encoded run, or the reason why there is none."""
 
     number: int
     started_at: str
@@ -65,7 +65,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     event_count: int = 0
     """Simulated events, where the system counts them."""
     ran: Ran | None = None
-    """What was run; None where nothing was."""
+    """The identity of what ran; None if nothing ran."""
 
 
 def recipe_of(

@@ -77,7 +77,7 @@ def changed_point(point: Point, changes: Sequence[Change], system: System) -> Po
 def changed_experiment(
     experiment: PlannedExperiment, points: Iterable[Point], *, replications: int
 ) -> PlannedExperiment:
-    """Return the experiment of the changed `points`, each of which runs so many times."""
+    """Return the experiment of the changed `points`, each run `replications` times."""
     spec = msgspec.structs.replace(
         experiment.spec,
         name=experiment.spec.name + SUFFIX,
@@ -87,7 +87,7 @@ def changed_experiment(
 
 
 def changed_plan(plan: Plan, wanted: Iterable[tuple[PlannedExperiment, Point, int]]) -> Plan | None:
-    """Return a plan of changed points only, None where there are none.
+    """Return a plan of changed points only, None if there are none.
 
     Parameters
     ----------

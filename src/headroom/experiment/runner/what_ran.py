@@ -22,10 +22,10 @@ class ChangedMeanwhileError(HeadroomError):
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system is at one moment, or was throughout a replication."""
+    """The identity of a system at one moment, or throughout a replication."""
 
     fingerprint: str
-    """As `System.fingerprint` says; empty where it could not say."""
+    """As `System.fingerprint` returns it; empty if it could not be determined."""
     found: str = ""
     """As `Located.found_at` says."""
     changed: list[str] = []
@@ -35,14 +35,14 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look(system: System, config: Mapping[str, Value], *, before: Ran | None = None) -> Ran:
-    """Return what a run of `config` is made of now.
+    """Return the current identity of a run of `config`.
 
     Parameters
     ----------
     system, config
         The point.
     before
-        What it was before the replication; None where that was not looked at.
+        Its identity before the replication; None if not examined.
     """
     changed = [] if before is None else list(before.changed)
     try:
@@ -69,13 +69,13 @@ def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: 
     Parameters
     ----------
     ran
-        What a worker says; None where nothing ran.
+        The worker's answer; None if nothing ran.
     point
-        The point that was planned.
+        The planned point.
     planned_place
-        What lay at its place when the session began, empty where nothing tells.
+        What was at its place when the session began, empty if unknown.
     has_failed
-        True where there are no results: what failed need not even be able to say what it is.
+        True if there are no results: a failed program may not even be able to identify itself.
     """
     if ran is None or (has_failed and not ran.fingerprint):
         return

@@ -95,6 +95,6 @@ def check_changes(system: System, config: Mapping[str, Value], changes: Sequence
             cure="change a parameter of it instead",
         )
     if parameters:
-        system.metrics(changed)  # What the new values make impossible is said here.
+        system.metrics(changed)  # Values that the changes make impossible are rejected here.
     if isinstance(system, Modelled):
         system.model(changed, resources)  # refuses what it cannot change

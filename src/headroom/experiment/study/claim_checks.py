@@ -1,6 +1,6 @@
 """Check that claims and responses refer to existing names, before anything runs.
 
-The analysis decides whether a claim *holds*; here it only must be decidable.
+The analysis decides whether a claim *holds*; here it only has to be decidable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -293,7 +293,7 @@ def _check_in_order(
 
 
 def _check_extreme(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
-    """Raise unless a claim about an extreme says of how many, and no other claim does."""
+    """Raise unless a claim about an extreme gives a count, and no other claim does."""
     if (claim.statistic in get_args(Extreme)) == (claim.extreme_of is not None):
         return
     if claim.extreme_of is None:

@@ -25,7 +25,7 @@ def check_compare(
     *,
     is_quick: bool,
 ) -> Compare | None:
-    """Return the comparison with its base in the factor's type, None where nothing is compared.
+    """Return the comparison with its base in the factor's type, None if nothing is compared.
 
     Raises
     ------

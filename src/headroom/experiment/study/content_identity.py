@@ -1,6 +1,6 @@
 """The files of a study that its answers depend on, compared by content.
 
-Invariant: as of `headroom.experiment.machine.program_identity`.
+Invariant: as in `headroom.experiment.machine.program_identity`.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """From a study file to points: factors, levels, keys, and every check before anything runs.
 
-Invariant: a `Plan` can be run as it stands: each level is one that its system accepts, each
-required parameter has a value, and claims name what exists. Points are in the order of the file;
-the runner shuffles them.
+Invariant: a `Plan` can be run as it stands: its system accepts each level, each required parameter
+has a value, and claims refer to existing names. Points are in the order of the file; the runner
+shuffles them.
 """
 
 import itertools
@@ -94,7 +94,7 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
 def _quick_drafts(
     loaded: LoadedStudy, full: Sequence["_Draft"], *, is_needed: bool
 ) -> list["_Draft"]:
-    """Return the quick variants; their mistakes are found also where another one is planned."""
+    """Return the quick variants; their mistakes are found even if another variant is planned."""
     kept = [draft for draft in full if not draft.variant.spec.quick.skip]
     if not kept and is_needed:
         raise loaded.error(

@@ -5,8 +5,8 @@ options, sources, levels. The experiment is planned with provisional values, so 
 claims and limits can be checked too. Its points can run only after `with_values` has replaced these
 values.
 
-Invariant: a point that was fitted has a fingerprint that covers the fitted values, so new values
-mean new runs, and equal ones reuse what is stored.
+Invariant: the fingerprint of a fitted point covers the fitted values, so new values mean new runs,
+and equal ones reuse what is stored.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ UNSETTLED = "fit-not-settled"
 def planned_fit(
     loaded: LoadedStudy, variant: Variant, declared: Mapping[str, Parameter]
 ) -> PlannedFit | None:
-    """Return the fit of an experiment as far as it can be checked alone, None where it has none.
+    """Return the fit of an experiment as far as it can be checked alone, None if it has none.
 
     Raises
     ------
@@ -366,7 +366,7 @@ def _with_fitted_value(use: ParameterUse, sets: Sequence[FittedSet]) -> Paramete
 def fingerprint_of(system: System, config: Mapping[str, Value], content: str) -> str:
     """Return the fingerprint of a point: a hash of system, set-up and config.
 
-    `content` is what the system says of itself at `config`.
+    `content` is the system's own description at `config`.
     """
     return digest([system.name, config, content])
 

@@ -13,7 +13,7 @@ from headroom.experiment.study.variants import Variant
 
 
 def load_factor(limit: Limit, factors: Sequence[FactorSpec]) -> FactorSpec | None:
-    """Return the factor that is the load of a limit, None where there is none of this name."""
+    """Return the factor that is the load of a limit, None if none has this name."""
     numeric = [factor for factor in factors if factor.is_numeric]
     if not limit.factor:
         return numeric[0] if numeric else None

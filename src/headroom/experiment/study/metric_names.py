@@ -24,7 +24,7 @@ _SHORTEST_BEGINNING = 4
 
 
 def metric_suggestion(word: str, known: Iterable[str]) -> str:
-    """Return a cure for an unknown metric: the one that was probably meant, and the list.
+    """Return a hint for an unknown metric: the one that was probably meant, and the list.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def closest_metric(word: str, known: Iterable[str]) -> str:
 
 
 def _spoken(name: str) -> list[str]:
-    """Return the words of a name that tell metrics apart, in the words of this project."""
+    """Return the words of a name that distinguish metrics, in this project's terms."""
     words = re.split(r"[\W_]+", name.lower())
     return [_SYNONYMS.get(word, word) for word in words if word not in _UNSPOKEN]
 

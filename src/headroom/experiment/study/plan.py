@@ -91,7 +91,7 @@ class Point:
     levels
         Level of each factor.
     config
-        Value of every parameter: what `System.run` is given.
+        Value of every parameter, as `System.run` gets.
     fingerprint
         Hash of system, set-up and config; rows of another fingerprint are not reused.
     changes
@@ -100,8 +100,8 @@ class Point:
         Key that the seeds derive from; empty for the point's own. Points that share it run with
         common random numbers.
     content
-        What the system says of itself at `config`, a part of the fingerprint: a worker must have
-        run this and nothing else.
+        The system's own description at `config`, a part of the fingerprint: a worker must have run
+        this and nothing else.
     """
 
     experiment: str
@@ -179,7 +179,7 @@ class PlannedExperiment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A study as it is to be run.
+    """A study, planned and ready to run.
 
     Parameters
     ----------
@@ -190,11 +190,11 @@ class Plan:
     is_quick
         True for the quick variant.
     seed
-        Study seed in use; the file's own unless another was asked for.
+        Study seed in use; the file's own unless another was requested.
     experiments
         Experiments to run.
     settings
-        What was set from outside, see `headroom.experiment.study.settings`.
+        Settings from outside, see `headroom.experiment.study.settings`.
     """
 
     study: Study

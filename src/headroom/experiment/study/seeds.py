@@ -60,7 +60,7 @@ def point_key(experiment: str, levels: Mapping[str, Value]) -> str:
 
 
 def order_rank(study_seed: int, block: int, key: str) -> bytes:
-    """Return what the points of a block are sorted by: a shuffle that no other point disturbs."""
+    """Return the sort key of the points of a block: a shuffle that no other point disturbs."""
     text = f"{study_seed}:{block}:{key}".encode()
     return hashlib.blake2b(text, digest_size=8, person=b"headroom-order-1").digest()
 

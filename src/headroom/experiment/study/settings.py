@@ -4,8 +4,8 @@ A setting is ``KEY=VALUE``, as in the file. ``experiment.KEY`` replaces a key in
 that has it or the table that contains it; ``NAME.KEY`` sets it in one experiment. The replacements
 of `--quick` are set there too. A value is TOML, or text if it does not parse as TOML.
 
-Invariant: a setting that changes nothing is an error, and the content stays one that a file could
-have had: everything is checked after it as always.
+Invariant: a setting that changes nothing is an error, and the content remains valid for a file:
+everything is checked afterwards as usual.
 """
 
 import copy

@@ -246,7 +246,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 SAME_WITHIN = 0.05
-"""Difference that nobody cares about, unless the study states another."""
+"""Difference considered negligible, unless the study states another."""
 
 
 class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -401,7 +401,7 @@ Where: TypeAlias = dict[str, Value]
 class _ClaimBase(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
 ):
-    """What every claim says."""
+    """The common keys of all claims."""
 
     name: Annotated[Name, Meta(description="Letters, digits, - and _; unique in the study.")]
     text: Annotated[str, Meta(description="The claim as a sentence.")]

@@ -86,8 +86,8 @@ def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
     Raises
     ------
     StudyError
-        The file is missing, no TOML, or has unknown keys or impossible values; the message
-        names file, line and key, the cure a likely correction.
+        The file is missing, no TOML, or has unknown keys or impossible values; the message names
+        file, line and key, the hint a likely correction.
     """
     file = path / STUDY_NAME if path.is_dir() else path
     if file.suffix != ".toml" and file.exists():

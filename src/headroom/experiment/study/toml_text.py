@@ -1,7 +1,7 @@
 """Write a study file: TOML data as text that a person can edit.
 
 Invariant: reading the text gives the content back. Tables that fit are written on one line, as
-studies have them by hand; comments are the caller's.
+people write them in studies; comments are left to the caller.
 """
 
 import json

@@ -48,7 +48,7 @@ def find_type_error(
     *,
     at: Path = (),
 ) -> TypeProblem | None:
-    """Return the first problem of `content` as a `target`, None where it fits.
+    """Return the first problem of `content` as a `target`, None if it fits.
 
     `at` is where the content stands in its file; the path of the problem begins with it.
 

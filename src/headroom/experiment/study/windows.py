@@ -46,7 +46,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TimeWindows(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system must know of the windows of an experiment."""
+    """The windows of an experiment, as a system needs them."""
 
     windows: tuple[Window, ...] = ()
     analysis: Analysis = "automatic"
