@@ -1,4 +1,4 @@
-"""What cannot run is refused before the first replication, with its cause and its cure."""
+"""Runs that cannot succeed are rejected before the first replication, with cause and hint."""
 
 import os
 import shutil
@@ -95,7 +95,7 @@ def immutable(path: Path) -> Iterator[None]:
 
 
 def test_a_file_that_nobody_may_write_is_refused_with_what_helps_root(tmp_path: Path) -> None:
-    """Cause: the cure for EPERM was to become root, also for root."""
+    """Cause: the hint for EPERM was to become root, even for root."""
     path = tmp_path / "fixed"
     path.write_bytes(bytes(8192))
     setup = StorageSetup(targets={"one": TargetTable(kind="file", path=str(path))})

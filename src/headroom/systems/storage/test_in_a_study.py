@@ -1,4 +1,4 @@
-"""Studies of storage from the command line: another target, typed words, and what a kill leaves."""
+"""Storage studies from the command line: another target, confirmations, leftovers of a kill."""
 
 import json
 import os
@@ -132,7 +132,7 @@ def test_a_dry_run_says_what_postmark_makes(study: Callable[..., Path], tmp_path
 def test_a_setting_is_another_target_with_rows_of_its_own(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """The study stays as it is; the rows of both targets stay in the journal."""
+    """The study stays unchanged; the rows of both targets stay in the journal."""
     folder = study()
     (tmp_path / "other").mkdir()
     setting = f"experiment.system.targets.two.path={tmp_path / 'other'}"

@@ -1,4 +1,4 @@
-"""A target that never answers: the run ends, keeps and marks what it measured, says what hangs."""
+"""A target that never answers: the run ends, keeps and marks its results, names what hangs."""
 
 import os
 import shutil
@@ -102,7 +102,7 @@ def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: M
         before = _descriptors()
         system.run(_config(system, interface="threads", seconds=0.1), seed=1)
         assert _descriptors() == before + 1
-        # What is under way fails when the power goes, so the call returns.
+        # Requests in flight fail when the power goes, so the call returns.
         device.switch(has_power=False)
         while _descriptors() > before:
             time.sleep(LOOK_EVERY_S)
@@ -260,7 +260,7 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
     assert str(first.parent) in said
     assert "does not answer" in said
     assert not second.parent.exists()
-    # This process may still be in a call there, so nobody takes it for a leftover.
+    # This process may still be in a call there, so no process treats it as a leftover.
     assert clean_up(tmp_path) == ()
     gate.set()
     while first.exists():
@@ -289,7 +289,7 @@ targets.one = {{ kind = "folder", path = "{place}" }}
 def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up(
     attach: Callable[[Path], Path], mount: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Fault: a real file system stops in the midst of a run of a process of its own."""
+    """Fault: a real file system stops in the midst of a run in a separate process."""
     image = tmp_path / "image"
     with image.open("wb") as file:
         file.truncate(64 << 20)

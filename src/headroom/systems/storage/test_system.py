@@ -1,4 +1,4 @@
-"""The system `storage` on real targets: what comes out, what is refused, what is left behind."""
+"""The system `storage` on real targets: results, rejections, and leftovers."""
 
 import os
 import subprocess
@@ -98,7 +98,7 @@ def _is_empty(folder: Path) -> bool:
 
 
 def test_nothing_as_a_target_measures_the_tool_and_says_so() -> None:
-    """What else the machine does makes the share smaller, never larger: the largest counts."""
+    """Other work of the machine makes the share smaller, never larger: the largest counts."""
     with _session(none={"kind": "nothing"}) as system:
         config = _config(system, depth=128, requests=50_000)
         runs = [system.run(config, seed=seed) for seed in range(5)]

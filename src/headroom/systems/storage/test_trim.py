@@ -1,4 +1,4 @@
-"""Trims: holes in files, discards of block devices, with the words that writing needs."""
+"""Trims: holes in files, discards of block devices, with the confirmation that writing needs."""
 
 import os
 from collections.abc import Callable

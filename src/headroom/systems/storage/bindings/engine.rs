@@ -1,4 +1,4 @@
-//! The measuring engine of the storage layer: a job in, a dictionary of tables out.
+//! The storage engine for Python: a job in, a dictionary of tables out.
 
 use crate::systems::storage::blocks::engine::outcome::{
     ClassTotal, FailureTotal, Outcome, Quantity, Tables,

@@ -1,4 +1,4 @@
-//! The functions of storage for Python: conversion only.
+//! The Python bindings of storage: conversion only.
 
 #[cfg(unix)]
 mod engine;

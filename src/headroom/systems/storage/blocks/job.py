@@ -1,4 +1,4 @@
-"""From a point to the job that the engine carries out.
+"""Convert a point to the job that the engine carries out.
 
 Invariant: a job is a function of the point, the seed and the opened target.
 """
@@ -82,7 +82,7 @@ def stream_seed(run: int, mechanism: str) -> int:
 
 
 def classes_of(config: Mapping[str, Value]) -> str:
-    """Return what the classes of a point are: kinds of requests, or streams that have names."""
+    """Return the kind of classes of a point: kinds of requests, or named streams."""
     if config["classes"] != "auto":
         return str(config["classes"])
     return "stream" if config["workload"] in {"spc1_like", "spc2_like"} else "kind"

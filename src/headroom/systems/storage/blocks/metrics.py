@@ -1,4 +1,4 @@
-"""The metrics of a storage run, in the names that both columns share."""
+"""The metrics of a storage run, with names shared by both columns."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,6 +1,6 @@
-"""Which interface a run takes where the system refuses one: said, and never a reason to fail.
+"""The interface of a run if the system rejects one: reported, and never a reason to fail.
 
-Refusals are real: a filter of system calls (seccomp) in a process of its own, and limits of memory.
+The rejections are real: a system-call filter (seccomp) in a separate process, and memory limits.
 """
 
 import json

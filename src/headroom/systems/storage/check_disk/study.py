@@ -1,7 +1,7 @@
-"""From the study `disk_check` to that of the disks that a user names.
+"""Adapt the study `disk_check` to the disks that a user names.
 
-Invariant: pure. What an experiment asks stays as the study has it; its targets are replaced, and
-what cannot be asked of these disks is left out whole.
+Invariant: pure. The questions of an experiment stay those of the study; its targets are replaced,
+and experiments that these disks cannot run are left out whole.
 """
 
 import copy
@@ -26,7 +26,7 @@ _COMPARED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """What is to be checked.
+    """The disk to check.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def study_of(template: Mapping[str, Any], disks: Sequence[Disk], *, is_read_only
     template
         Content of the study `disk_check`.
     disks
-        One: all questions and predictions. Several: what is measured, each beside the others.
+        One: all questions and predictions. Several: the measurements, side by side.
     is_read_only
-        Leave out what writes.
+        Leave out experiments that write.
     """
     study = copy.deepcopy(dict(template))
     experiments = [one for one in study["experiment"] if _can_be_asked(one, disks)]
@@ -152,7 +152,7 @@ def _reading(experiment: Table) -> Table:
 
 
 def _with_sources(experiments: Sequence[Table]) -> list[Table]:
-    """Leave out what is predicted from, or set beside, an experiment that is left out."""
+    """Leave out predictions from, and comparisons with, an experiment that is left out."""
     kept = list(experiments)
     while True:
         names = {one["name"] for one in kept}

@@ -1,6 +1,6 @@
-//! Things in the order of their last use, each step in constant time.
+//! Items in the order of their last use, each operation in constant time.
 //!
-//! A doubly linked list through a table of slots: whoever owns the slots keeps their numbers.
+//! A doubly linked list through a table of slots; the owner of the slots keeps their numbers.
 //!
 //! Invariant: a slot is in the list at most once; the list goes from the use longest ago to the
 //! latest.

@@ -1,7 +1,7 @@
-"""From a job of fio to an experiment of a study.
+"""Convert a fio job to an experiment of a study.
 
-Invariant: an experiment asks what the job asks, or the job is refused; where the two mean a little
-different things, a note says so.
+Invariant: an experiment measures what the job measures, or the job is rejected; if the two differ
+slightly in meaning, a note says so.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ REPLICATIONS = 7
 QUICK_S = 0.2
 QUICK_BYTES = 64 << 20
 _LARGE_BYTES = 64 << 10
-"""From here on bytes per second are what is asked for."""
+"""From this size on, bytes per second are the requested quantity."""
 _MIXES: dict[str, tuple[str, float, float]] = {
     "read": ("sequential", 1.0, 0.0), "randread": ("random", 1.0, 0.0),
     "write": ("sequential", 0.0, 0.0), "randwrite": ("random", 0.0, 0.0),
@@ -37,7 +37,7 @@ _SMALLEST_CELL, _LARGEST_CELL = 512, 1 << 20
 
 @dataclass(slots=True, kw_only=True)
 class Asked:
-    """What a job asks, as far as it is translated.
+    """A job's demands, as far as they are translated.
 
     Parameters
     ----------

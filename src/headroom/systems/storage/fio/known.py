@@ -1,6 +1,6 @@
-"""Options of fio that change no result of a study, each with the reason.
+"""fio options that change no result of a study, each with the reason.
 
-Invariant: whatever is not here, and not translated, is refused.
+Invariant: an option that is neither here nor translated is rejected.
 """
 
 _REPORT = "what is reported and logged: Headroom reports everything it measures"
@@ -67,4 +67,4 @@ INSTEAD: dict[str, str] = {
     "nrfiles": 'remove it; write kind = "folder" and files = N into the target',
     "startdelay": "remove it",
 }
-"""What to do in place of options that are asked for often."""
+"""Advice on replacing options that are often used."""

@@ -1,4 +1,4 @@
-"""A job file of fio, read into the text of a study."""
+"""Read a fio job file into the text of a study."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What a job file of fio asks is asked, is known to change nothing, or is refused with its line."""
+"""Options of a fio job file are translated, known to be harmless, or rejected with their line."""
 
 import re
 import shutil

@@ -1,14 +1,15 @@
 """The model `fitted_files`: PostMark on a file system whose operations have fitted costs.
 
-One client walks the operations of the benchmark, those of a measured run with the same seed (the
-mechanism `storage.postmark`). An operation takes its time and that of its bytes; a file that is
-made durable takes more, then and when it is deleted. The pool is filled in a walk of its own before
-the transactions, and emptied in one after them.
+One client executes the operations of the benchmark, those of a measured run with the same seed (the
+mechanism `storage.postmark`). An operation takes a fixed time plus a time per byte; a file that is
+made durable takes more, then and when it is deleted. The pool is filled in a separate cycle before
+the transactions, and emptied in another after them.
 
-Left out: how many files a folder has, other clients, and what a file system writes back later.
+Not modelled: the number of files in a folder, other clients, and later write-back by the file
+system.
 
-Invariant: nothing but the costs comes from a measurement; which operation comes on how many bytes
-is the benchmark's.
+Invariant: only the costs come from a measurement; the operations and their sizes are the
+benchmark's.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The closed network of a fitted device: throughput at a number of outstanding requests.
 
-Stations in a row, passed by N requests again and again: the host (one server), the units (several),
-and what the units share (one server). With exponential times it has product form and its throughput
-is exact; Buzen's convolution computes it, for all points of a sweep together.
+N requests circulate through stations in series: the host (one server), the units (several), and the
+shared part of the units (one server). With exponential times the network has product form and its
+throughput is exact; Buzen's convolution computes it for all points of a sweep together.
 
 Source: Buzen, *Computational Algorithms for Closed Queueing Networks with Exponential Servers*,
 Communications of the ACM 16 (1973).

@@ -1,12 +1,12 @@
 """Observations of a micro sweep on a device: closed loops, lone requests, processor time, flushes.
 
-A closed loop hides when all stands still: no further request is sent then, so a long stall is one
-slow request of many. Requests with due times of their own meet stalls in proportion to their
-length, as every arrival does that does not look (Wolff, *Poisson Arrivals See Time Averages*,
-1982). So what is usual is read off both, stalls off open points wherever there are any.
+A closed loop hides stalls: it sends no further request during a stall, so a long stall is one slow
+request of many. Requests with their own due times meet stalls in proportion to their length, as all
+arrivals do that do not look first (Wolff, *Poisson Arrivals See Time Averages*, 1982). So typical
+times are read off both kinds of points, stalls off open points if there are any.
 
-Invariant: what a point says is a function of its merged distribution and of its estimates; times
-beyond `STALL_FACTOR` medians are stalls, and no part of what is usual.
+Invariant: the observations of a point are a function of its merged distribution and its estimates;
+times beyond `STALL_FACTOR` medians are stalls, and do not count as typical.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from headroom.experiment.protocol.fit_method import Counted, FitError, SourcePoi
 from headroom.systems.storage.fit.laws import Quantiles, quantile_of, quantiles_of
 
 STALL_FACTOR = 5.0
-"""A time of more than so many medians is a stall."""
+"""A time of more than this number of medians is a stall."""
 _MANY = 8
 """Outstanding requests from which the processor time per request is that of a busy host."""
 _LEAST_ERROR = 0.03
@@ -39,9 +39,9 @@ class Closed:
     point, kind, population, size
         The point, ``"read"`` or ``"write"``, requests outstanding, length of a request (B).
     usual
-        Distribution of the times without stalls, None where the runs keep none.
+        Distribution of the times without stalls, None if the runs keep none.
     throughput
-        Requests per second without stalls; as observed where the runs keep no distribution.
+        Requests per second without stalls; as observed if the runs keep no distribution.
     error
         Relative standard error of it.
     """
@@ -201,7 +201,7 @@ def _stalled(bins: Counted) -> tuple[float, float]:
 
 
 def _kind_of(point: SourcePoint) -> str:
-    """Return what a plain micro point asks for, empty for a mix or another workload."""
+    """Return the kind of a plain micro point, empty for a mix or another workload."""
     config = point.config
     is_plain = config.get("workload") == "micro" and config.get("sync", "never") == "never"
     share = float(config.get("read_share", 1.0))
@@ -258,7 +258,7 @@ def _calm_factor(times: Counted | None, usual: Counted | None) -> float:
     """Return how much more is done without stalls: as many requests, each for a shorter time.
 
     In memory most of many threads wait for a processor, with a request in their hands: most of the
-    time is that of the few that had to wait, which is no stall but how the work is shared.
+    time is that of the few that had to wait, which is not a stall but the way the work is shared.
     """
     if times is None or usual is None:
         return 1.0

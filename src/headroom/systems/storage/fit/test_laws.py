@@ -1,4 +1,4 @@
-"""A law of three quantiles has them, a mean that can be computed, and no mass below zero."""
+"""A law fitted to three quantiles has them, a computable mean, and no mass below zero."""
 
 import numpy as np
 import pytest

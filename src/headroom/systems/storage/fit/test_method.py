@@ -1,4 +1,4 @@
-"""A device that is known is simulated, fitted from its sweep, and recognised."""
+"""A known device is simulated, fitted from its sweep, and recovered."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -287,7 +287,7 @@ def test_the_network_is_what_the_kernel_simulates(servers: int, population: int)
 
 
 def test_what_a_batch_takes_once_is_told_from_what_each_request_takes() -> None:
-    """Cause: a disk that did more the more waited was taken for one with a fast shared part."""
+    """Cause: a disk that did more the more waited was mistaken for one with a fast shared part."""
     truth = {**TRUTH, "units": 64, "read_batch_s": 40e-6, "write_batch_s": 100e-6}
     values = values_of(DeviceFit().fit(sweep_of(truth), target(), OPTIONS))
     for name in ("read_batch_s", "write_batch_s", "read_shared_s", "write_shared_s"):

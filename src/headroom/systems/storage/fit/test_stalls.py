@@ -1,4 +1,4 @@
-"""What stands still by the clock, and what the more often the more the load computes."""
+"""Stalls that occur by the clock, and stalls that grow with the processor use of the load."""
 
 from collections.abc import Mapping
 from statistics import median

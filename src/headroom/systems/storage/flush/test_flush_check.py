@@ -1,6 +1,6 @@
-"""The check of flushes from the command line: kills, losses of power, liars, and refusals.
+"""The flush check from the command line: kills, power losses, lying devices, and rejections.
 
-What must be on a target is told by a reader of the log of its own, written here from the
+An independent reader of the log determines what must be on a target. It is written here from the
 description of the format (`verify/log.rs`) and of the promises (`verify/history.rs`).
 """
 
@@ -41,7 +41,7 @@ def log() -> Iterator[Path]:
 
 
 def records(log: Path) -> list[tuple[int, int, int, int]]:
-    """Return what, offset, length and generation of each whole entry."""
+    """Return kind, offset, length and generation of each whole entry."""
     content = log.read_bytes()[RECORD.size :]
     whole = len(content) // RECORD.size * RECORD.size
     return [row[:4] for row in RECORD.iter_unpack(content[:whole])]
@@ -63,7 +63,7 @@ def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
 
 @contextmanager
 def writer(target: Path, log: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start a writer, go on once it has written and flushed, and end it after the block."""
+    """Start a writer, continue once it has written and flushed, and end it after the block."""
     argv = [*MODULE, "write", str(target), "--log", str(log), "--flush-every", "16", *words]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not _is_under_way(log):
@@ -147,7 +147,7 @@ def test_an_honest_device_keeps_its_flushes_over_a_loss_of_power(
 def test_a_device_that_lies_about_its_flushes_is_found(
     soft_device: Callable[..., SoftMount], log: Path
 ) -> None:
-    """Nothing was kept, so whatever was demanded is wrong: zeros where data had to be."""
+    """Nothing was kept, so every demand fails: zeros in place of data."""
     device = soft_device(SoftScript(is_volatile=True, flush_lies=True), 16 * MIB)
     found = _after_a_loss_of_power(device, log)
     assert found["verdict"] == "broken"

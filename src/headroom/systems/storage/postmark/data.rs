@@ -1,7 +1,7 @@
-//! What is written: random bytes, of which a share can be compressed away.
+//! The data to write: random bytes, a share of which can be compressed away.
 //!
-//! A run writes ever other parts of one block of random data, so that neither two files nor two
-//! pieces of a file are alike, and writing costs no random numbers.
+//! A run writes different parts of one block of random data, so that no two files and no two pieces
+//! of a file are alike, and writing needs no random numbers.
 
 use rand::Rng;
 

@@ -1,4 +1,4 @@
-//! What a run leaves: its facts, put together from the parts of its threads.
+//! The facts of a run, merged from its threads.
 
 use serde::Serialize;
 
@@ -34,11 +34,11 @@ pub struct Stopped {
     pub reason: &'static str,
     /// Number of the system's error.
     pub errno: Option<i32>,
-    /// What was tried: `create`, `read`, `append`, `delete`.
+    /// The attempted operation: `create`, `read`, `append`, `delete`.
     pub operation: Option<&'static str>,
     /// In which phase: `creation`, `transactions`, `deletion`.
     pub phase: Option<&'static str>,
-    /// What the system says.
+    /// The system's message.
     pub words: String,
 }
 

@@ -1,11 +1,13 @@
-//! Where operations are carried out: a real folder, or nowhere at all.
+//! Where operations are carried out: in a real folder, or nowhere.
 //!
-//! A folder is known by a descriptor of a directory that was made for this run; every path is
-//! relative to it, and new files are made with `O_EXCL`, so that nothing of the user's is opened.
+//! A folder is identified by the descriptor of a directory that was created for this run. Every
+//! path is relative to it, and new files are created with `O_EXCL`, so that no file of the user is
+//! opened.
 //!
-//! Invariants: what a function did not report as an error was done in full: a short write goes on,
-//! a short read is an error, and closing a written file may fail. The descriptor is the run's own
-//! and lives as long as anybody may be in a call; who was left to itself makes no further one.
+//! Invariants: what a function did not report as an error was done in full: a short write
+//! continues, a short read is an error, and closing a written file may fail. The descriptor is the
+//! run's own and lives as long as any thread may be in a call; an abandoned thread makes no further
+//! one.
 
 use std::ffi::CStr;
 use std::io;
@@ -100,7 +102,7 @@ mod real {
     use crate::systems::storage::postmark::data::Data;
     use crate::systems::storage::postmark::patience::Signs;
 
-    /// What only the tool itself may do with its files.
+    /// Files of the tool are accessible only to itself.
     const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
     const FOLDER_MODE: Mode = Mode::RWXU;
 

@@ -1,4 +1,4 @@
-//! The job that Python hands over: what to do, where and how.
+//! The job that Python passes: the operations, the location and the method.
 
 use serde::Deserialize;
 
@@ -42,7 +42,7 @@ pub enum Target {
     Nothing,
 }
 
-/// What is written.
+/// The data to write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataAsked {
@@ -80,7 +80,7 @@ pub struct Job {
     /// Which files are made durable; None: none, as the original has it.
     #[serde(default)]
     pub sync: Option<Sync>,
-    /// What is written.
+    /// The data to write.
     #[serde(default)]
     pub data: DataAsked,
     /// When the transactions end early.
@@ -107,7 +107,7 @@ const fn silence_s() -> f64 {
     300.0
 }
 
-/// What the original's buffers hold on Linux.
+/// The buffer size of the original on Linux.
 const fn page() -> u64 {
     4096
 }

@@ -1,10 +1,10 @@
-//! Names of files and subfolders, written without an allocation.
+//! Names of files and subfolders, written without allocation.
 
 use std::ffi::CStr;
 
 use super::operations::Operation;
 
-/// A subfolder, a thread and a file, each with up to 20 digits, and what stands between.
+/// A subfolder, a thread and a file, each with up to 20 digits, and the separators.
 const LONGEST: usize = 72;
 
 /// A path relative to the folder of the run.

@@ -1,4 +1,4 @@
-//! What a run of the benchmark is asked to do.
+//! The parameters of a run of the benchmark.
 //!
 //! Invariant: parameters that were checked can be carried out as far as numbers go: sizes are in
 //! order, biases are within 0..10 or off, and transactions have something to do.
@@ -19,7 +19,7 @@ const SIZE_MAX: u64 = 1 << 42;
 /// Largest piece (B) that is read or written at once.
 pub const BLOCK_MAX: u64 = 1 << 26;
 
-/// What becomes of an append that meets a full file.
+/// The effect of an append to a full file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtFull {
@@ -30,7 +30,7 @@ pub enum AtFull {
     Another,
 }
 
-/// What a run is asked to do; defaults are the original's.
+/// The parameters of a run; defaults are the original's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
@@ -52,7 +52,7 @@ pub struct Parameters {
     pub create_bias: f64,
     /// Subfolders over which the files are spread evenly; 0: none.
     pub subdirectories: u32,
-    /// What becomes of an append that meets a full file.
+    /// The effect of an append to a full file.
     pub at_full: AtFull,
 }
 
@@ -73,7 +73,7 @@ impl Default for Parameters {
     }
 }
 
-/// What is wrong with the parameters of a run.
+/// An error in the parameters of a run.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ParameterError {
     /// The table does not have the form of parameters.
@@ -86,7 +86,7 @@ pub enum ParameterError {
         name: &'static str,
         /// Its value, as text.
         value: String,
-        /// Range in words.
+        /// Range as text.
         range: String,
     },
     /// No operation is left for the transactions.
@@ -146,12 +146,12 @@ impl Parameters {
         Ok(self)
     }
 
-    /// Share of reads among reads and appends, None where neither is wanted.
+    /// Share of reads among reads and appends, None if there is neither.
     pub fn read_share(&self) -> Option<f64> {
         (self.read_bias >= 0.0).then(|| self.read_bias / BIAS_MAX)
     }
 
-    /// Share of creates among creates and deletes, None where neither is wanted.
+    /// Share of creates among creates and deletes, None if there is neither.
     pub fn create_share(&self) -> Option<f64> {
         (self.create_bias >= 0.0).then(|| self.create_bias / BIAS_MAX)
     }

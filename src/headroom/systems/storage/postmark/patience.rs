@@ -1,16 +1,16 @@
-//! Signs of life of the threads, and how long a run waits where there are none.
+//! Signs of life of the threads, and the time that a run waits without any.
 //!
-//! Nobody can take a system call back. A thread that is in one for ever (a server that is gone, a
-//! file system that hangs) is left to itself, and is told so, in case its call returns after all.
+//! A system call cannot be taken back. A thread that is stuck in one (a server that is gone, a file
+//! system that hangs) is abandoned, and is notified in case its call returns after all.
 //!
-//! Invariant: who was left to itself begins no further call.
+//! Invariant: an abandoned thread begins no further call.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::job::Job;
 
-/// What a thread and who looks after it tell each other without waiting.
+/// Signals between a thread and its supervisor, exchanged without waiting.
 #[derive(Debug, Default)]
 pub struct Signs {
     answer_count: AtomicU64,
@@ -68,7 +68,7 @@ pub enum Advice {
     Wait,
     /// End the run: no call has returned for so long (ns).
     End(u64),
-    /// Leave whoever is in a call to itself.
+    /// Abandon any thread that is in a call.
     Leave,
 }
 

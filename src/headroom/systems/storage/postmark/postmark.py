@@ -1,10 +1,10 @@
 """PostMark: a run as typed facts, its operations as arrays, and its report as text.
 
-The report has the form of the original's verbose one, so that both can be laid side by side; what
-the original does not tell (the mix that came out, times of single operations) stands below it.
+The report has the form of the original's verbose report, so that both can be compared side by side.
+Values that the original does not report (the actual mix, times of single operations) follow below.
 
-Invariant: rates are those of the original: files created and deleted and all data by the whole
-time, what is done in transactions by the time of the transactions.
+Invariant: rates are those of the original: files created and deleted and all data, divided by the
+total time; operations in transactions, divided by the time of the transactions.
 """
 
 import os
@@ -39,7 +39,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
     """Operations that were done; the names are those of the original's report.
 
     `alone` is before or after the transactions, `mixed` in them. The two counts of what was full
-    are operations that were asked for and did nothing.
+    are requested operations that did nothing.
     """
 
     created_alone_count: int
@@ -117,15 +117,15 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     stopped
-        Why it ended early, None where all was done; what was done until then is counted.
+        Why it ended early, None if all was done; work before that point is counted.
     left_count
-        Files that could not be deleted after a run that ended early, at most.
+        Maximum number of files that could not be deleted after a run that ended early.
     stuck_count
-        Threads that were left to themselves, in a call that did not return.
+        Threads that were abandoned, in a call that did not return.
     read_call_bytes, write_call_bytes
         Most bytes (B) that one system call moved.
     tables
-        What the engine found: ``histograms``, ``series``, ``snapshots``.
+        Results of the engine: ``histograms``, ``series``, ``snapshots``.
     """
 
     counters: Counters
@@ -150,7 +150,7 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def achieved_read_share(self) -> float | None:
-        """Share of reads among reads and appends, None where there was neither."""
+        """Share of reads among reads and appends, None if there was neither."""
         return _share(self.counters.read_count, self.counters.appended_count)
 
     @property
@@ -253,7 +253,7 @@ def report(result: PostmarkResult, *, workload: Mapping[str, Any]) -> str:
     result
         The run.
     workload
-        The parameters that it was asked for: the asked mix stands beside the achieved one.
+        Its requested parameters: the requested mix is reported next to the achieved one.
 
     Examples
     --------

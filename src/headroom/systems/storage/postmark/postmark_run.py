@@ -1,7 +1,7 @@
-"""One run of PostMark in an empty folder, and what its counters and times become.
+"""One run of PostMark in an empty folder, and its conversion of counters and times.
 
-The folder is made for the run and gone after it. The cost of the tool is the processor time of
-the same transactions where nothing is done with files.
+The folder is created for the run and removed afterwards. The cost of the tool is the processor time
+of the same transactions without any file operation.
 
 Invariant: counters are those that the original prints; times are those of single operations.
 """

@@ -249,7 +249,7 @@ impl Hung<'_> {
     }
 }
 
-/// Run `asked` in `memory`, whose call `hangs_at` hangs; nobody waits for it for long.
+/// Run `asked` in `memory`, whose call `hangs_at` hangs; the wait for it is short.
 fn hang<'a>(
     memory: &'a Memory,
     asked: &serde_json::Value,

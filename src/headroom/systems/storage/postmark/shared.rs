@@ -1,6 +1,6 @@
-//! What the threads of a run share, and the part of each that is taken from it at the end.
+//! Data shared by the threads of a run, and the part of each that is taken from it at the end.
 //!
-//! Invariant: a thread holds its part but for the time of its calls and while it waits for others.
+//! Invariant: a thread holds its part except during its calls and while it waits for others.
 //! A part may be taken whenever its thread does not hold it; the thread then finds nothing, and
 //! ends without touching anything of the run.
 
@@ -18,13 +18,13 @@ use super::recorder::Recorder;
 pub enum Ending {
     /// An operation failed.
     Failed {
-        /// What was tried.
+        /// The attempted operation.
         kind: Kind,
         /// In which phase.
         phase: Phase,
         /// Number of the error, where the system gave one.
         errno: Option<i32>,
-        /// What the system says.
+        /// The system's message.
         words: String,
     },
     /// No call has returned for long.
@@ -34,7 +34,7 @@ pub enum Ending {
         /// For how long (ns) nothing has returned.
         silent_ns: u64,
     },
-    /// Whoever asked for the run does not want it any more.
+    /// The user has stopped the run.
     Unwanted,
 }
 
@@ -50,7 +50,7 @@ pub enum Halt {
 /// A moment: time and processor time (ns).
 pub type Mark = (u64, u64);
 
-/// What the threads of a run share.
+/// State shared by the threads of a run.
 pub struct Shared {
     /// The clock of the run.
     pub clock: Clock,
@@ -74,7 +74,7 @@ struct Meeting {
 }
 
 impl Shared {
-    /// Return what `threads` threads share.
+    /// Return the shared state of `threads` threads.
     pub fn new(clock: Clock, threads: usize) -> Self {
         Self {
             clock,
@@ -95,7 +95,7 @@ impl Shared {
     pub fn end(&self, ending: Ending) {
         held(&self.ending).get_or_insert(ending);
         self.is_over.store(true, Ordering::Relaxed);
-        // Whoever is about to wait for others has seen that, or waits by now.
+        // A thread about to wait for others has seen that, or waits by now.
         drop(held(&self.meeting));
         self.met.notify_all();
     }
@@ -111,8 +111,8 @@ impl Shared {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Wait for all threads; the last one marks the border between two phases. Return false where
-    /// the run is over: then nobody waits for anybody.
+    /// Wait for all threads; the last one marks the border between two phases. Return false if the
+    /// run is over: then no thread waits for another.
     pub fn meet(&self) -> bool {
         let mut meeting = held(&self.meeting);
         meeting.here_count += 1;
@@ -131,7 +131,7 @@ impl Shared {
         !self.is_over()
     }
 
-    /// Note that somebody goes out of a run that is over.
+    /// Record that a thread leaves a run that is over.
     pub fn leave(&self) {
         // The time is read behind the lock: read before it, it could be earlier than a border that
         // another thread marked meanwhile.
@@ -152,11 +152,11 @@ impl Shared {
     }
 }
 
-/// What a thread has to do, what it does and what it saw.
+/// A thread's work, progress and measurements.
 pub struct Part {
-    /// What it has to do.
+    /// Its work.
     pub operations: Operations,
-    /// What it saw.
+    /// Its measurements.
     pub recorder: Recorder,
     /// Operations that may have been done in part.
     pub in_doubt: [Option<Operation>; 2],
@@ -196,7 +196,7 @@ impl Part {
 /// The place of a part: empty once it was taken.
 pub type Slot = Mutex<Option<Part>>;
 
-/// What one thread and who looks after it have together.
+/// State shared by one thread and its supervisor.
 #[derive(Clone)]
 pub struct Place {
     /// The part of the thread.
@@ -215,14 +215,14 @@ impl Place {
     }
 }
 
-/// A part that its thread holds, but for the time of its calls.
+/// A part that its thread holds, except during its calls.
 pub struct Held<'a> {
     slot: &'a Slot,
     guard: Option<MutexGuard<'a, Option<Part>>>,
 }
 
 impl<'a> Held<'a> {
-    /// Take hold of a part; None where it is gone.
+    /// Take hold of a part; None if it is gone.
     pub fn new(slot: &'a Slot) -> Option<Self> {
         let guard = held(slot);
         guard.is_some().then_some(Self {

@@ -1,11 +1,11 @@
-//! Statistics by slices of time whose number is bounded and whose width doubles.
+//! Statistics by time slices, bounded in number and doubling in width.
 //!
-//! Slices begin with the run and are as wide as a power of two of nanoseconds, the same for all
-//! threads, so that those of several threads merge exactly.
+//! Slices start with the run. Their width is a power of two in nanoseconds, the same for all
+//! threads, so that the slices of several threads merge exactly.
 //!
 //! Invariant: nothing that was put into a slice is lost, whatever is joined or merged.
 
-/// What can be added up.
+/// Values that can be added up.
 pub trait Add: Default {
     /// Add `other` to this.
     fn add(&mut self, other: &Self);

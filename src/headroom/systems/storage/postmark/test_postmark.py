@@ -1,4 +1,4 @@
-"""PostMark on real folders, beside the original, and under faults."""
+"""PostMark on real folders, compared with the original, and under faults."""
 
 import math
 import os
@@ -213,7 +213,7 @@ def test_a_full_file_system_ends_the_run_and_leaves_nothing(tiny: Path, files: i
 
 
 def test_files_that_vanish_end_the_run(tmp_path: Path) -> None:
-    """Fault: somebody else deletes the files."""
+    """Fault: another process deletes the files."""
 
     def delete(_share: float) -> None:
         for path in tmp_path.iterdir():
@@ -251,7 +251,7 @@ def memory() -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a run did in its transactions, and the bytes of the whole run."""
+    """The counters of a run's transactions, and the bytes of the whole run."""
 
     created: float
     deleted: float

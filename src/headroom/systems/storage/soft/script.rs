@@ -1,4 +1,4 @@
-//! What a soft device does: its script, as a job states it.
+//! The script of a soft device, as a job states it.
 
 use serde::Deserialize;
 

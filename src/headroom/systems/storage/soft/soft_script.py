@@ -1,7 +1,7 @@
-"""The script of a soft device, as a study or a file states it, typed and checked.
+"""The script of a soft device, from a study or a file, typed and checked.
 
-The same keys as the core reads (`soft/script.rs`). Times are in seconds, sizes in bytes; requests
-of a kind are counted from 1 on.
+It has the same keys as the core reads (`soft/script.rs`). Times are in seconds, sizes in bytes;
+requests of a kind are counted from 1.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -91,7 +91,7 @@ class SoftScript(_Table, frozen=True, omit_defaults=True):
         return found
 
     def check(self, size_bytes: int) -> None:
-        """Refuse what cannot be on a device of `size_bytes`.
+        """Refuse a script that does not fit a device of `size_bytes`.
 
         Raises
         ------

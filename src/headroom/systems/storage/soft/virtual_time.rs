@@ -1,13 +1,14 @@
-//! Time that nobody waits for: it jumps from event to event.
+//! Virtual time: it jumps from event to event.
 //!
-//! Invariant: time never goes back, and what ends together is told in the order in which it was begun.
+//! Invariant: time never goes back, and operations that end together are reported in the order in
+//! which they began.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::systems::storage::blocks::engine::backend::Completion;
 
-/// The time of a run, and the operations that are under way in it.
+/// The time of a run, and its operations in flight.
 #[derive(Debug, Default)]
 pub struct VirtualTime {
     now_ns: u64,
@@ -29,7 +30,7 @@ impl VirtualTime {
             .push(Reverse((done_ns, self.begun_count, place, result)));
     }
 
-    /// Return the number of operations under way.
+    /// Return the number of operations in flight.
     pub fn pending_count(&self) -> usize {
         self.pending.len()
     }

@@ -1,7 +1,7 @@
-"""Places that hold nothing: what a device never wrote, it answers without asking its medium.
+"""Blank regions: a device answers reads of unwritten blocks without accessing its medium.
 
-The kernel does not know which blocks of a drive are mapped, so some are read: random data, and data
-of whoever used the drive, are not zeros.
+The kernel does not know which blocks of a drive are mapped, so a sample is read: random data, and
+data of an earlier user of the drive, are not zeros.
 """
 
 import mmap
@@ -12,7 +12,7 @@ from contextlib import closing
 PLACE_BYTES = 4096
 PLACES = 64
 WORTH_A_WORD = 0.1
-"""Share of blank places from which it is said."""
+"""Share of blank places from which it is reported."""
 
 
 def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:

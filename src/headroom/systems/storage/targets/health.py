@@ -1,7 +1,7 @@
-"""How a disk is: temperature, wear and errors, before and after what is asked of it.
+"""The health of a disk: temperature, wear and errors, before and after the load.
 
-Invariant: reads only, and guesses nothing. What cannot be read is absent, with the reason; a disk
-without any of it is measured as any other.
+Invariant: reads only, and guesses nothing. Unreadable values are absent, with the reason; a disk
+without any values is measured as any other.
 """
 
 import time
@@ -37,7 +37,7 @@ class HealthWatch:
     Parameters
     ----------
     disk
-        Folder of the kernel for it; None where the target lies on no disk.
+        Folder of the kernel for it; None if the target is not on a disk.
     root
         Root of the file system, for tests.
     clock
@@ -61,7 +61,7 @@ class HealthWatch:
 
 
 def counters_of(before: Reading, after: Reading) -> dict[str, float]:
-    """Return what a run keeps of two readings.
+    """Return the counters that a run keeps from two readings.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def counters_of(before: Reading, after: Reading) -> dict[str, float]:
 
 
 def warnings_of(before: Reading, after: Reading) -> list[str]:
-    """Return what a reader of the figures of a run must know of the disk.
+    """Return warnings about the disk for the reader of a run's results.
 
     Examples
     --------

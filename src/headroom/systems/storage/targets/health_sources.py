@@ -1,7 +1,7 @@
-"""Where the health of a disk can be read: sensors of the kernel, `smartctl`, `nvme`.
+"""Sources of a disk's health: sensors of the kernel, `smartctl`, `nvme`.
 
-Invariant: a figure has one name, whichever program says it, in the unit of the name. Kelvin becomes
-degrees Celsius here.
+Invariant: a value has one name, whichever program reports it, in the unit of the name. Kelvin
+becomes degrees Celsius here.
 """
 
 import json
@@ -43,9 +43,9 @@ class Reading:
     figures
         Name, with its unit, to value.
     names
-        What it is: model, serial number, firmware.
+        Identity: model, serial number, firmware.
     why
-        Why something is not known; empty where all is.
+        Why something is unknown; empty if all is known.
     """
 
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def _sensors(disk: Path) -> Iterator[Path]:
 
 
 def from_programs(disk: Path, root: Path = ROOT) -> Reading:
-    """Return what the first program says that is installed and allowed to ask."""
+    """Return the reading of the first program that is installed and allowed to ask."""
     node = str(root / "dev" / disk.name)
     is_nvme = disk.name.startswith("nvme")
     reasons = []
@@ -122,7 +122,7 @@ def _answer(argv: Sequence[str]) -> tuple[str, int, str]:
 
 
 def smartctl_reading(text: str, status: int, said: str) -> Reading:
-    """Return what `smartctl --json -a` says, of an NVMe or an ATA or SCSI disk."""
+    """Return the reading of `smartctl --json -a`, for an NVMe or an ATA or SCSI disk."""
     content = _content(text)
     messages = content.get("smartctl", {}).get("messages", [])
     why = "; ".join(str(message.get("string", "")) for message in messages) or said
@@ -159,7 +159,7 @@ _NOT_RELIABLE = 0b100
 
 
 def nvme_reading(text: str, status: int, said: str) -> Reading:
-    """Return what `nvme smart-log -o json` says; it has temperatures in kelvin."""
+    """Return the reading of `nvme smart-log -o json`; it has temperatures in kelvin."""
     content = _content(text)
     if status or not content:
         return Reading(why=said.splitlines()[0] if said else f"exit status {status}")

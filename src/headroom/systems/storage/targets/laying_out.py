@@ -1,7 +1,7 @@
-"""Files of a target, written through before anything is measured: holes are no data.
+"""Files of a target, fully written before the measurement: holes are not data.
 
-Invariant: every byte of a file that was laid out was written and is durable, and none of it is in
-the page cache where the file system lets go of it; a file that could not be finished is not there.
+Invariant: every byte of a laid-out file was written and is durable, and none of it is in the page
+cache, if the file system can drop it; an unfinished file does not remain.
 """
 
 import errno
@@ -21,8 +21,8 @@ from headroom.systems.storage.targets.places import is_memory
 CHUNK_BYTES = 1 << 20
 _TOLD_EVERY_S = 2.0
 _DURABLE_EVERY_BYTES = 256 << 20
-"""How much may wait for the device: otherwise all of it would wait for the last call, which tells
-nobody how far it is, and of which nobody can say whether it will end."""
+"""How much may wait for the device: otherwise all of it would wait for the last call, which reports
+no progress and may never end."""
 _BLOCK_BYTES = 4096
 
 
@@ -30,7 +30,7 @@ _SMALLER = "make the target smaller (`bytes`), free some space, or name another 
 
 
 def check_space(folder: Path, *, needed: int, reserve: int, cure: str = _SMALLER) -> None:
-    """Refuse what does not fit, before anything is made.
+    """Refuse files that do not fit, before anything is made.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Safety of data that is not Headroom's own: checks before a target is opened.
+"""Safety of user data: checks before a target is opened.
 
-Rules. What is in use is never written to (`uses`): mounted, swapped to, held by a volume,
+Rules. A target in use is never written to (`uses`): mounted, used for swap, held by a volume,
 partitioned, a member of a volume group, locked by a process. Writing to any other device, and to a
-file that was there before, needs words that the user types and that name the target and its size.
-Nothing is ever made below /dev but on a memory file system of its own there, so a mistyped name
-never becomes a file.
+file that already existed, requires a confirmation typed by the user that names the target and its
+size. Nothing is ever created below /dev except on a memory file system mounted there, so a mistyped
+name never becomes a file.
 
 Invariant: a descriptor that may write belongs to a target that passed these checks, and to the
 very device that was checked.
@@ -84,12 +84,12 @@ class Existing:
 
     @property
     def words(self) -> str:
-        """What the user has to type."""
+        """The text that the user must type."""
         return f"{self.path} {self.size_bytes}"
 
 
 def examine_device(path: Path, root: Path = ROOT) -> Existing:
-    """Return what a block device is and holds; opens it for reading only.
+    """Return the identity and content of a block device; opens it for reading only.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
         There is no such device, it is not a block device, or it cannot be read.
     """
     real = _real(path, "block device")
-    _check_block_device(path, real.stat())  # Opening a pipe may wait for ever.
+    _check_block_device(path, real.stat())  # Opening a pipe may block indefinitely.
     descriptor = _open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         state = os.fstat(descriptor)
@@ -142,7 +142,7 @@ def _check_block_device(path: Path, state: os.stat_result) -> None:
 
 
 def examine_file(path: Path) -> Existing:
-    """Return what an ordinary file is; see `examine_device`."""
+    """Return the facts about an ordinary file; see `examine_device`."""
     real = _real(path, "file")
     state = real.stat()
     if not stat.S_ISREG(state.st_mode):
@@ -164,7 +164,7 @@ def examine_file(path: Path) -> Existing:
 
 
 def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
-    """Return what a file is that Headroom made, and that must be that very file still.
+    """Return the facts about a file that Headroom made, and that must still be that very file.
 
     Parameters
     ----------
@@ -272,9 +272,9 @@ def check_confirmed(found: Existing, marks: str | None) -> None:
     Parameters
     ----------
     found
-        What is there now.
+        The current content.
     marks
-        Of what was there when the words were taken; None where nothing was.
+        Marks of the content when the words were taken; None if there was none.
 
     Raises
     ------

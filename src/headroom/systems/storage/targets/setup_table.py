@@ -1,4 +1,4 @@
-"""What `[experiment.system]` may say for `name = "storage"`: types only."""
+"""The keys of `[experiment.system]` for `name = "storage"`: types only."""
 
 from typing import Annotated, Literal, TypeAlias
 

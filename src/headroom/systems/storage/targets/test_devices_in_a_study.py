@@ -1,4 +1,4 @@
-"""Block devices from the command line: a new disk, the same again, and one that is exchanged."""
+"""Block devices from the command line: a new disk, the same disk again, and an exchanged one."""
 
 import subprocess
 import sys

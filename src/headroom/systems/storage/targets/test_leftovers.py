@@ -1,4 +1,4 @@
-"""What Headroom makes is removed on every way out; what is not surely its own stays."""
+"""Headroom removes its files on every exit path; anything not surely its own stays."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-//! The check after a crash: read the target and compare it with what it has promised.
+//! The check after a crash: reads the target and compares it with its promises.
 
 use std::fs::File;
 use std::io;
@@ -32,14 +32,14 @@ enum PromiseName {
     Flushed,
 }
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// What was compared and what was wrong.
+    /// The comparisons and their faults.
     pub findings: Findings,
-    /// Cells of which something was demanded.
+    /// Cells with a demand.
     pub demanded_count: u64,
-    /// Cells that could not be read and of which something was demanded.
+    /// Cells with a demand that could not be read.
     pub unreadable_count: u64,
     /// Cells with a write that came after the last entry of the log: its end was lost.
     pub newer_count: u64,
@@ -49,7 +49,7 @@ pub struct Checked {
     pub flushed_count: u64,
 }
 
-/// Check the target of the job in `json`; `is_wanted` is asked now and then whether to go on.
+/// Check the target of the job in `json`; `is_wanted` is asked now and then whether to continue.
 ///
 /// # Errors
 ///
@@ -141,7 +141,7 @@ impl Reader {
     }
 }
 
-/// Return a file of its own for a descriptor that the caller keeps.
+/// Return a separate file for a descriptor that the caller keeps.
 ///
 /// # Errors
 ///

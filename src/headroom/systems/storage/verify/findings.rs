@@ -1,4 +1,4 @@
-//! What was found where data were not what they had to be.
+//! Findings: data that differ from what they had to be.
 
 use super::stamp::{Origin, Stamp};
 
@@ -45,7 +45,7 @@ impl Fault {
 /// One wrong cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
     /// First byte (B) of the cell.
     pub offset: u64,
@@ -82,7 +82,7 @@ impl Findings {
         self.counts.iter().all(|&count| count == 0)
     }
 
-    /// Compare what a cell says of itself with what it has to hold.
+    /// Compare a cell's stamp with its demanded content.
     pub fn compare(&mut self, found: Stamp, demand: Demand<'_>) {
         self.cell_count += 1;
         self.unknown_count += u64::from(demand.generation == 0);
@@ -107,20 +107,20 @@ impl Findings {
     }
 }
 
-/// What a cell may hold.
+/// The allowed content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand<'a> {
     /// Number of the run.
     pub run: u64,
     /// First byte (B) of the cell.
     pub offset: u64,
-    /// The write that has to be there at least; 0 where none has.
+    /// The write that must be there at least; 0 if there is none.
     pub generation: u64,
     /// Later writes that may be there instead, whole or in part: begun, and never acknowledged.
     pub possible: &'a [u64],
 }
 
-/// Judge what a cell says of itself; None where it is as it has to be, or nothing is known.
+/// Judge a cell's stamp; None if it is as demanded, or nothing is known.
 pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
     let is_open = demand.generation == 0;
     match found {
@@ -136,7 +136,7 @@ pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
                 (true, false) => Some(Fault::Unknown),
             }
         }
-        // What other runs have left may lie anywhere where this one has not written.
+        // Data of other runs may be anywhere that this one has not written.
         Stamp::Whole(_) => (!is_open).then_some(Fault::Lost),
         Stamp::Torn => (!is_open && demand.possible.is_empty()).then_some(Fault::Torn),
         Stamp::Foreign => (!is_open && demand.possible.is_empty()).then_some(Fault::Foreign),

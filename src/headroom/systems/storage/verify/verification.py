@@ -1,9 +1,9 @@
-"""Verify mode from the side of Python: what is asked for, and what was found in words and figures.
+"""The Python side of verify mode: the requested checks, and the findings as text and numbers.
 
-Written cells carry run, offset, generation and checksum; the core judges what is read (`verify/`).
+Written cells carry run, offset, generation and checksum; the core judges data read (`verify/`).
 
-Invariant: each call of the engine has a run number of its own, so what an earlier run has left on a
-target is never taken for data of this one.
+Invariant: each call of the engine has its own run number, so data left by an earlier run is never
+mistaken for data of this one.
 """
 
 import os
@@ -145,7 +145,7 @@ def open_log(path: Path) -> BinaryIO:
 
 
 def _device(path: Path) -> str:
-    """Return the disk below a path, or the number of the file system where there is none."""
+    """Return the disk below a path, or the number of the file system if there is none."""
     state = path.stat()
     number = state.st_rdev if stat.S_ISBLK(state.st_mode) else state.st_dev
     text = f"{os.major(number)}:{os.minor(number)}"

@@ -1,4 +1,4 @@
-"""Requests of storage workloads as Python sees them: shares, bounds, order, refusals."""
+"""Requests of storage workloads from Python: shares, bounds, order, rejections."""
 
 import json
 import math
@@ -83,7 +83,7 @@ def test_requests_lie_inside_and_come_in_order(
 def test_a_stream_is_the_same_whatever_runs_beside_it(
     workload: dict[str, Any], seed: int, extra: dict[str, Any]
 ) -> None:
-    """Streams with a start that is not spread over all of them do not know of each other."""
+    """Streams with a start that is not spread over all of them are independent of each other."""
     alone = [dict(stream, start="random") for stream in workload["streams"]]
     # Phases of constant rates are spread too; these are Poisson.
     both = [*alone, extra]

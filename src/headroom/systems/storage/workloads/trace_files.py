@@ -1,6 +1,6 @@
-"""Trace files: where they are, and which format they have.
+"""Trace files: their location and format.
 
-Invariant: a file is opened for reading only; what its lines say is for the engine to judge.
+Invariant: a file is opened for reading only; its lines are for the engine to judge.
 """
 
 import re

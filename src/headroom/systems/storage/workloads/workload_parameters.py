@@ -1,8 +1,8 @@
 """The parameters of storage workloads: one declaration for the measured and the modelled column.
 
-Invariant: a parameter means the same in both columns, so that one seeded stream of requests
-drives both; each belongs to named workloads, and a study that sets one that its workload does not
-have is refused.
+Invariant: a parameter means the same in both columns, so that one seeded stream of requests drives
+both; each belongs to named workloads, and a study that sets a parameter of another workload is
+rejected.
 """
 
 from collections.abc import Mapping

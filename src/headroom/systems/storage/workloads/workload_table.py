@@ -1,4 +1,4 @@
-"""From the parameters of a point to the `workload` table of a job, which both columns read.
+"""Convert a point's parameters to the `workload` table of a job, which both columns read.
 
 Invariant: the table is a function of the parameters and the size of the target alone.
 """

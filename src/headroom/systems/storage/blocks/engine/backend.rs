@@ -1,9 +1,9 @@
-//! What carries requests out, and how time passes meanwhile.
+//! Backends: how requests are carried out, and how time passes meanwhile.
 //!
-//! A backend holds some places; each carries one operation at a time. The driver puts operations
-//! into places and then takes a turn, which begins them and waits. Time is the backend's: a
-//! native one reads the machine's clock, a scripted one may let it jump from event to event, so
-//! that what it reports is exactly what its script says.
+//! A backend holds some slots, called places; each carries one operation at a time. The driver puts
+//! operations into places and then takes a turn, which begins them and waits. The backend supplies
+//! the time: a native one reads the machine's clock, a scripted one may jump from event to event,
+//! so that it reports exactly what its script says.
 
 use super::error::EngineError;
 use crate::systems::storage::workloads::request::Kind;

@@ -1,4 +1,4 @@
-//! Memory that requests read into and write from.
+//! Buffers that requests read into and write from.
 //!
 //! Invariant: every byte is the run's own before the first request begins, so nothing of another
 //! process or of an earlier use is ever written; places begin at page borders, as `O_DIRECT` needs.
@@ -58,7 +58,7 @@ impl Buffers {
         self.memory.as_ptr().wrapping_add(offset)
     }
 
-    /// Return where the buffer of `place` goes on after `at` bytes (B).
+    /// Return the address in the buffer of `place` after `at` bytes (B).
     #[inline]
     pub fn at(&self, place: u32, at: u32) -> *mut u8 {
         self.pointer(place).wrapping_add(at as usize)
@@ -83,7 +83,7 @@ impl Buffers {
     /// Return all places at once.
     #[allow(unsafe_code, reason = "memory that the kernel writes into")]
     pub fn all(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping holds so many bytes, and `self` is borrowed alone.
+        // SAFETY: the mapping holds that many bytes, and `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.total_bytes) }
     }
 }
@@ -91,7 +91,7 @@ impl Buffers {
 impl Drop for Buffers {
     #[allow(unsafe_code, reason = "memory that the kernel writes into")]
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length and is used by nobody any more.
+        // SAFETY: the mapping was made with this length and is no longer in use.
         unsafe {
             libc::munmap(self.memory.as_ptr().cast(), self.total_bytes);
         }

@@ -1,6 +1,6 @@
-//! Carrying a source of requests out: which interface, and the run on it.
+//! Executes a source of requests: chooses the interface and runs on it.
 //!
-//! Invariant: memory that the system may still write into is never given back.
+//! Invariant: memory that the system may still write into is never released.
 
 use super::backend::Backend;
 use super::buffers::Buffers;
@@ -24,7 +24,7 @@ use crate::systems::storage::soft::backend::SoftBackend;
 use crate::systems::storage::soft::device::SoftDevice;
 use crate::systems::storage::workloads::request::Source;
 
-/// What is to be carried out.
+/// The operations to carry out.
 pub struct Asked<'a> {
     /// How.
     pub job: &'a Job,
@@ -178,7 +178,7 @@ impl Asked<'_> {
         Pattern::new(self.job.seed, self.job.data.compressible_share).fill(buffers.all());
     }
 
-    /// Return the descriptors of the files; none where nothing is asked of the system.
+    /// Return the descriptors of the files; none if the system is not involved.
     fn files(&self) -> Vec<i32> {
         match &self.job.target {
             TargetPlan::Files { files, .. } => files.iter().map(|file| file.fd).collect(),
@@ -198,7 +198,7 @@ impl Asked<'_> {
     }
 }
 
-/// What every interface needs.
+/// The parts that every interface needs.
 struct Parts<C> {
     load: Load,
     record: Record,

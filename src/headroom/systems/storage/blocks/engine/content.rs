@@ -1,13 +1,13 @@
-//! What is in the buffers: what is written, and what becomes of what is read.
+//! Contents of the buffers: the data to write, and the handling of data that were read.
 
 use crate::systems::storage::workloads::request::Request;
 
 /// The content of requests.
 ///
-/// A content that is *careful* is told of every request, its begin and its end, and may hold one
-/// back until another has ended; the others are told of the begin of writes only.
+/// A content that is *careful* learns of the begin and end of every request, and may hold one
+/// back until another has ended; the others learn only of the begin of writes.
 pub trait Content: Send {
-    /// Return whether it has to be told of every request.
+    /// Return whether it must learn of every request.
     fn is_careful(&self) -> bool {
         false
     }

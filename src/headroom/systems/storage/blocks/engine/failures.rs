@@ -1,4 +1,4 @@
-//! Requests that failed: how many of each class with which error, and where it began.
+//! Failed requests: the number of each class and error, and where it first occurred.
 
 use crate::systems::storage::workloads::request::{Kind, Request};
 

@@ -1,5 +1,6 @@
-//! The job: what one run is asked to do, as Python writes it. The format stands in the
-//! documentation of the module above.
+//! The job: the specification of one run, as Python writes it.
+//!
+//! The documentation of the parent module describes the format.
 
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ use crate::systems::storage::verify::stamp::HEADER_BYTES;
 pub struct Job {
     /// Seed of the requests and of the data.
     pub seed: u64,
-    /// What is loaded.
+    /// The target of the load.
     pub target: TargetPlan,
     /// How requests are handed to the system.
     #[serde(default)]
@@ -28,13 +29,13 @@ pub struct Job {
     /// Whether writes are made durable now and then.
     #[serde(default)]
     pub sync: Option<SyncPolicy>,
-    /// What is written.
+    /// The data to write.
     #[serde(default)]
     pub data: DataPlan,
     /// Whether what is read is compared with what was written.
     #[serde(default)]
     pub verify: Option<VerifyPlan>,
-    /// What the classes of the results are.
+    /// The classes of the results.
     #[serde(default)]
     pub classes: ClassesBy,
     /// Time (s) between two samples of the statistics.
@@ -70,7 +71,7 @@ const fn place_limit() -> u32 {
     256
 }
 
-/// What is loaded.
+/// The target of the load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TargetPlan {
@@ -92,7 +93,7 @@ pub enum TargetPlan {
     Soft {
         /// Size (B).
         bytes: u64,
-        /// What it does.
+        /// Its behaviour.
         #[serde(default)]
         script: Box<Script>,
     },
@@ -189,10 +190,10 @@ pub struct Stop {
     /// After this time (s).
     #[serde(default)]
     pub seconds: Option<f64>,
-    /// After so many requests.
+    /// After this number of requests.
     #[serde(default)]
     pub requests: Option<u64>,
-    /// With the request that reaches so many bytes (B).
+    /// With the request that reaches this number of bytes (B).
     #[serde(default)]
     pub bytes: Option<u64>,
 }
@@ -217,7 +218,7 @@ pub enum SyncKind {
     Fdatasync,
 }
 
-/// What is written.
+/// The data to write.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataPlan {
@@ -226,14 +227,14 @@ pub struct DataPlan {
     pub compressible_share: f64,
 }
 
-/// What the classes of the results are.
+/// The classes of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClassesBy {
-    /// What requests ask for: read, write, sync, trim.
+    /// Kinds of requests: read, write, sync, trim.
     #[default]
     Kind,
-    /// The streams of the workload; syncs are a class of their own.
+    /// The streams of the workload; syncs are a separate class.
     Stream,
 }
 

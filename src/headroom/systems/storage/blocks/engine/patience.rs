@@ -1,8 +1,8 @@
-//! When a run ends although not everything has ended: how long is waited for what.
+//! Time limits that end a run although some requests have not ended.
 //!
-//! Requests that wait at the end of the load are still begun for a time; those that began have as
-//! long again, since the system has them and nobody can take them back. A target that answers
-//! nothing at all while requests are with it ends the load itself.
+//! Requests that wait at the end of the load are still begun for a limited time. Requests in flight
+//! get the same time again, because the system has them and no one can take them back. A target
+//! that answers nothing at all while requests are outstanding ends the load itself.
 //!
 //! Invariant: however a target behaves, a load that has an end has a run that ends, and a load
 //! without one ends with the target.

@@ -1,4 +1,4 @@
-//! Where a byte of the target lies: the target is its files, one after the other.
+//! Locates a byte of the target: the target is its files, one after the other.
 
 use super::backend::Operation;
 use super::job::{FilePlan, TargetPlan};
@@ -61,7 +61,7 @@ impl Layout {
         self.piece(request, done)
     }
 
-    /// Return what is left of `request`, up to the end of a file or of a buffer.
+    /// Return the remainder of `request`, up to the end of a file or of a buffer.
     fn piece(&self, request: &Request, done: u32) -> Operation {
         let from = request.offset + u64::from(done);
         let file = self.file_of(from);

@@ -1,4 +1,4 @@
-//! The blocks of a cache: which are there, which must be written, which are on their way.
+//! The blocks of a cache: which are present, which are dirty, which are being written back.
 //!
 //! Invariant: a block has one slot; a slot can be given to another block only while its block is
 //! clean and not on its way to the device, and is in the list of recency exactly then.
@@ -95,7 +95,7 @@ impl Blocks {
         }
     }
 
-    /// Make a block dirty; None where there is no room for it.
+    /// Make a block dirty; None if there is no room for it.
     pub fn write(&mut self, block: u64) -> Option<()> {
         let slot = if let Some(&slot) = self.found.get(&block) {
             if !self.slots[slot as usize].is_pinned() {
@@ -113,7 +113,7 @@ impl Blocks {
         Some(())
     }
 
-    /// Return the first dirty block that is not before `from`, or of all where there is none.
+    /// Return the first dirty block that is not before `from`, or of all if there is none.
     pub fn next_dirty(&self, from: u64) -> Option<u64> {
         let after = self.dirty.range(from..).next();
         after.or_else(|| self.dirty.first()).copied()
@@ -154,7 +154,7 @@ impl Blocks {
         true
     }
 
-    /// Forget that a block is dirty: nobody needs its data any more.
+    /// Forget that a block is dirty: its data is no longer needed.
     pub fn forget(&mut self, block: u64) {
         if !self.dirty.remove(&block) {
             return;

@@ -1,12 +1,12 @@
-//! Caches of storage: what was read lately, and what was written and is not on the device yet.
+//! Storage caches: recently read blocks, and written blocks that are not on the device yet.
 //!
-//! Blocks of one size; reads keep theirs by least recent use. A write makes blocks dirty; they
-//! leave in the order of their addresses, neighbours together, round and round (the order of an
-//! elevator). A block that is written again before it left costs no second way to the device: that
-//! is what a write cache saves, beside the time of the client.
+//! All blocks have one size; read blocks are kept by least recent use. A write makes blocks dirty.
+//! Dirty blocks leave in the order of their addresses, neighbours together, in a circular sweep
+//! (the order of an elevator). A block that is written again before it left costs no second device
+//! write: this, together with the client's time, is what a write cache saves.
 //!
-//! The cache does not wait: a model asks whether there is [room](Cache), and lets the writer wait
-//! or write back itself where there is none.
+//! The cache does not wait: a model asks whether there is [room](Cache), and otherwise makes the
+//! writer wait or write back itself.
 //!
 //! Invariant: the dirty blocks, and those on their way, are never given up and never more than
 //! asked for; a block becomes clean when its last way to the device has ended.
@@ -140,8 +140,8 @@ impl Cache {
         }
     }
 
-    /// Look for the bytes from `start` to before `end`: return how many must be fetched (B). What
-    /// must be fetched is one stretch, from the first block that is missing to the last.
+    /// Look for the bytes from `start` to before `end`: return how many must be fetched (B). The
+    /// bytes to fetch are one stretch, from the first missing block to the last.
     pub fn missing(&mut self, bytes: (u64, u64)) -> u64 {
         let mut found: Option<(u64, u64)> = None;
         for block in self.blocks_of(bytes) {
@@ -179,7 +179,8 @@ impl Cache {
     pub fn write(&mut self, bytes: (u64, u64)) -> u64 {
         let before = self.blocks.dirty_count();
         for block in self.blocks_of(bytes) {
-            // What finds no room passes through; who asked for what is lacking never comes here.
+            // A write that finds no room passes through; callers with missing blocks never come
+            // here.
             let _ = self.blocks.write(block);
         }
         (self.blocks.dirty_count() - before) as u64 * self.block_bytes
@@ -197,7 +198,7 @@ impl Cache {
         self.is_draining
     }
 
-    /// Send the next dirty blocks to the device; return how many bytes leave (B), 0 where none is
+    /// Send the next dirty blocks to the device; return how many bytes leave (B), 0 if none is
     /// dirty.
     pub fn destage(&mut self) -> u64 {
         let Some(first) = self.blocks.next_dirty(self.hand) else {
@@ -245,7 +246,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Forget bytes that nobody needs any more: they need not reach the device.
+    /// Forget bytes that are no longer needed: they need not reach the device.
     pub fn forget(&mut self, bytes: (u64, u64)) {
         for block in self.blocks_of(bytes) {
             self.blocks.forget(block);

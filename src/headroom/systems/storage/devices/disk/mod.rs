@@ -1,11 +1,11 @@
-//! Mechanical disks: an arm, platters that turn, and a buffer that reads ahead.
+//! Mechanical disks: an arm, rotating platters, and a read-ahead buffer.
 //!
-//! The time of a request follows from where the head is, where the platter stands at that moment,
-//! and how fast the zone passes: nothing is drawn but the angle at which each platter starts.
-//! After Ruemmler & Wilkes (1994), *An introduction to disk drive modeling*.
+//! The time of a request follows from the position of the head, the angle of the platter at that
+//! moment, and the speed of the zone. Only the initial angle of each platter is random. After
+//! Ruemmler & Wilkes (1994), *An introduction to disk drive modeling*.
 //!
-//! Left out: defects and their spare sectors, thermal recalibration, retries, and a disk that
-//! orders its own queue (the model has a queue before the disk for that).
+//! Not modelled: defects and their spare sectors, thermal recalibration, retries, and a disk that
+//! reorders its own queue (the model has a queue in front of the disk for that).
 //!
 //! Invariant: a disk serves one request at a time, each from a moment that is not before the end
 //! of the last one.
@@ -64,7 +64,7 @@ pub struct Parameters {
     pub segment_bytes: u64,
 }
 
-/// What all disks of a group share.
+/// Data shared by all disks of a group.
 #[derive(Debug)]
 struct Design {
     geometry: Geometry,
@@ -226,7 +226,7 @@ impl Design {
 }
 
 impl Disk {
-    /// Let the disk read on until `now_s`, as it does while nothing is asked of it.
+    /// Let the disk read on until `now_s`, as it does while idle.
     fn read_on(&mut self, design: &Design, now_s: f64) {
         let Some(mut ahead) = self.ahead else { return };
         let end = self.buffer.get(ahead.segment).end;

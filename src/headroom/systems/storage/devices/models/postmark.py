@@ -1,14 +1,14 @@
-"""PostMark on a modelled device: a client with a file cache that writes back, and the device.
+"""PostMark on a modelled device: a client with a write-back file cache, and the device.
 
-One job walks the operations of the benchmark (the mechanism ``storage.postmark``, which gives those
-of a measured run with the same seed); its walk is a transaction, so its response time is that of a
-transaction. The first walk also makes the files. An operation takes processor time, then touches
-the cache of the file system: what is read and not there is fetched, what is written becomes dirty,
-with the inode and a record of the journal. Jobs that nobody waits for write back from the
-background mark on; a client that finds no room writes back itself, as Linux has it. What the
-device takes for that is all that differs between two devices.
+One job executes the operations of the benchmark (the mechanism ``storage.postmark``, which gives
+those of a measured run with the same seed). Each of its cycles is a transaction, so its response
+time is that of a transaction. The first cycle also creates the files. An operation takes processor
+time, then accesses the cache of the file system: reads that miss are fetched, and written blocks
+become dirty, together with the inode and a journal record. Background jobs write back from the
+background threshold on; a client that finds no room writes back itself, as in Linux. Two devices
+differ only in the time that they take for these requests.
 
-Left out: what the file system reads of its own metadata, and barriers; PostMark never syncs.
+Not modelled: the file system's reads of its own metadata, and barriers; PostMark never syncs.
 """
 
 import math
@@ -75,7 +75,7 @@ class PostmarkModel:
 
     @property
     def about(self) -> str:
-        """What the parameter file of the device says of it."""
+        """The device's description in its parameter file."""
         return "PostMark on " + opening_comment(Path(self.place.rpartition(":")[0]))
 
     @property
@@ -86,7 +86,7 @@ class PostmarkModel:
     def own_values(self, result: SimulationResult) -> dict[str, float]:
         """Return `own_metrics` of a run."""
         values = {RUN_S.name: float(result.snapshot_times_s[-1])}
-        # The first batch has the making of the files in it, which is no transaction.
+        # The first batch includes the making of the files, which is not a transaction.
         ratio = warm_up_ratio(result.series[0].values[1:])
         return values if ratio is None else values | {WARM_UP_RATIO.name: ratio}
 
@@ -384,7 +384,7 @@ class _Benchmark:
         return one
 
     def _sent(self, one: Program) -> tuple[Attribute, Attribute]:
-        """Keep what was sent in attributes of its own: the device may use those of the request."""
+        """Keep the sent request in separate attributes: the device may use those of the request."""
         start, length = (self._model.attribute(f"sent {word}") for word in ("offset", "bytes"))
         one.set(start, self._request.offset)
         one.set(length, self._request.length)

@@ -1,4 +1,4 @@
-//! How far drawn numbers may be from what is expected of them, for tests.
+//! Statistical tolerances of random numbers, for tests.
 
 /// Check that `count` of `total` independent draws is near the probability `share`.
 ///

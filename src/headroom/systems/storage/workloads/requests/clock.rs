@@ -1,4 +1,4 @@
-//! When the requests of a stream are due.
+//! Due times of the requests of a stream.
 //!
 //! Invariant: due times never fall; a constant rate does not drift, because each due time is
 //! computed from the number of the request and not from the one before.

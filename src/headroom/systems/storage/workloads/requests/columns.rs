@@ -1,4 +1,4 @@
-//! The first requests of a workload as columns, for looking at them.
+//! The first requests of a workload as columns, for inspection.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::systems::storage::workloads::request::{Kind, Stream};
 /// Requests in the order in which an engine that is never held up would issue them.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// What each asks for; see [`code`].
+    /// The kind of each; see [`code`].
     pub kind: Vec<u64>,
     /// First byte (B).
     pub offset: Vec<u64>,
@@ -25,7 +25,7 @@ pub struct Columns {
     /// How long after its due time (s) a request of each stream must be complete; infinite
     /// without a limit.
     pub allowance_s: Vec<f64>,
-    /// What the source says of the requests, by name.
+    /// The source's counts of the requests, by name.
     pub counters: Vec<(&'static str, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where requests come from: the sources that the `workload` table of a job describes.
+//! Sources of requests, as the `workload` table of a job describes them.
 //!
 //! Invariant: the requests of a source are a function of (workload, seed, size of the target); a
 //! stream gives the same ones whenever it is asked.

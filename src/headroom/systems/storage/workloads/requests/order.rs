@@ -1,7 +1,7 @@
-//! The order in which an engine that is never held up would issue the requests of a source.
+//! The order in which an engine that is never delayed would issue the requests of a source.
 //!
-//! Invariant: requests with due times come in the order of these, at equal times in that of the
-//! streams; closed streams give one request each in turn, before any open one of a later round.
+//! Invariant: requests with due times come in the order of those times, at equal times in that of
+//! the streams; closed streams give one request each in turn, before any open one of a later round.
 
 use crate::systems::storage::workloads::request::{Request, Source};
 

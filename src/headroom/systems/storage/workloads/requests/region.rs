@@ -1,4 +1,4 @@
-//! A part of the target in which addresses are drawn.
+//! A part of the target from which addresses are drawn.
 //!
 //! Invariant: a request never crosses the end of its region; every address is a multiple of the
 //! alignment.

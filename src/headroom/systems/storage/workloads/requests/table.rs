@@ -1,7 +1,7 @@
-//! Strict reading of the tables of a workload.
+//! Strict parsing of workload tables.
 //!
-//! Invariant: every key is known and every value has its type; what is not so is an error that
-//! names the key by its path.
+//! Invariant: every key is known and every value has its type; anything else is an error that names
+//! the key by its path.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -82,7 +82,7 @@ impl Table {
     }
 }
 
-/// Return what serde calls a type in words of everybody.
+/// Return serde's name of a type in plain English.
 fn in_words(expected: &str) -> &str {
     match expected {
         "u64" | "u32" | "usize" => "a whole number that is not negative",

@@ -1,8 +1,8 @@
-//! The load: which request begins next, and what becomes of it.
+//! The load: which request begins next, and its life cycle.
 //!
-//! Requests with a due time arrive at it, whatever the target does, and wait in the queue of
-//! their stream for a place. Requests without one arrive when a place of their stream is free.
-//! The longest waiting request of all streams that have a free place begins first.
+//! Requests with a due time arrive at that time, whatever the target does, and wait in the queue of
+//! their stream for a place. Requests without a due time arrive when a place of their stream is
+//! free. Among all streams with a free place, the request that has waited longest begins first.
 //!
 //! Invariant: every request that arrived waits, is outstanding, has completed or has failed; a
 //! request never begins before it is due, nor a stream has more outstanding than its depth.
@@ -42,7 +42,7 @@ pub struct Load {
     ready: Vec<u32>,
     /// Streams of which a request has ended since streams were last asked for more.
     with_room: Vec<usize>,
-    /// What a stream gave when it was last asked.
+    /// The last requests of a stream.
     asked: Vec<Request>,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     runnable: BinaryHeap<Reverse<(u64, usize)>>,
@@ -160,7 +160,7 @@ impl Load {
         std::mem::swap(&mut self.ready, places);
     }
 
-    /// Take the request that begins next into a place; None where none can begin now.
+    /// Take the request that begins next into a place; None if none can begin now.
     #[inline]
     pub fn take(&mut self, content: &mut dyn Content) -> Option<u32> {
         if self.ready.is_empty() {
@@ -170,7 +170,7 @@ impl Load {
         Some(self.ready.remove(0))
     }
 
-    /// Take the longest waiting request into a place; None where none waits that may begin.
+    /// Take the longest waiting request into a place; None if no waiting one may begin.
     #[inline]
     pub fn take_waiting(&mut self, content: &mut dyn Content) -> Option<u32> {
         if self.runnable.is_empty() || self.free.is_empty() {
@@ -204,13 +204,13 @@ impl Load {
         }
     }
 
-    /// Return whether the content has to be told of every request.
+    /// Return whether the content must learn of every request.
     #[inline]
     pub const fn is_careful(&self) -> bool {
         self.is_careful
     }
 
-    /// Return what `place` has to do next.
+    /// Return the next operation of `place`.
     #[inline]
     pub fn operation(&self, place: u32) -> Operation {
         let place = &self.places[place as usize];
@@ -294,7 +294,7 @@ impl Load {
         self.source.fault()
     }
 
-    /// Return what the workload says of the requests that it gave.
+    /// Return the workload's own counts of its requests.
     pub fn source_counters(&self) -> Vec<(&'static str, u64)> {
         self.source.counters()
     }
@@ -309,7 +309,7 @@ impl Load {
         self.tallies.iter_mut().for_each(Tally::settle);
     }
 
-    /// Return what was counted, class by class; [`Load::settle`] has to come before.
+    /// Return the counts, class by class; [`Load::settle`] has to come before.
     pub fn tallies(&self) -> &[Tally] {
         debug_assert!(self.tallies.iter().all(Tally::is_settled));
         &self.tallies
@@ -331,7 +331,7 @@ impl Load {
         Some((&oldest.request, oldest.begun_ns))
     }
 
-    /// Return what failed.
+    /// Return the failures.
     pub const fn failures(&self) -> &Failures {
         &self.failures
     }

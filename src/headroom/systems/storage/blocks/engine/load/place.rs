@@ -1,4 +1,4 @@
-//! Streams and places: where a request is between its arrival and its end.
+//! Streams and places: the state of a request between its arrival and its end.
 
 use std::collections::VecDeque;
 
@@ -66,7 +66,7 @@ impl Place {
     };
 }
 
-/// What becomes of a place after a completion.
+/// The next step of a place after a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The request has succeeded; the place is free.

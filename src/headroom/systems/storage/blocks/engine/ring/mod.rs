@@ -1,5 +1,4 @@
-//! The `io_uring` backend: many requests for each system call, on files and buffers that the kernel
-//! knows beforehand.
+//! The `io_uring` backend: many requests per system call, on registered files and buffers.
 //!
 //! Source: Axboe, *Efficient IO with `io_uring`* (2019); the manual pages of `io_uring_setup`,
 //! `io_uring_enter` and `io_uring_register`.
@@ -71,7 +70,7 @@ impl<'a> RingBackend<'a> {
         }
     }
 
-    /// Return what the ring was set up with.
+    /// Return the set-up of the ring.
     pub const fn facts(&self) -> &RingFacts {
         &self.facts
     }

@@ -1,8 +1,8 @@
-//! Setting a ring up, with all that makes it cheap as far as the kernel has it.
+//! Sets up a ring with every optimisation that the kernel supports.
 //!
-//! Where the kernel is too old for a flag, a ring is set up with less; so are files and buffers.
-//! Neither a polling kernel thread nor polled completions are used: on few processors the poller
-//! takes the time of what it serves. What was chosen is reported.
+//! If the kernel is too old for a flag, the ring is set up without it; the same holds for files and
+//! buffers. Neither a polling kernel thread nor polled completions are used: with few processors,
+//! the poller takes time from the work it serves. The choice is reported.
 
 use std::io;
 
@@ -17,7 +17,7 @@ use crate::systems::storage::verify::check::file_of;
 /// Bytes of one registered buffer at most.
 const REGION_BYTES: usize = 1 << 30;
 
-/// What a ring was set up with.
+/// The set-up of a ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RingFacts {
     /// Flags of the set-up.
@@ -90,7 +90,7 @@ impl Ring {
     }
 }
 
-/// Return the error of a ring that the system refuses, with the cure for its cause.
+/// Return the error of a ring that the system refuses, with a hint for its cause.
 fn refused(step: &'static str, cause: io::Error) -> EngineError {
     let cure = match cause.raw_os_error() {
         Some(libc::ENOSYS) => {

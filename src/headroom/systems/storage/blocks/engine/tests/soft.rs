@@ -1,4 +1,4 @@
-//! The whole engine on a soft device: what it reports is what the script says.
+//! The whole engine on a soft device: its report equals the script.
 
 use crate::simulation::kernel::run::result::HistogramTable;
 use crate::systems::storage::blocks::engine::{Measured, run};

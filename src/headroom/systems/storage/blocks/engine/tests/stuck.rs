@@ -1,5 +1,4 @@
-//! Targets that never answer: the run ends, what was measured is kept, and what the system may still
-//! use is left alone.
+//! Targets that never answer: the run ends, keeps its measurements, and leaves memory in use alone.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -47,7 +46,7 @@ struct Hanging {
     count: AtomicU64,
     hangs_at: u64,
     gate: Arc<Gate>,
-    /// Is gone when nobody uses the buffers any more.
+    /// Is gone when the buffers are no longer in use.
     _alive: Sender<()>,
 }
 

@@ -1,7 +1,7 @@
 //! The table of a micro workload.
 //!
-//! Invariant: what passes here can be carried out: every size fits its range, shares add up to at
-//! most one.
+//! Invariant: a table that passes can be carried out: every size fits its range, shares add up to
+//! at most one.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::super::error::WorkloadError;
 use super::super::region::Region;
 use super::super::table::{Table, check_positive, check_share, check_whole};
 
-/// Streams that a workload may have; beyond, nobody could read the report.
+/// Streams that a workload may have; a report with more would be unreadable.
 const STREAMS_MAX: u64 = 65_536;
 /// Longest request (B): lengths are kept in 32 bits, and no device takes one in one piece.
 const BLOCK_MAX: u64 = 1 << 30;
@@ -177,7 +177,7 @@ pub fn read(table: &Table, bytes: u64) -> Result<Vec<StreamPlan>, WorkloadError>
     Ok(plans)
 }
 
-/// Lay the table of each stream over the values that stand in the workload itself.
+/// Apply the table of each stream on top of the values in the workload itself.
 fn stream_tables(table: &Table) -> Result<Vec<Table>, WorkloadError> {
     let mut shared: Map<String, Value> = table.entries.clone();
     let streams = shared.remove("streams").unwrap_or(Value::from(1));

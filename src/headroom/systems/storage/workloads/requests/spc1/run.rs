@@ -1,4 +1,4 @@
-//! Sequential runs that end and start anew elsewhere.
+//! Sequential runs that end and start again elsewhere.
 //!
 //! Invariant: a request of a run ends no later than the run.
 

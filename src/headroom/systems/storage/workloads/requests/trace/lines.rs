@@ -1,4 +1,4 @@
-//! Lines of a trace, one after the other, in constant memory.
+//! Lines of a trace, one by one, in constant memory.
 
 use std::io::{BufRead, Read};
 use std::ops::Range;

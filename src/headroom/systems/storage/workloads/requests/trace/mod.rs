@@ -4,15 +4,14 @@
 //! {"kind": "trace", "format": "msr", "fd": 7, "timing": "as_timed", "time_scale": 0.5}
 //! ```
 //!
-//! The trace is an open file (`fd`: whoever makes the workload opens it; nothing is opened by
-//! name here) or stands in the workload itself (`text`). It is read twice: once to the end before
-//! the first request is given ([`mod@describe`]), so that what is malformed is found before a run and
-//! where each device of the trace begins is known; then again, request by request, in constant
-//! memory.
+//! The trace is an open file (`fd`: the creator of the workload opens it; nothing is opened by name
+//! here) or is in the workload itself (`text`). It is read twice. The first pass, before the first
+//! request is given ([`mod@describe`]), finds malformed lines before a run and the start of each
+//! device in the trace. The second pass reads it request by request, in constant memory.
 //!
-//! The devices of a trace lie one behind the other on the target, in the order of their names. An
-//! address beyond the target is folded: taken modulo its size. How often that happened, and all
-//! else that was changed, is counted ([`replay::Changes`]).
+//! The devices of a trace are placed one after the other on the target, in the order of their
+//! names. An address beyond the target is folded: taken modulo its size. The number of folded
+//! addresses, and of all other changes, is counted ([`replay::Changes`]).
 //!
 //! Invariant: the requests are those of the trace in its order; a request never crosses the end of
 //! the target; due times never fall.
