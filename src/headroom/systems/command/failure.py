@@ -12,13 +12,13 @@ _SHOWN_CHARACTERS = 2000
 
 
 class CommandFailedError(HeadroomError):
-    """A command ended badly, ran past its limit, or did not say what was asked of it."""
+    """A command failed, ran past its limit, or did not print the required values."""
 
     exit_code = ExitCode.POINTS_FAILED
 
 
 Role: TypeAlias = Literal["program", "set-up", "clean-up"]
-"""What a command is for: the program that is measured, or what runs around it."""
+"""The role of a command: the measured program, or one that runs around it."""
 
 
 def ended_badly(

@@ -1,7 +1,7 @@
-"""The launcher of measured programs, from the side of Python.
+"""The Python side of the launcher of measured programs.
 
 The native launcher (`launch.rs`) starts and clocks programs, so neither the memory nor the
-scheduling of this interpreter is part of a figure. One launcher serves one replication.
+scheduling of this interpreter affects a result. One launcher serves one replication.
 
 Invariant: when a launcher is closed, no process that it started is alive.
 """
@@ -30,7 +30,7 @@ _LOOK_MS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one finished program used.
+    """The resources used by one finished program.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _ask(process: subprocess.Popen[bytes], request: bytes) -> list[str]:
 
 
 def _check_running(pid: int) -> None:
-    """Raise where a signal has stopped the launcher, also where another let it continue."""
+    """Raise if a signal has stopped the launcher, even if it was continued later."""
     if os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG) is not None:
         raise LauncherStoppedError
 

@@ -1,7 +1,6 @@
-"""Figures picked from what a program wrote: by regular expression, JSON path or file size.
+"""Extract values from the output of a program: by regular expression, JSON path or file size.
 
-Invariant: a figure is one finite number, or the point fails and the message shows the text in
-which it was looked for.
+Invariant: a value is one finite number, or the point fails and the message shows the searched text.
 """
 
 import json
@@ -109,7 +108,7 @@ def _beginning(path: Path) -> tuple[str, bool]:
 
 
 def _searched(metric: MetricTable, text: str) -> object:
-    """Return what the pattern or the path of a metric finds, in limited time."""
+    """Return the match of a metric's pattern or path, in limited time."""
     try:
         with at_most(SEARCH_LIMIT_S):
             return _by_regex(metric, text) if metric.regex else _by_json_path(metric, text)

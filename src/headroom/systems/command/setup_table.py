@@ -1,4 +1,4 @@
-"""What `[experiment.system]` may say for `name = "command"`: types only."""
+"""The keys of `[experiment.system]` for `name = "command"`: types only."""
 
 from typing import Annotated, TypeAlias
 
@@ -58,7 +58,7 @@ class MetricTable(_Table, frozen=True):
 
     @property
     def factor(self) -> float:
-        """What a printed number is multiplied by."""
+        """Factor for a printed number."""
         known = unit_named(self.unit)
         return self.scale * (1.0 if known is None else known.factor)
 

@@ -1,10 +1,10 @@
 """The files of a study's folder that a command may depend on, and the hash of each.
 
-All files count but results, study files, documents, and what version control, editors and
-interpreters leave behind. Documents (README, *.md ...) describe a study and are written after its
-run, so they count only where the command names them.
+All files count except results, study files, documents, and files created by version control,
+editors and interpreters. Documents (README, *.md ...) describe a study and are written after its
+run, so they count only if the command names them.
 
-Invariant: the hashes depend on names and contents alone, not on where the folder lies.
+Invariant: the hashes depend on names and contents alone, not on the location of the folder.
 """
 
 import fnmatch
@@ -39,7 +39,7 @@ _EXPERIMENT = re.compile(rb"^\s*\[\[\s*experiment\s*\]\]", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class StudyTree:
-    """What a look at a study's folder has found.
+    """The result of a look at a study's folder.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def study_tree(study: Path, ignored: Sequence[str]) -> StudyTree:
 
 
 def hashed(path: Path) -> str:
-    """Return the hash of a file that counts, or of none where it has gone meanwhile."""
+    """Return the hash of a relevant file, or of nothing if it has vanished meanwhile."""
     try:
         return digest_of_file(path)
     except FileNotFoundError:

@@ -98,7 +98,7 @@ class CommandSystem:
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the command, the levels, the study's files and the launcher's version.
 
-        What this machine supplies is told by `found_at`.
+        `found_at` reports the inputs from this machine.
         """
         unspoken = ("parameters", "time_limit_s", "ignore", "redact")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
@@ -183,10 +183,10 @@ class CommandSystem:
 
 
 def launcher_overhead() -> dict[str, float]:
-    """Return what an empty program seems to need: facts to print beside the figures.
+    """Return the apparent cost of an empty program: facts to print next to the results.
 
-    Nothing is subtracted from a measurement. A program whose time or memory is near these
-    figures cannot be told from an empty one.
+    Nothing is subtracted from a measurement. A program whose time or memory is close to these
+    values cannot be distinguished from an empty one.
     """
     usages = _empty_runs()
     walls = [usage.wall_s for usage in usages]

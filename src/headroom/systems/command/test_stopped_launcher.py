@@ -1,6 +1,6 @@
-"""A program that stops the process which clocks it fails, and nothing of it is left.
+"""A program that stops its launcher fails, and nothing of it is left behind.
 
-Nor of servers that left the process tree: what they used counts as the study's own.
+The same holds for servers that left the process tree: their resource use counts as the study's.
 """
 
 import sys
@@ -58,7 +58,7 @@ os.wait()
 def test_processor_time_of_a_server_that_left_the_process_tree_is_the_studys_own(
     role: str, tmp_path: Path
 ) -> None:
-    """What is not its own would be a disturbance by *other programs*."""
+    """Foreign time would be a disturbance by *other programs*."""
     (tmp_path / "daemon.py").write_text(DAEMON)
     early, ready = tmp_path / "early", tmp_path / "ready"
     start = [sys.executable, str(tmp_path / "daemon.py"), str(early), str(ready)]

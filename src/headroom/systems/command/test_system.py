@@ -1,4 +1,4 @@
-"""The system `command` from its table to its runs, failures among them."""
+"""The system `command` from its table to its runs, including failures."""
 
 import os
 import select

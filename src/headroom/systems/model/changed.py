@@ -1,4 +1,4 @@
-"""A copy of a model with other numbers of servers and tokens, or with faster stations.
+"""A copy of a model with different numbers of servers and tokens, or with faster stations.
 
 Invariant: names of stations, pools, classes and random streams stay, so that a model and its
 changed copy share their draws (common random numbers); the given model is never touched.

@@ -1,6 +1,7 @@
-"""Models of JMT as model functions: a file, and what of it a study may vary.
+"""JMT models as model functions: a file, and the parameters that a study may vary.
 
-Invariant: a file varies only what it says itself: populations, arrival rates, servers, tokens.
+Invariant: a study can vary only what the file states itself: populations, arrival rates, servers,
+tokens.
 """
 
 from collections.abc import Callable, Mapping
@@ -77,7 +78,7 @@ def jmt_file(path: Path) -> JmtFile:
 
 
 def parameters_of_file(function: JmtFile) -> tuple[Parameter, ...]:
-    """Return what may be varied: populations, arrival rates, servers, tokens of regions."""
+    """Return the parameters to vary: populations, arrival rates, servers, tokens of regions."""
     model, source = function.model, f"assumed: {function.path.name}"
     found = []
     for name, job in model.classes.items():

@@ -1,7 +1,7 @@
-"""Models that were built and checked, and their metrics, kept for those who ask again.
+"""A cache of models that were built and checked, with their metrics.
 
-Invariant: what is kept is used only for the very numbers that it was made of: 1, 1.0 and True
-are equal in Python, and yet a model may tell them apart.
+Invariant: a kept model is used only for the very numbers it was made from: 1, 1.0 and True are
+equal in Python, yet a model may treat them differently.
 """
 
 from collections import OrderedDict
@@ -20,7 +20,7 @@ MOST_CONFIGURATIONS = 64
 
 
 class KnownMetrics:
-    """The metrics of the configurations that were asked for last."""
+    """The metrics of the configurations that were requested last."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[Metric, ...]] = OrderedDict()
@@ -60,7 +60,7 @@ class ReadyModels:
         return self._kept[key]
 
     def kept(self, config: Mapping[str, Value]) -> ReadyModel | None:
-        """Return the unchanged model of `config`, None where it is not kept."""
+        """Return the unchanged model of `config`, None if it is not kept."""
         return self._kept.get(_key(config, ()))
 
     def _forget(self) -> None:

@@ -1,4 +1,4 @@
-"""How a run went over time: of the kernel's samples those columns and rows that a picture needs.
+"""The course of a run over time: the columns and rows of the kernel's samples for a picture.
 
 Invariant: nothing is computed here; columns are cumulative, so leaving rows out makes the distance
 between two samples a multiple of what it was, and loses nothing in between.
@@ -41,8 +41,8 @@ def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
     every_s
         Distance (s) of the samples.
     time_s
-        Simulated time (s) after which the run ends, instead of the model's own; None where it ends
-        by completions.
+        Simulated time (s) after which the run ends, instead of the model's own; None if it ends by
+        completions.
     """
     if time_s is None and model.stop_time is not None:
         time_s = model.stop_time * SECONDS_PER_UNIT[model.time_unit]
@@ -56,7 +56,7 @@ def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
 
 
 def samples_of(result: SimulationResult, *, are_all_kept: bool = False) -> TimeSamples | None:
-    """Return the samples of one simulation, None where it has none.
+    """Return the samples of one simulation, None if it has none.
 
     Parameters
     ----------

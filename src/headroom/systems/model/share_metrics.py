@@ -1,8 +1,8 @@
-"""Where the time of each class can go: the shares that its programs make possible.
+"""The time shares of each class that its programs make possible.
 
-Invariant: what is declared here is what `headroom.analysis.run.states` finds in a run, and only for
-the stations and pools that a class can come to. Where only work comes that no job waits for, there
-is no share: it is no part of the time of a job.
+Invariant: the metrics declared here are those that `headroom.analysis.run.states` finds in a run,
+and only for the stations and pools that a class can come to. If only work comes that no job waits
+for, there is no share: it does not count towards the time of a job.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,6 +1,6 @@
-"""Model functions: found in a user's file or under a registered name, and called.
+"""Find model functions in a user's file or under a registered name, and call them.
 
-Invariant: whatever goes wrong in a user's code is reported with the file and line of that code.
+Invariant: every error in a user's code is reported with the file and line of that code.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ def built_model(
     config
         Its arguments.
     code
-        The file that it comes from, None where a package registered it.
+        The file that it comes from, None if a package registered it.
 
     Raises
     ------

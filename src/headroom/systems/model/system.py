@@ -145,11 +145,11 @@ class ModelSystem:
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
     def code_files(self) -> Sequence[Path]:
-        """Return the model file and the modules beside it that it imports."""
+        """Return the model file and the local modules that it imports."""
         return () if self.code is None else [Path(name) for name in self.code.texts]
 
     def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        """Return what the law that the model function brings gives, see `own_figures`."""
+        """Return the metrics of the model function's law, see `own_figures`."""
         return law_of(self.function, config, self.code)
 
     def prepare(self) -> Mapping[str, float]:
@@ -199,7 +199,7 @@ class ModelSystem:
 
     @property
     def known_error(self) -> str:
-        """What is known of the error of the model's predictions; empty where nothing is."""
+        """Known error of the model's predictions; empty if unknown."""
         return str(getattr(self.function, "known_error", ""))
 
     @classmethod

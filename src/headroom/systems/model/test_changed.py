@@ -1,4 +1,4 @@
-"""Changed copies of models: against formulas, and without a trace on the model given."""
+"""Changed copies of models: compared with formulas, and without effect on the original."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Groups in studies: their metrics, what changes them, what formulas say of them."""
+"""Groups in studies: their metrics, changes to them, agreement with formulas."""
 
 import math
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_what_limits_is_named_by_its_row() -> None:
 
 
 def test_the_bounds_of_a_group_hold_whichever_member_a_job_takes() -> None:
-    """Oracle: 4 servers of 5 ms do 800 /s, whoever goes where."""
+    """Oracle: 4 servers of 5 ms do 800 /s, wherever each job goes."""
     model = Model("cluster", time_unit="ms")
     place, program = model.attribute("place"), model.program("request")
     program.set(place, (place + 1) % 4)

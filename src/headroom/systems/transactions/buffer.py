@@ -1,8 +1,8 @@
-"""The buffer of the database in a node's memory: which accesses find their page there.
+"""The database buffer in a node's memory: which accesses find their page there.
 
-Pages are asked for independently, each as often as the standard's skew says, and the buffer throws
-out what was not used for longest (LRU). A page then stays for about the same time T after each use,
-and the T is right with which the buffer is just full (Che, Tung, Wang, *Hierarchical Web Caching
+Pages are requested independently, each as often as the standard's skew says, and the buffer evicts
+the least recently used page (LRU). A page then stays for about the same time T after each use, and
+T is the value at which the buffer is just full (Che, Tung, Wang, *Hierarchical Web Caching
 Systems*, 2002). Skew: TPC-C clause 2.1.6; sizes: clause 1.2.
 """
 
@@ -57,7 +57,7 @@ def miss_shares(
 
     Examples
     --------
-    A fifth of the warehouse in memory answers most of what is asked of it:
+    A fifth of the warehouse in memory answers most accesses:
 
     >>> found = miss_shares(
     ...     buffer_pages=16 * 13e6 / 4096, warehouses=16, warehouse_mb=68.6, page_bytes=4096

@@ -1,4 +1,4 @@
-"""What processors ask of I/O nodes: pages read, records written, and what disks do meanwhile."""
+"""Requests of processors to I/O nodes: page reads, record writes, and disk activity meanwhile."""
 
 from headroom.simulation import Attribute, Expression, Model, Program, draw, floor, uniform
 from headroom.systems.transactions.elements import Elements

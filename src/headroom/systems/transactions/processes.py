@@ -1,8 +1,8 @@
 """Processes at processors: running, waiting in the ready queue, asleep.
 
-A process keeps its processor from one sleep to the next: what it computes meanwhile adds up to one
-*burst*. It sleeps while an I/O node or the owner of another warehouse works for it; when it wakes
-it queues for its processor again, and the switch to it costs time (Kim et al., figures 6 and 7).
+A process keeps its processor from one sleep to the next: its computing in between adds up to one
+*burst*. It sleeps while an I/O node or the owner of another warehouse works for it. When it wakes
+it queues for its processor again, and the context switch costs time (Kim et al., figures 6 and 7).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from headroom.systems.transactions.workload import Access, Work
 
 
 class Processes:
-    """What programs of transactions are made of."""
+    """The elements of transaction programs."""
 
     def __init__(self, model: Model, machine: Machine, elements: Elements) -> None:
         self.machine = machine

@@ -1,11 +1,11 @@
 """States of processes: running, waiting in the ready queue, asleep (Kim et al., figures 6 and 7).
 
 ``python -m headroom.systems.transactions.states --out FOLDER`` simulates a machine once, prints for
-each transaction how its time is shared among the states, and draws both figures with what was
-measured: share, mean stay, and how often a transaction takes each way.
+each transaction how its time is divided among the states, and draws both figures with the measured
+values: share, mean stay, and how often a transaction takes each transition.
 
-A part that the owner of another warehouse does counts as what it is there: its process runs and
-waits at the owner's processor. All the rest of a response time is sleep; so is the way of the
+Work done by the owner of another warehouse counts as its state there: its process runs and waits at
+the owner's processor. The rest of a response time is sleep, including the transfer of the
 terminal's request and answer, a fraction of a millisecond.
 """
 
@@ -30,7 +30,7 @@ FIGURES = {6: ("New-Order", "Payment"), 7: ("Order-Status", "Delivery", "Stock-L
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class States:
-    """What a transaction of one type goes through, on average.
+    """The states of a transaction of one type, on average.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def states_of(
 
     asking
         Share of the requests at I/O nodes for which a process of a type sleeps; the others write
-        pages back while nobody waits. `asking_shares` counts it for a machine.
+        pages back while no process waits. `asking_shares` counts it for a machine.
 
     Examples
     --------

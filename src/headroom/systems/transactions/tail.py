@@ -1,4 +1,4 @@
-"""The last part of a run, by which it is judged: what happened in it, without the start."""
+"""The last part of a run, by which it is judged: its statistics without the start."""
 
 from dataclasses import dataclass
 from typing import Self

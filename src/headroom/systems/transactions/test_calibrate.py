@@ -1,4 +1,4 @@
-"""The calibration finds numbers again from throughputs that they gave, and is reproduced."""
+"""The calibration recovers numbers from the throughputs they gave, and is reproducible."""
 
 from dataclasses import replace
 

@@ -1,11 +1,11 @@
-"""TPC-C as what it asks of a machine: which accesses each transaction makes, and in which order.
+"""TPC-C as demands on a machine: the accesses of each transaction, in order.
 
-An *access* locates a row by key and needs its page: where the database's buffer does not have it,
-an I/O node (or a disk) is asked. Some accesses change their row, so that the page has to be written
+An *access* locates a row by key and needs its page: if the database's buffer does not have it, an
+I/O node (or a disk) is asked. Some accesses change their row, so that the page has to be written
 back. Updates and deletes of a row just read, and inserts at the end of a table, need no other page;
-they are *calls* that cost the processor alone, one for each row. Rows of a range lie together in a
-page: one access for all of them. Stock-Level looks at lines that are new, and at stock that was
-changed with them: their pages are in the buffer, so that it *scans* and asks for one page only.
+they are *calls* that cost only processor time, one for each row. Rows of a range are together in a
+page: one access for all of them. Stock-Level reads recent lines, and stock that was changed with
+them: their pages are in the buffer, so it *scans* them and requests only one page.
 
 Source: TPC-C Standard Specification 5.11, clauses 2.4 to 2.8 and 5.2.4.2 (the deck); calls as
 counted by Leutenegger and Dias, *A Modeling Study of the TPC-C Benchmark* (SIGMOD 1993), Payment's
@@ -67,7 +67,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What some part of a transaction asks for, each time it comes by.
+    """The demands of some part of a transaction, each time it comes by.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Work:
     calls
         Calls of the database: select, update, insert, delete.
     scans
-        Rows that are looked at beside those that calls return.
+        Rows examined in addition to those that calls return.
     """
 
     accesses: tuple[Access, ...] = ()
