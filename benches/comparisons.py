@@ -32,7 +32,7 @@ COMPARISONS = 2_000
 RUNS = (6, 8, 10, 15, 20, 25, 30, 40)
 EFFECTS = (0.02, 0.05, 0.10, 0.20)
 SCATTER = 0.05
-"""Standard deviation of the logarithm of one run, where nothing else is said."""
+"""Standard deviation of the logarithm of one run, unless stated otherwise."""
 _FIRST_SEED = 20_000_000
 _METRIC = "wall_s"
 
@@ -111,7 +111,7 @@ class QueueRow:
 
 
 def intervals(draw: Draw, runs: int, *, way: str, count: int, seed: int) -> Iterator[Interval]:
-    """Yield what the analysis says of equal systems, one comparison after the other."""
+    """Yield the verdicts of the analysis on equal systems, one comparison after the other."""
     random = np.random.default_rng(seed)
     start = 0.5 if way == "blocks" else 10.0 * runs
     for _ in range(count):

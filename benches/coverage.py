@@ -48,7 +48,7 @@ CHUNK = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How long an experiment runs: so many replications, or until an interval is narrow."""
+    """How long an experiment runs: a number of replications, or until an interval is narrow."""
 
     completions: int
     replications: int = 0
@@ -122,7 +122,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Simulated:
-    """All that the analysis asks of a system."""
+    """All that the analysis needs from a system."""
 
     column: Column = Column.MODEL
 
@@ -144,7 +144,7 @@ def planned(rule: Replications | None = None) -> PlannedExperiment:
 
 
 def experiment(model: Model, setting: Setting, metric: str, number: int) -> PointSummary:
-    """Return what the analysis makes of one experiment."""
+    """Return the analysis of one experiment."""
     if not setting.half_width:
         runs = [_run(model, setting, number, place) for place in range(setting.replications)]
         return summarise(planned(), runs)
@@ -168,7 +168,7 @@ def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
 
 
 Outcome = dict[str, tuple[float, float, float] | None]
-"""Metric to estimate, low and high; None where there is no interval."""
+"""Metric to estimate, low and high; None if there is no interval."""
 
 
 Found = tuple[Outcome, tuple[str, ...]]
@@ -176,7 +176,7 @@ Found = tuple[Outcome, tuple[str, ...]]
 
 
 def outcomes(known: Known, setting: Setting, numbers: Iterable[int]) -> list[Found]:
-    """Return what some experiments found."""
+    """Return the results of some experiments."""
     model, first = known.build(), next(iter(known.truths))
     found = []
     for number in numbers:
@@ -357,7 +357,7 @@ def settings_of(known: Known) -> tuple[Setting, ...]:
 
 
 def load(path: Path = RESULTS) -> list[Row]:
-    """Return the stored lines, in the order of models and settings; none without a file."""
+    """Return the stored lines, in the order of models and settings; none if there is no file."""
     if not path.exists():
         return []
     order = [(known.name, one.name) for known in models() for one in settings_of(known)]

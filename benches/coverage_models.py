@@ -17,7 +17,7 @@ from headroom.simulation import Model, exponential, hyperexponential, lognormal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A model and what is known of it.
+    """A model and its known answers.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Known:
     build
         Returns the model.
     truths
-        Metric to its exact value; None where only a long run tells.
+        Metric to its exact value; None if only a long run can show it.
     """
 
     name: str

@@ -3,7 +3,7 @@
 A folder is removed when the process that created it ends, also on a signal that allows cleanup. A
 folder left by a SIGKILL is removed by the next benchmark that creates one next to it.
 
-Invariant: nothing is removed but folders of this user, with the name of a benchmark's folder, whose
+Invariant: only folders of this user with the name of a benchmark's folder are removed, once their
 process is gone.
 """
 

@@ -73,8 +73,8 @@ class Case:
 class Row:
     """One line of `benches/results/<part>.json`; a `ratio` above 1 means Headroom is better.
 
-    A peer that cannot do the work has a `reason` and no figures; one whose cost is too small to be
-    counted has a `reason` and no ratio.
+    A peer that cannot do the work has a `reason` and no results; one whose cost is too small to
+    measure has a `reason` and no ratio.
     """
 
     case: str

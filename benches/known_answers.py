@@ -33,7 +33,7 @@ HEAD = ("", "answer", "simulated", "99.9%", "verdict", "source of the answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One answer beside what was simulated.
+    """One answer next to its simulated value.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def load(path: Path = RESULTS) -> list[Row]:
 
 
 def verdict(row: Row) -> str:
-    """Return in words whether the interval contains the answer."""
+    """Return as text whether the interval contains the answer."""
     if row.is_inside:
         return "inside"
     return f"differs by {100 * (row.mean / row.answer - 1):+.1f}%"

@@ -175,7 +175,7 @@ class Outcome:
 
 
 def outcomes(maker: Maker, evidence: Evidence, numbers: Iterable[int]) -> list[Outcome]:
-    """Return what becomes of the predictions for some servers of a family."""
+    """Return the outcomes of the predictions for some servers of a family."""
     place = (KNOWN + OTHER).index(maker), EVIDENCE.index(evidence)
     return [
         outcome
@@ -215,7 +215,7 @@ def _of_one(maker: Maker, evidence: Evidence, random: np.random.Generator) -> li
 def _points(
     case: Case, evidence: Evidence, clients: int, most: float, random: np.random.Generator
 ) -> list[SourcePoint]:
-    """Return what a study would measure."""
+    """Return the points that a study would measure."""
     loads = [(clients, clients / (share * most)) for share in evidence.shares]
     loads += [(count or clients, 0.0) for count in evidence.clients]
     return [

@@ -43,7 +43,7 @@ def run_part(name: str, results: Path, *, with_long: bool = False) -> None:
             print(f"   {case.name}, {case.metric} ...", file=sys.stderr, flush=True)
             rows += measure_case(case)
     except BaseException:
-        print(table(rows))  # what was measured is not lost, but it is no result of the part
+        print(table(rows))  # the measurements are kept, but the part has no result
         raise
     print(getattr(part, "shown", table)(rows))
     write_rows(rows, results / f"{name}.json")

@@ -55,7 +55,7 @@ def cases() -> list[Case]:
 
 
 def long_cases() -> list[Case]:
-    """Return what takes minutes."""
+    """Return the cases that take minutes."""
     return [memory_case(1_000_000_000)]
 
 
@@ -79,7 +79,7 @@ class Peer:
     cannot: Mapping[str, str] = field(default_factory=dict)
 
     def reason(self, key: str) -> str:
-        """Return why the workload `key` is out of reach; empty where it is only left out."""
+        """Return why the workload `key` is out of reach; empty if it is only left out."""
         return self.cannot.get(key) or self.cannot.get("", "")
 
 
@@ -165,7 +165,7 @@ def parallel_case() -> Case:
 
 
 def memory_case(customers: int) -> Case:
-    """Return the case of a run of so many customers, against one of a million."""
+    """Return the case of a run of `customers` customers, against one of a million."""
     return Case(
         name=f"M/M/1, {customers:,} customers",
         metric="largest resident memory of the whole process",
@@ -257,7 +257,7 @@ def threads_and_memory(rows: list[Row]) -> str:
 
 
 def shown(rows: list[Row]) -> str:
-    """Return all rows in words and columns, under a description of the machine."""
+    """Return all rows as text and columns, under a description of the machine."""
     speeds = [row for row in rows if row.metric == VISITS]
     others = [row for row in rows if row.metric != VISITS]
     return "\n\n".join([rows[0].machine, speed_table(speeds), threads_and_memory(others)])

@@ -58,7 +58,7 @@ POINTS: dict[str, dict[str, Value]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came out of some runs: transactions done, and the throughput (1/s) of the machine."""
+    """The result of some runs: transactions done, and the throughput (1/s) of the machine."""
 
     transactions: float
     tps: float
@@ -66,7 +66,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Contender:
-    """Somebody who simulates, run after run, with a seed of its own for each."""
+    """A simulator, run after run, each with its own seed."""
 
     simulate: Callable[[int], Outcome]
     answers: list[float] = field(default_factory=list)
@@ -125,7 +125,7 @@ def cases() -> list[Case]:
 
 
 def beside_simpy() -> list[Case]:
-    """Return the cases of one cluster beside SimPy: speed, then answers."""
+    """Return the cases of one cluster against SimPy: speed, then answers."""
     title = f"one cluster, runs of {_transactions({}):,} transactions"
     ours, theirs = own({}, runs=OWN_RUNS), Contender(peer)
     return _speed_and_answers(title, ours, {simpy_machine.NAME: theirs})
@@ -159,7 +159,7 @@ def _speed_and_answers(title: str, ours: Contender, theirs: dict[str, Contender]
 
 
 def made_of() -> Case:
-    """Return the case that tells what a transaction of one cluster is made of."""
+    """Return the case that shows the make-up of a transaction of one cluster."""
     return Case(
         name="one cluster",
         metric=EVENTS,
@@ -173,7 +173,7 @@ def made_of() -> Case:
 
 
 def _counted(counter: str, config: dict[str, Value]) -> Work:
-    """Return what counts events or visits of a transaction."""
+    """Return a function that counts events or visits of a transaction."""
 
     def work() -> float:
         model = SPAX(**config, transactions_per_terminal=PER_TERMINAL)
@@ -231,7 +231,7 @@ def building(clusters: int) -> Case:
 
 
 def shown(rows: list[Row]) -> str:
-    """Return all rows in words and columns, under a description of the machine."""
+    """Return all rows as text and columns, under a description of the machine."""
     return "\n\n".join(
         [
             rows[0].machine,

@@ -67,8 +67,8 @@ BESIDE = [
     f"--numprocesses={PROCESSES}",
     *("--dist=loadfile", "--no-loadscope-reorder"),
 ]
-"""Processes of pytest beside each other: a file stays in one (`conftest.py` says what does not),
-and the studies, which take longest, begin first."""
+"""Processes of pytest in parallel: a file stays in one (exceptions are in `conftest.py`), and the
+studies, which take longest, begin first."""
 
 TEXT = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),
@@ -171,7 +171,7 @@ def run_lane(steps: Sequence[Step], *, beside: bool) -> dict[str, Outcome]:
 
 
 def run_kind(lanes: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
-    """Run the lanes of a kind beside each other and return the outcomes of their steps."""
+    """Run the lanes of a kind in parallel and return the outcomes of their steps."""
     beside = len(lanes) > 1
     with ThreadPoolExecutor(len(lanes)) as threads:
         running = [threads.submit(run_lane, lane, beside=beside) for lane in lanes]

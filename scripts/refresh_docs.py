@@ -20,7 +20,7 @@ def refresh_reference() -> None:
 
 
 def refresh_examples(chosen: list[Path]) -> None:
-    """Run each page and renew the output that it shows."""
+    """Run each page and refresh the output that it shows."""
     for page in chosen:
         with tempfile.TemporaryDirectory() as folder:
             _write_if_changed(page, refreshed(page, Path(folder).resolve()))

@@ -1,7 +1,7 @@
-"""A layer that nobody here knows: one folder with both columns, a starter and a command.
+"""A third-party layer: one folder with both columns, a starter and a command.
 
-It is installed as packages are, by a folder of metadata that names its entry points, and used from
-the command line alone.
+It is installed like a package, by a folder of metadata that names its entry points, and used only
+from the command line.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The benchmark of the storage layer compares like with like; what it cannot compare it names."""
+"""The benchmark of the storage layer compares like with like, and names what it cannot compare."""
 
 import shutil
 import signal
@@ -152,7 +152,7 @@ def test_the_floor_tells_how_much_cheaper_than_fio_a_tool_can_be() -> None:
 
 
 def rate_rows(costs: list[Row]) -> list[Row]:
-    """Return the rows of the rates beside those of the costs."""
+    """Return the rows of the rates that belong to those of the costs."""
     return [replace(row, metric=part.RATE) for row in costs]
 
 

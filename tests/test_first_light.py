@@ -1,6 +1,6 @@
 """The whole laboratory from the outside: the command line as a user types it.
 
-Every test starts the real command in a process of its own. What only looks at results shares one
+Every test starts the real command in a separate process. Tests that only read results share one
 run; a test that changes a study, or its results, has a copy of it.
 """
 
@@ -239,7 +239,7 @@ def test_a_driver_killed_in_mid_study_loses_nothing_and_ends_with_the_same_table
 
 
 def tables(run: subprocess.CompletedProcess[str]) -> list[str]:
-    """Return what the command printed, without the line that names the page."""
+    """Return the output of the command, without the line that names the page."""
     return [line for line in run.stdout.splitlines() if not line.startswith("Report:")]
 
 

@@ -1,8 +1,8 @@
-"""What a set of models stores for a seed, bit by bit: it moves only with the kernel's version.
+"""The stored results of a set of models, bit by bit: they change only with the kernel's version.
 
-A stored simulation is reused for as long as `KERNEL_VERSION` stays. So whoever changes the kernel,
-the builder or the conversion of results in a way that moves a bit raises it, and then renews the
-hashes with `python tests/test_kernel_version.py`. A part that is only added moves none.
+A stored simulation is reused as long as `KERNEL_VERSION` is unchanged. A change of the kernel, the
+builder or the conversion of results that alters a bit must raise it, and then update the hashes
+with `python tests/test_kernel_version.py`. Adding a part alters none.
 """
 
 import hashlib

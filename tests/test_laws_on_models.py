@@ -1,7 +1,8 @@
-"""Operational laws on simulated runs: no run is refused for what is slow or rare in it.
+"""Operational laws on simulated runs: no run is rejected for slow or rare events.
 
-And what theory says of random closed networks: exact answers, bounds, and that nothing gets faster
-by slower service. The samples are the same in every run, so the intervals are too.
+The tests also check theory of random closed networks: exact answers, bounds, and that slower
+service never makes anything faster. The samples are the same in every run, so the intervals are
+too.
 """
 
 from collections.abc import Callable

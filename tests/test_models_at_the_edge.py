@@ -1,4 +1,4 @@
-"""Models in which hardly anything happens are analysed without a crash, and say what is missing."""
+"""Models with hardly any events are analysed without a crash, and report what is missing."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from headroom.systems.model.conversion import run_of
 
 
 def test_a_class_of_which_no_job_ends_has_no_distribution() -> None:
-    """Cause: a histogram without segments was asked for one (IndexError)."""
+    """Cause: a histogram without segments was requested (IndexError)."""
     model = Model("queue", time_unit="s")
     program = model.program("visit")
     program.use(model.station("cpu"), exponential(0.01))

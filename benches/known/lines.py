@@ -184,7 +184,7 @@ def fork_response(arms: int, load: float, room: int) -> float:
 
 
 def fork_of_four(load: float, stays: str) -> Subject:
-    """More arms have an approximation; at a low load the chain can be solved beside it."""
+    """More arms have an approximation; at a low load the chain can be solved as well."""
     harmonic = 1 + 1 / 2 + 1 / 3 + 1 / 4
     scale = harmonic / 1.5 + 4 / 11 * (1 - harmonic / 1.5) * load
     answers = [

@@ -28,7 +28,7 @@ MEASURED_S = 100_000.0
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a run did after its warm-up; times are seconds."""
+    """Statistics of a run after its warm-up; times are seconds."""
 
     result: SimulationResult
     warm_up_s: float
@@ -82,7 +82,7 @@ class Answer:
     statistic
         How a run measures it.
     printed
-        The number as the reference of the project prints it; empty where it has none.
+        The number as the reference of the project prints it; empty if it has none.
     is_exact
         False for an approximation, which the simulation corrects.
     """
@@ -106,9 +106,9 @@ class Subject:
     build
         Returns the model; its time unit is the second.
     answers
-        What is known of it.
+        Its known answers.
     measured_s, warm_up_s
-        Simulated time that counts, and that is cut off before.
+        Simulated time that counts, and the time discarded before it.
     """
 
     model: str

@@ -56,7 +56,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run came to: requests, requests per second, processor seconds.
+    """The cost of a run: requests, requests per second, processor seconds.
 
     Examples
     --------

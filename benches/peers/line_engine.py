@@ -124,7 +124,7 @@ def open_queue(offered: float, servers: int) -> Data:
 
 
 def central_server() -> Data:
-    """Return the closed network: a job uses a CPU and then one of the disks, for ever."""
+    """Return the closed network: a job uses a CPU and then one of the disks, indefinitely."""
     disks = [f"disk {number}" for number in range(DISKS)]
     return document(
         [queue("cpu", CPU_MS, CPUS), *(queue(disk, DISK_MS) for disk in disks)],

@@ -66,7 +66,7 @@ def nexosim_name() -> str:
 
 
 def program(name: str, key: str, visits: int) -> Callable[[], Run]:
-    """Return what runs the program `name` on the workload `key`."""
+    """Return a function that runs the program `name` on the workload `key`."""
     argv = [str(TARGET / "release" / name), key, str(visits)]
 
     def simulate() -> Run:

@@ -49,7 +49,7 @@ class Node:
 
 @dataclass
 class Terminal:
-    """What the process of a terminal carries with it."""
+    """The state of a terminal's process."""
 
     home: int
     place: int
@@ -93,7 +93,7 @@ class Simulation:
         }
 
     def run(self, transactions: int) -> float:
-        """Return the throughput (1/s) of so many transactions from the start."""
+        """Return the throughput (1/s) of the given number of transactions from the start."""
         self.wanted = transactions
         machine = self.machine
         for number in range(machine.terminal_count):
@@ -338,7 +338,7 @@ class Simulation:
         pci = elements.nodes[node].pci
         yield from self._use(pci, machine.page_packets * machine.pci_ms)
 
-    # Messages: loads of packets, each a process of its own.
+    # Messages: loads of packets, each its own process.
 
     def _send(self, source: int, target: int, size_bytes: int) -> Process:
         machine, most = self.machine, self.machine.packets_per_buffer

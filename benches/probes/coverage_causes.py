@@ -30,7 +30,7 @@ RULE = "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What the estimates of one metric did, and what their intervals said.
+    """The estimates of one metric, and the coverage of their intervals.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Causes:
 
 
 def causes(samples: Sequence[Sample | None], truth: float | None) -> Causes:
-    """Return what the samples of one metric tell; without a truth, their own mean stands for it.
+    """Return the causes shown by the samples of a metric; without a truth, their mean replaces it.
 
     Examples
     --------

@@ -240,7 +240,7 @@ def _class_estimates(name: str, rate: float, response: float) -> list[Estimate]:
 
 
 def classes_experiment() -> ExperimentResult:
-    """Return simulated points of two classes, with all that the kernel tells of them."""
+    """Return simulated points of two classes, with all that the kernel records about them."""
     experiment = model_experiment()
     points = []
     for point in experiment.points[:3]:

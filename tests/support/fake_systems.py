@@ -1,7 +1,7 @@
-"""Small systems for the tests of the engine: one per column, and the ways in which runs go wrong.
+"""Small systems for the tests of the engine: one per column, and the failures of runs.
 
-They live in a module of their own because worker processes import them by name; they are not
-registered and appear in no study.
+They are in a separate module because worker processes import them by name; they are not registered
+and appear in no study.
 """
 
 import os
@@ -135,7 +135,7 @@ class FakeKeeper(FakeMeasure):
     name: ClassVar[str] = "fake-keeper"
 
     def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:
-        """Make the file; tell of one that was there."""
+        """Make the file; report an existing one."""
         say("opening")
         kept = self._base / "kept"
         said = ("a kept file was left",) if kept.exists() else ()
@@ -167,7 +167,7 @@ class FakeLocated(FakeMeasure):
     name: ClassVar[str] = "fake-located"
 
     def found_at(self, config: Mapping[str, Value]) -> str:
-        """Return what the file says, nothing where there is none."""
+        """Return the content of the file, or nothing if there is none."""
         place = self._base / f"place-{config['users']}"
         return place.read_text() if place.exists() else ""
 

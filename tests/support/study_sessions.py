@@ -56,7 +56,7 @@ class SumRule:
 
 
 def quiet_progress() -> Progress:
-    """Return a progress that nobody sees."""
+    """Return a progress without output."""
     return Progress(Console(file=io.StringIO()))
 
 
@@ -106,7 +106,7 @@ def _kill_at_commit(statement: str) -> None:
 
 def main(folder: str, jobs: str, number: str = "-1", stage: Stage = "before") -> None:
     """Run the study in a folder."""
-    registry.registered = fake_entries  # a process of its own
+    registry.registered = fake_entries  # a separate process
     kill_at_row(int(number), stage)
     plan = make_plan(load_study(Path(folder)), quick=False)
     outcome = run_study(plan, jobs=int(jobs))

@@ -156,7 +156,7 @@ impl Load {
             }
             if is_over {
                 std::hint::black_box(spent);
-                // What is under way is waited for by the kernel when the ring is closed.
+                // The kernel waits for requests in flight when the ring is closed.
                 return count;
             }
         }
@@ -178,7 +178,7 @@ impl Load {
 fn buffer(depth: usize) -> &'static mut [u8] {
     let bytes = depth * BLOCK_BYTES;
     let layout = Layout::from_size_align(bytes, BLOCK_BYTES).expect("a small size");
-    // SAFETY: the size is not zero; the memory is zeroed, and nobody else has it.
+    // SAFETY: the size is not zero; the memory is zeroed, and has no other owner.
     unsafe { std::slice::from_raw_parts_mut(alloc_zeroed(layout), bytes) }
 }
 

@@ -20,7 +20,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// What all stations count together: visits, and nanoseconds from arrival to end of service.
+/// Totals over all stations: visits, and nanoseconds from arrival to end of service.
 #[derive(Default)]
 struct Tally {
     visits: AtomicU64,
@@ -127,7 +127,7 @@ impl Station {
         }
     }
 
-    /// The job goes on; its server takes the next one.
+    /// The job moves on; its server takes the next one.
     async fn leave(&mut self, cx: &Context<Self>) {
         if !self.next.is_empty() {
             let chosen = if self.next.len() == 1 {
