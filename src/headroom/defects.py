@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def fallback(compute: Callable[[], T], otherwise: Callable[[str], T]) -> T:
-    """Return what `compute` returns, or what `otherwise` makes of the reason why it failed.
+    """Return the result of `compute`, or of `otherwise` called with the reason of its failure.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def is_debugging() -> bool:
 
 
 def describe(error: Exception) -> str:
-    """Return what failed and where, in one line.
+    """Return the error and its location, in one line.
 
     Examples
     --------
