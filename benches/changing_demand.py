@@ -166,7 +166,7 @@ def batching(random: np.random.Generator) -> Case:
 
 
 def group_commit(random: np.random.Generator) -> Case:
-    """Return cores and a log whose flush takes all who wait: half a flush, then a whole one."""
+    """Return cores and a log whose flush takes all waiting jobs: half a flush, then a whole one."""
     servers = int(random.choice([1, 2, 4]))
     flush_s = _DEMAND_S * random.uniform(1.0, 10.0)
     by_clients = random.uniform(0.1, 0.6)

@@ -77,7 +77,7 @@ STOPPING = (
     Setting(half_width=0.02, completions=20_000),
 )
 POOLED = Setting(replications=5, completions=50_000)
-"""The setting whose runs together stand for a truth that has no formula."""
+"""The setting whose runs together replace a truth that has no formula."""
 STOPPED = ("M/M/1, load 0.8", "central server, 64 jobs", "interactive, 20 users")
 """Models whose replications are also stopped by precision, on their first metric."""
 
@@ -94,7 +94,7 @@ class Row:
     experiments: int
     covered: int
     above: int
-    """Intervals that lie above the truth."""
+    """Intervals above the truth."""
     below: int
     without: int
     """Experiments without an interval."""
@@ -265,7 +265,7 @@ def row(
 def rows_of(
     pool: ProcessPoolExecutor, known: Known, settings: Sequence[Setting], kept: Sequence[Row]
 ) -> list[Row]:
-    """Return the lines of one model in some settings; `kept` has truths that only runs tell."""
+    """Return the lines of one model in some settings; `kept` has truths known only from runs."""
     found = {setting: measured(pool, known, setting) for setting in settings}
     pooled = next((one for setting, one in found.items() if setting.name == POOLED.name), [])
     told = {one.metric: one.truth for one in kept if one.model == known.name}

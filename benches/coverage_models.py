@@ -272,7 +272,7 @@ def priorities(discipline: Literal["priority", "priority_preempt"]) -> Known:
 def fork_join() -> Known:
     """Return jobs that fork into two stations and join: (12 - 0.8) / 8 of M/M/1's 5 s.
 
-    Exact for two (Nelson and Tantawi 1988); each station by itself is M/M/1 at a load of 0.8.
+    Exact for two (Nelson and Tantawi 1988); each station alone is M/M/1 at a load of 0.8.
     """
 
     def build() -> Model:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 Work: TypeAlias = Callable[[], float | None]
-"""Does the work once; returns how much was done where the metric is a rate, or its own figure."""
+"""Does the work once; returns the amount of work if the metric is a rate, or its own value."""
 
 Measure: TypeAlias = Literal["cpu_rate", "cpu_s", "wall_rate", "wall_s", "returned"]
 
@@ -47,14 +47,14 @@ class Case:
         seconds; ``wall_rate`` and ``wall_s`` likewise with elapsed time; ``returned``: the
         number that the function returns.
     better
-        Which direction is better; times are better low whatever this says.
+        Which direction is better; times are better low regardless of this setting.
     repeats
         Measured rounds, >= 1. Six are the fewest whose smallest and largest ratio are an interval
         of at least 95% (96.9%) for the median ratio.
     unmeasured
         Rounds before those, which warm up the machine.
     cannot
-        Name of each peer that cannot do the work to the reason; a row says so.
+        Name of each peer that cannot do the work to the reason; a row reports it.
     """
 
     name: str
@@ -185,7 +185,7 @@ def _processor_name() -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as a text table; what a peer cannot do stands in place of its figure.
+    """Return the rows as a text table; if a peer cannot do the work, the reason replaces its value.
 
     Examples
     --------

@@ -38,13 +38,13 @@ class Row:
     Parameters
     ----------
     model, parameters, quantity, source
-        Words of the table.
+        Labels of the table.
     is_exact
-        False where the answer is an approximation.
+        False if the answer is an approximation.
     is_of_reference
         Whether the answer is one of the project's reference.
     answer, mean, half_width
-        What theory says, and mean and half-width of the 99.9% interval.
+        The theoretical value, and mean and half-width of the 99.9% interval.
     is_inside
         Whether the interval contains the answer.
     notices

@@ -57,7 +57,7 @@ REPLICATIONS = 5
 SCATTER = 0.03
 """Standard deviation of the logarithm of a replication."""
 DRIFT = {"apart": 0.15, "alternated": 0.05}
-"""That of what neighbours change between measurement and test: minutes or seconds apart."""
+"""The error from changes of neighbours between measurement and test: minutes or seconds apart."""
 CLIENTS = (16, 32, 96, 128)
 LOADS = {"knee": 1.0, "twice": 2.0, "no think": math.inf}
 """Clients / think time of the predicted points, in units of the saturated throughput."""
@@ -72,7 +72,7 @@ class Evidence:
     shares: tuple[float, ...] = ()
     """Clients / think time in units of the saturated throughput, with the clients of the target."""
     clients: tuple[int, ...] = ()
-    """Clients without think time; 0 stands for those of the target."""
+    """Clients without think time; 0 means those of the target."""
     visits: int = 1
     knows_servers: bool = True
 

@@ -192,7 +192,7 @@ def _probe(customers: int) -> Work:
 
 
 def speed_table(rows: list[Row]) -> str:
-    """Return the rows of the speed cases: who makes how many million visits per second.
+    """Return the rows of the speed cases: million visits per second of each contender.
 
     Examples
     --------

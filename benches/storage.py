@@ -86,7 +86,7 @@ class Contender:
         return self.programs.pop(0)
 
     def rate(self) -> float:
-        """Return the requests per second of the first run that has not been asked for."""
+        """Return the requests per second of the first run that was not yet returned."""
         return self.rates.pop(0)
 
 

@@ -53,7 +53,7 @@ POINTS: dict[str, dict[str, Value]] = {
     },
     "2 clusters, 20% of the lines remote": {"clusters": 2, "remote_line_share": 0.2},
 }
-"""Where the shortcut is tried: in daily use, where packets limit, and between clusters."""
+"""Cases for the shortcut: in daily use, where packets limit, and between clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Contender:
         return outcome.transactions
 
     def answer(self) -> float:
-        """Return the throughput of the first run that has not been asked for."""
+        """Return the throughput of the first run that was not yet returned."""
         return self.answers.pop(0)
 
 

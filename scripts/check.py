@@ -137,7 +137,7 @@ def _is_missing(step: Step) -> bool:
 
 
 def run(step: Step, *, beside: bool = False) -> Outcome:
-    """Run a step, print its name, what it says and its time; `beside` others all of it at once."""
+    """Run a step, print its name, its output and its time; `beside` others all of it at once."""
     if _is_missing(step):
         say(f"== {step.name}: the tool is missing; get it with: {step.cure}")
         return "failed" if is_continuous_integration() else "skipped"
@@ -179,7 +179,7 @@ def run_kind(lanes: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
 
 
 def run_all(kinds: Sequence[Sequence[Sequence[Step]]] = KINDS) -> dict[str, Outcome]:
-    """Run the kinds in turn; outside continuous integration one that fails ends the run."""
+    """Run the kinds in turn; outside continuous integration a failing kind ends the run."""
     outcomes: dict[str, Outcome] = {}
     for lanes in kinds:
         outcomes |= run_kind(lanes)

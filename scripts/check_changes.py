@@ -28,7 +28,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def changed_files() -> list[str]:
-    """Return the files that differ from where this branch left the one that it follows."""
+    """Return the files that differ from the point where this branch left its upstream."""
     (base, *_) = [*_git("merge-base", "HEAD", "@{upstream}"), "HEAD"]
     changed = _git("diff", "--name-only", base)
     changed += _git("ls-files", "--others", "--exclude-standard")

@@ -160,7 +160,7 @@ def start_page(page: Path, folder: Path) -> PageRun:
 
 
 def run_block(run: PageRun, block: Block) -> str | None:
-    """Do what a block says; return what a console block should contain, None for the others."""
+    """Run a block; return what a console block should contain, None for the others."""
     if "file" in block.settings:
         target = run.folder / block.settings["file"]
         target.parent.mkdir(parents=True, exist_ok=True)

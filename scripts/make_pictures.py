@@ -19,7 +19,7 @@ WIDTH = 1100
 LARGEST_BYTES = 200_000
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
-# Leaves the title and the figures of the first experiment, for a picture that fits a README.
+# Leaves the title and the results of the first experiment, for a picture that fits a README.
 SHORTEN = """
 for (const part of document.querySelectorAll("main > section")) part.hidden = true;
 const first = document.querySelector("main > section.experiment");

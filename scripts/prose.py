@@ -172,7 +172,7 @@ def python_passages(text: str) -> Iterator[Passage]:
 
 
 def _statements_and_strings(tree: ast.AST) -> Iterator[Any]:
-    """Yield strings that stand as statements, and all other strings, each of them once."""
+    """Yield strings that are statements, and all other strings, each of them once."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop(0)

@@ -127,7 +127,7 @@ toy = toy_layer:REFERENCE
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of packages in which the layer lies."""
+    """Return a folder of packages that contains the layer."""
     site = tmp_path_factory.mktemp("site")
     (site / "toy_layer" / "starter").mkdir(parents=True)
     (site / "toy_layer" / "__init__.py").write_text(LAYER)

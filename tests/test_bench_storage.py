@@ -53,7 +53,7 @@ def test_rates_and_costs_come_from_the_same_runs() -> None:
 
 @pytest.mark.parametrize(("metric", "distance"), [(part.PROGRAM, 1), (part.RATE, 2)])
 def test_a_cost_case_is_followed_by_what_it_ran_for(metric: str, distance: int) -> None:
-    """The other cases of a load ask for what the first has run, so they must come after it."""
+    """The other cases of a load need the result of the first, so they must come after it."""
     cases = part.cases()
     assert any(case.metric == metric for case in cases)
     for number, case in enumerate(cases):
@@ -83,7 +83,7 @@ def test_a_load_is_carried_out_and_costs_what_the_engine_says(tmp_path: Path, ki
     cost = part.own(one, 0.05)
     assert cost.count > 0
     assert 0.0 <= cost.program_s <= cost.processor_s
-    # The load lasts for as long as it was asked to, or until its last request has ended.
+    # The load lasts for as long as requested, or until its last request has ended.
     assert 0.0 < cost.per_s <= 1.01 * cost.count / 0.05
     is_changed = (tmp_path / "f").read_bytes() != b"x" * SMALL_BYTES
     assert is_changed == (kind == "randwrite")

@@ -146,7 +146,7 @@ def starters(
 def test_a_starter_study_runs_as_it_is_written(
     starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], system: str
 ) -> None:
-    """That of `machine` is run by docs/guides/study-a-machine.md, which shows what it prints."""
+    """The study of `machine` is run by docs/guides/study-a-machine.md, which shows its output."""
     study, run = starters(system)
     assert run.returncode == 0, run.stderr
     assert "results/quick/report.html" in run.stdout

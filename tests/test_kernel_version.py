@@ -126,7 +126,7 @@ def digest(*parts: bytes) -> str:
 def parts_of(value: object, name: str = "") -> Iterator[tuple[str, bytes]]:
     """Yield the parts of a run with their contents, to the bit, whatever their layout.
 
-    A part that is empty says nothing, so that another optional part moves no other one.
+    An empty part adds nothing, so that another optional part moves no other one.
     """
     if is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in fields(value)}

@@ -41,7 +41,7 @@ def test_a_run_in_which_no_time_passes_leaves_nothing() -> None:
 
 
 def test_a_station_that_nobody_uses_disturbs_no_formula() -> None:
-    """Cause: the mean service times of its users, of whom there are none (ValueError)."""
+    """Cause: the mean service times of users that do not exist (ValueError)."""
     model = Model("door", time_unit="s")
     model.station("idle")
     program = model.program("visit")

@@ -24,7 +24,7 @@ VENDORED = PACKAGE / "report" / "vendor"
 LARGEST_FILE_BYTES = 256 * 1024
 LARGEST_PICTURE_BYTES = 200_000
 
-# Who may import the extension module: the kernel's front, and the two columns of each layer.
+# The importers of the extension module: the kernel's front, and the two columns of each layer.
 CORE_USERS = re.compile(r"(simulation/.*|systems/(.*/)?(native|model)(/.*)?)\.py")
 
 # Licences that a user of Headroom may be asked to accept together with its own.
@@ -198,7 +198,7 @@ def test_the_speed_that_the_readme_promises_was_measured(peer: str, pattern: str
 
 
 def is_allowed(expression: str) -> bool:
-    """Return True where one reading of an SPDX expression asks for allowed licences only."""
+    """Return True if one reading of an SPDX expression requires allowed licences only."""
     text = expression.replace("/", " OR ").strip()
     if text in ALLOWED_LICENCES:
         return True

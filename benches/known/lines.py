@@ -23,7 +23,7 @@ def subjects() -> list[Subject]:
 
 
 def _leave(first: int, jobs: list[int], blocked: list[bool], station: int) -> int:
-    """Take the finished job from a station, and let who is blocked before it follow.
+    """Take the finished job from a station, and let the job blocked before it follow.
 
     Returns the jobs at the first station, one fewer where that is where the room appeared.
     """

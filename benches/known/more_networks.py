@@ -184,7 +184,7 @@ def feedback() -> Subject:
 
 
 def retries() -> Subject:
-    """One server without waiting places; who is rejected tries once more after a pause."""
+    """One server without waiting places; a rejected job tries once more after a pause."""
 
     def build() -> Model:
         model = Model("retries", time_unit="s")

@@ -147,7 +147,7 @@ def occupancy() -> Subject:
 
 
 def response_percentile(servers: int, load: float) -> Subject:
-    """Tell the p95 of M/M/c."""
+    """Return the p95 of M/M/c."""
     offered = servers * load
     value = optimize.brentq(lambda t: mmc_response_tail(servers, offered, t) - 0.05, 0.1, 500)
     return Subject(

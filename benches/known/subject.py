@@ -18,7 +18,7 @@ from headroom.simulation import Model, SimulationResult, Table, simulate
 REPLICATIONS = 30
 CONFIDENCE = 0.999
 WARM_UP_S = 5_000.0
-"""Cut off from every run that does not say another time.
+"""Discarded from every run that does not state another time.
 
 The slowest queue of the table forgets its start by a factor e in 90 (M/M/1 at 0.8) to 225 (the
 same with hyperexponential service) mean service times of 1 s (Cohen, *The Single Server Queue*,

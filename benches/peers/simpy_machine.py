@@ -218,7 +218,7 @@ class Simulation:
                 yield from self._sleep(at, self._page(at, is_written=False))
                 if access.changes and self.draw.random() < machine.write_back_share:
                     at.burst += machine.processor_ms(machine.io_kiloinstructions)
-                    # Who writes is another: it starts from where this one is now.
+                    # The writer is another process: it starts from the current state of this one.
                     copy = Terminal(at.home, at.place)
                     self.environment.process(self._page(copy, is_written=True))
         thousand = work.calls * machine.call_kiloinstructions

@@ -19,7 +19,7 @@ class PeerMissingError(Exception):
 
 
 class WrongAnswerError(Exception):
-    """A contender simulates another model than the one that is compared."""
+    """A contender simulates a different model from the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

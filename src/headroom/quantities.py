@@ -70,7 +70,7 @@ class Scale:
 
     @property
     def suffix(self) -> str:
-        """The label as it stands behind a number, with its space; empty for plain numbers."""
+        """The label as written after a number, with its space; empty for plain numbers."""
         return f" {self.label}" if self.label not in {"", "%"} else self.label
 
 

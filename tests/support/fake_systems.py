@@ -73,7 +73,7 @@ class FakeModel:
         return (*PARAMETERS, extra)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
-        """Return the metrics of every config, and one that only many users have."""
+        """Return the metrics of every config, and one that only runs with many users have."""
         always = (
             Metric(name="response_s_mean", unit="s", better="low"),
             Metric(name="throughput", unit="1/s", better="high"),
@@ -93,7 +93,7 @@ class FakeModel:
         return {"overhead_s": 0.25}
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Return random numbers of the seed, or go wrong in the way that `mode` says."""
+        """Return random numbers of the seed, or go wrong as `mode` requires."""
         self._write_log(config, seed)
         self._go_wrong(str(config["mode"]))
         values = np.random.default_rng(seed).exponential(size=self._setup.observations)
@@ -162,7 +162,7 @@ class FakeKeeper(FakeMeasure):
 
 
 class FakeLocated(FakeMeasure):
-    """A measured system: what lies at the place of `users` is what the file of the place says."""
+    """A measured system: the content at the place of `users` is that of the place's file."""
 
     name: ClassVar[str] = "fake-located"
 

@@ -34,7 +34,7 @@ Rows: TypeAlias = Iterable[tuple[ReplicationRow, bytes | None]]
 
 
 class SumRule:
-    """Asks for more until the first values add up to 200: its answer depends on the runs.
+    """Requests more until the first values add up to 200: its answer depends on the runs.
 
     It looks after every third replication. `looked` holds the numbers that it was asked about.
     """

@@ -31,13 +31,13 @@ struct Tally {
 #[derive(Serialize, Deserialize)]
 struct Station {
     next: Vec<Output<()>>,
-    /// Tells the predecessor that a place has become free; connected where places are limited.
+    /// Notifies the predecessor that a place has become free; connected if places are limited.
     freed: Output<()>,
     mean_s: f64,
     idle_servers: u32,
     waiting: VecDeque<MonotonicTime>,
-    /// When the jobs in service arrived. Several servers may end in another order, which leaves the
-    /// sum of the response times as it is.
+    /// When the jobs in service arrived. Several servers may end in another order, which does not
+    /// change the sum of the response times.
     in_service: VecDeque<MonotonicTime>,
     /// Free places at the successor, where they are limited.
     places_ahead: Option<u32>,

@@ -17,7 +17,7 @@ from headroom.simulation.checks.visits import least_visits
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 
 _OF_THE_WHOLE = ("throughput", "response_s_mean")
-"""Metrics that a simpler model has in common with the one in whose place it stands."""
+"""Metrics that a simpler model shares with the model that it replaces."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,7 +179,7 @@ def _bounded(model: Model, bounds: "Sequence[Bounds]") -> Forecast:
 
 
 def _alone(model: Model, limits: Limits) -> Limits:
-    """Return the limits of a class with the time that one of its jobs needs by itself."""
+    """Return the limits of a class with the time that one of its jobs needs alone."""
     least = least_visits(model)
     if limits.class_name not in least.times or least.may_be_lost[limits.class_name]:
         return limits

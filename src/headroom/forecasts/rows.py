@@ -94,7 +94,7 @@ def _pool(name: str, members: Sequence[Pool], found: "Sequence[PoolSolution]") -
 
 
 def _mean(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return the mean of values with weights; who weighs nothing does not count."""
+    """Return the weighted mean of values; values of weight zero do not count."""
     total = math.fsum(weight for weight, _ in pairs)
     spent = math.fsum(weight * value for weight, value in pairs if weight > 0)
     return spent / total if total > 0 else math.nan

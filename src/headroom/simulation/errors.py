@@ -27,7 +27,7 @@ class SimulationError(HeadroomError):
 
 
 class OverloadError(SimulationError):
-    """Open classes ask for more than a station or pool can serve, and nothing ends the run."""
+    """Open classes need more than a station or pool can serve, and nothing ends the run."""
 
 
 def refused(what: str, *, cure: str) -> SimulationError:

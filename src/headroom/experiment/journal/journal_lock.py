@@ -22,7 +22,7 @@ class JournalLock:
 
     @classmethod
     def acquire(cls, journal: Path) -> Self:
-        """Take the lock, or raise `EnvironmentUnfitError` naming who holds it."""
+        """Take the lock, or raise `EnvironmentUnfitError` naming its holder."""
         path = journal.with_name(journal.name + ".lock")
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -46,7 +46,7 @@ class JournalLock:
 
 
 def _write_holder(descriptor: int) -> None:
-    """Say who holds the lock; a full disk must not stop a run that only wants to tell."""
+    """Write the holder of the lock; a full disk must not stop a run just for this."""
     text = f"process {os.getpid()} on {socket.gethostname()}\n".encode()
     try:
         os.ftruncate(descriptor, 0)

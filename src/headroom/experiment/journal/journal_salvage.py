@@ -42,9 +42,9 @@ class Salvage:
     rescued
         Rows in the new journal.
     lost
-        Rows that were stored and could not be read; they will be run again.
+        Stored rows that could not be read; they will be run again.
     kept_at
-        Where the damaged file lies now.
+        Current path of the damaged file.
     """
 
     rescued: int
@@ -109,7 +109,7 @@ class _Found:
             self.connection.execute(_INSERT_ENVIRONMENT, (cell.row_id, cell.values[1]))
 
     def store(self) -> None:
-        """Write the rows that wait; a row that was seen already is left as it is."""
+        """Write the rows that wait; a row already seen is left unchanged."""
         if self.rows:
             self.rescued += self.connection.executemany(_INSERT_ROW, self.rows).rowcount
             self.rows.clear()

@@ -101,7 +101,7 @@ def _package_version(name: str) -> str | None:
 
 
 def _core_facts() -> dict[str, str]:
-    """Return how the compiled core was built, as far as it says so."""
+    """Return how the compiled core was built, as far as known."""
     try:
         core = import_module("headroom._core")
     except ImportError:

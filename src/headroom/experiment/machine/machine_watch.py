@@ -145,8 +145,8 @@ def _periods(path: Path) -> tuple[float, float]:
 def busy_words(root: Path = ROOT) -> str:
     """Return why measurements that begin now would be disturbed; empty if the machine is idle.
 
-    It is busy if tasks waited for a processor in 5% of the last ten seconds. Where the kernel
-    does not tell that, the mean load of the last minute has to leave no processor free.
+    It is busy if tasks waited for a processor in 5% of the last ten seconds. If the kernel does not
+    report that, the mean load of the last minute has to leave no processor free.
     """
     load = system_load(root)
     mean, waited = load.get("mean_1min", 0.0), load.get("cpu_pressure_ratio_10s")

@@ -22,19 +22,19 @@ import msgspec
 from headroom.experiment.protocol.plug_ins import other_packages
 
 _LIBRARIES = ("numpy", "scipy", "msgspec")
-"""Packages whose version may change a figure."""
+"""Packages whose version may change a result."""
 PACKAGE = Path(__file__).resolve().parents[2]
 """Folder of the installed program."""
 _NOT_CODE = (".md", ".rs", ".pyc")
 _SETTLED_NS = 50_000_000
-"""Age (ns) from which the times of a file tell every later change: clocks of files are coarse."""
+"""Age (ns) from which the times of a file reveal every later change: clocks of files are coarse."""
 
 Stamp = tuple[int, int, int, int]
 """Size, inode and times (ns) of a file."""
 
 
 def digest_of(content: Any) -> bytes:  # noqa: ANN401 - whatever can be written as MessagePack
-    """Return 16 bytes that stand for any plain content.
+    """Return 16 bytes that represent any plain content.
 
     Examples
     --------

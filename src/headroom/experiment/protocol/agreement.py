@@ -16,11 +16,11 @@ def matching(levels: Levels, candidates: Sequence[Levels], *, to: Levels) -> lis
     Parameters
     ----------
     levels
-        Levels of the point that predicts.
+        Levels of the predicting point.
     candidates
-        Levels of the points that may be meant.
+        Levels of the candidate points.
     to
-        Levels that stand for those of the point, and levels of factors that it does not have.
+        Levels that correspond to those of the point, and levels of factors that it does not have.
 
     Examples
     --------

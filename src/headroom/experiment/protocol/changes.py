@@ -97,7 +97,7 @@ class Change:
 
 
 def parse_change(text: str) -> Change:
-    """Return the change that `text` says.
+    """Return the change that `text` describes.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _of_parameter(text: str, name: str, wanted: str) -> Change:
 
 
 def _canonical(word: str) -> str:
-    """Return a value as it is always written: a number with no more digits than it needs."""
+    """Return a value in its canonical form: a number with no more digits than it needs."""
     try:
         number = float(word)
     except ValueError:

@@ -267,7 +267,7 @@ class Found:
     Parameters
     ----------
     parameters
-        Every parameter that the method said it fits.
+        Every parameter that the method declared.
     residuals
         Fitted against observed, for every observation that was used.
     notes
@@ -358,7 +358,7 @@ class FitsDemands(Protocol):
     def model_config(
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
-        """Return the parameters of the target's model where it stands for a source point."""
+        """Return the parameters of the target's model when it represents a source point."""
         ...
 
 
@@ -475,7 +475,7 @@ class PlannedFit:
         return bool(self.sets)
 
     def source_of(self, name: str) -> str:
-        """Where the value of a parameter comes from, as the tables of parameters print it."""
+        """Return the source of a parameter's value, as the tables of parameters print it."""
         if name in self.load_names:
             return f"fitted: the load of experiment {self.load_of}"
         word = "experiment" if len(self.sources) == 1 else "experiments"

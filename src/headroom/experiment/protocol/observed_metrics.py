@@ -39,7 +39,7 @@ def percent_name(percent: float) -> str:
 
 
 def observations_needed(percent: float) -> int:
-    """Return how many observations a run needs, so that `BEYOND` lie beyond a percentile.
+    """Return how many observations a run needs to have `BEYOND` of them beyond a percentile.
 
     Parameters
     ----------

@@ -45,11 +45,11 @@ def find(name: str, offered: Mapping[str, EntryPoint], *, kind: str) -> Any:  # 
     Parameters
     ----------
     name
-        What a study or a command says.
+        Name in a study or a command.
     offered
         Entry points by name, as of `plug_ins`.
     kind
-        What it is, for messages: ``"system"``.
+        Kind of plug-in, for messages: ``"system"``.
 
     Raises
     ------

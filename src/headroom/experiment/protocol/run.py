@@ -214,7 +214,8 @@ class Run:
         ``station.NAME`` or ``pool.NAME`` to the load that open arrivals offer to it, per server or
         token, for those that are offered 1 or more: their queues grow without bound.
     offered
-        Metric to how much of it the load generator asked for, of measured open loads that tell.
+        Metric to how much of it the load generator asked for, for measured open loads that report
+        it.
     samples
         How the run went over time, if the study requests it; otherwise None.
     intervals

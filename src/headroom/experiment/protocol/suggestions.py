@@ -14,11 +14,11 @@ def suggestion(
     Parameters
     ----------
     word, known
-        The unknown name, and the names that there are.
+        The unknown name, and the existing names.
     likely
         Known names that may have been meant; all of them if None.
     meant
-        The known name that was meant, if the caller can tell.
+        The known name that was meant, if the caller knows it.
 
     Examples
     --------

@@ -245,7 +245,7 @@ class Confirmation:
 
 @runtime_checkable
 class Destructive(Protocol):
-    """A system that can destroy what is the user's, if told so; optional for a `System`.
+    """A system that can destroy the user's data, if told to; optional for a `System`.
 
     No study file can satisfy it: the words are typed at each call of the command.
     """
@@ -270,7 +270,7 @@ class Foresees(Protocol):
 
 @runtime_checkable
 class ChecksPoints(Protocol):
-    """A system that can tell early what cannot run here; optional for a `System`."""
+    """A system that can report early what cannot run here; optional for a `System`."""
 
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Raise `HeadroomError` where a run of `config` would fail: before anything is measured.

@@ -59,7 +59,7 @@ def time_left_s(paces: Mapping[str, Pace]) -> float | None:
 
 
 def in_words(seconds: float | None) -> str:
-    """Return a time as a person says it.
+    """Return a time as a person would say it.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Progress:
             self._draw(self._bar)
 
     def add(self, experiment: str, count: int = 1) -> None:
-        """Note that a stopping rule asked for more replications."""
+        """Note that a stopping rule requested more replications."""
         self._paces[experiment].open_count += count
 
     def drop(self, experiment: str, count: int) -> None:
@@ -134,7 +134,7 @@ class Progress:
             self._console.print(f"headroom: warning: {words}", markup=False, soft_wrap=True)
 
     def stop(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

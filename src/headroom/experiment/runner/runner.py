@@ -142,7 +142,7 @@ def run_plan(
     jobs
         Simulations in parallel, >= 1.
     progress
-        Told about every replication.
+        Informed of every replication.
     interrupt
         Listens to Ctrl-C while the plan runs.
     stop_on_failure
@@ -463,7 +463,7 @@ class _Session:
         self._progress.drop(experiment, count)
 
     def _extend(self, schedule: Schedule, states: Iterable[PointState]) -> list[tuple[str, int]]:
-        """Let points run on where the rule asks for it; returns experiment and replications."""
+        """Let points continue if the rule requests it; returns experiment and replications."""
         unique = {state.point.key: state for state in states}.values()
         return [
             (state.point.experiment, schedule.add_next(state))

@@ -40,7 +40,7 @@ class PointState:
     open_count
         Replications that wait or run.
     next_look
-        Number of finished replications at which the stopping rule is asked again.
+        Number of finished replications at which the stopping rule is checked again.
     """
 
     experiment: PlannedExperiment

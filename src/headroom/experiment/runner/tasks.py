@@ -36,7 +36,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """The first message to a worker, and the one that makes it work for another session."""
+    """The first message to a worker, and the message that switches it to another session."""
 
     sys_path: list[str]
     recipes: dict[str, Recipe]

@@ -9,7 +9,7 @@ from headroom.experiment.runner.progress import Pace, Progress, in_words, time_l
 
 
 class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         """Return True."""

@@ -368,7 +368,7 @@ def test_a_stopping_rule_ends_at_the_maximum(plan_of: MakePlan) -> None:
 
 
 def test_an_open_ended_point_that_was_cut_off_goes_on(plan_of: MakePlan) -> None:
-    """As after a kill between two replications: nothing of the point waits, the rule is asked."""
+    """As after a kill between two replications: nothing of the point waits, the rule is checked."""
     text = "fixed.rate = 0\nreplications = { metric = 'throughput', half_width = 0.1, minimum = 2, "
     whole = run_study(plan_of(MODEL + text + "maximum = 9 }"))
     journal_path(plan_of(MODEL).folder, quick=False).unlink()

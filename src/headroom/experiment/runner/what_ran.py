@@ -27,7 +27,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     """As `System.fingerprint` returns it; empty if it could not be determined."""
     found: str = ""
-    """As `Located.found_at` says."""
+    """As returned by `Located.found_at`."""
     changed: list[str] = []
     """Names of what changed, as far as they are known."""
     is_steady: bool = True

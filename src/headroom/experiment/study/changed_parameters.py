@@ -1,6 +1,6 @@
 """Parameters that a what-if changes: checked like the levels of a factor, then simply set.
 
-Invariant: a changed configuration is one that a study could have had.
+Invariant: a study could have had the changed configuration.
 """
 
 from collections.abc import Mapping, Sequence

@@ -416,7 +416,7 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
 
 
 def _check_repeatable(loaded: LoadedStudy, variant: Variant, system: System, point: Point) -> None:
-    """Refuse a system that is another one each time it is asked: no row could be reused."""
+    """Refuse a system that differs at each look: no row could be reused."""
     if system.fingerprint(point.config) != point.content:
         raise loaded.error(
             variant.key_path("system"),

@@ -20,7 +20,7 @@ _SYNONYMS = {
 _UNSPOKEN = {"", "s", "ms", "us", "ns", "sec", "seconds", "time", "percentile"}
 """Units and fillers: no two metrics differ in them alone."""
 _SHORTEST_BEGINNING = 4
-"""Letters from which a word may be cut: `util` for utilization."""
+"""Letters to which a word may be shortened: `util` for utilization."""
 
 
 def metric_suggestion(word: str, known: Iterable[str]) -> str:
@@ -36,7 +36,7 @@ def metric_suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def closest_metric(word: str, known: Iterable[str]) -> str:
-    """Return the metric that says all that `word` says and the least else; empty if none does.
+    """Return the metric with all words of `word` and the fewest others; empty if none has them.
 
     Of equally good ones the first counts: a system names what matters most first.
 

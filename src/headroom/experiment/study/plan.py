@@ -172,7 +172,7 @@ class PlannedExperiment:
 
     @property
     def first_replications(self) -> int:
-        """Number of replications that every point gets before a stopping rule is asked."""
+        """Number of replications of every point before the first check of a stopping rule."""
         count = self.spec.replications.count
         return self.spec.replications.minimum if count is None else count
 

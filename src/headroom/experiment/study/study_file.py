@@ -117,7 +117,7 @@ def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
 
 
 def key_text(key_path: KeyPath) -> str:
-    """Return a key path as it is written in messages.
+    """Return a key path as written in messages.
 
     Examples
     --------

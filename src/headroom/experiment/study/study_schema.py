@@ -32,7 +32,7 @@ def study_schema() -> dict[str, Any]:
     for name, setup in zip(names, setups, strict=True):
         content = definitions[setup["$ref"].removeprefix("#/$defs/")]
         choices[f"system:{name}"] = _named(name, content)
-    for setup in setups:  # each stands under the name of its system now
+    for setup in setups:  # each is under the name of its system now
         definitions.pop(setup["$ref"].removeprefix("#/$defs/"), None)
     system = definitions["Experiment"]["properties"]["system"]
     definitions["Experiment"]["properties"]["system"] = {

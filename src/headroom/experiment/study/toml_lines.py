@@ -68,7 +68,7 @@ class _Scanner:
         return path
 
     def _resolved(self, keys: list[str], line: int) -> KeyPath:
-        """Return the path of a header's parents; a list of tables stands for its last table."""
+        """Return the path of a header's parents; a list of tables means its last table."""
         path: KeyPath = ()
         for key in keys:
             path = self._in_last((*path, key))

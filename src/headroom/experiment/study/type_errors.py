@@ -33,7 +33,8 @@ _WORDS = {
 class TypeProblem:
     """One thing that is wrong: where, what, and what to do.
 
-    `is_of_other_kind` is True where text stands for a number, a list for a table and the like.
+    `is_of_other_kind` is True if text is in place of a number, a list in place of a table and the
+    like.
     """
 
     key_path: Path

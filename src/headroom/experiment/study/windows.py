@@ -73,7 +73,7 @@ class HasWindows(Protocol):
 def with_windows(system: System, windows: TimeWindows | None) -> System:
     """Return `system` with `windows` where it keeps any.
 
-    Without windows it still hears how its runs are analysed, which may ask for intervals.
+    Without windows it still learns how its runs are analysed, which may require intervals.
     """
     if windows is None or not isinstance(system, HasWindows):
         return system

@@ -43,7 +43,7 @@ def unawaited(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def _is_all_awaited(model: Model) -> bool:
-    """Return whether jobs of the classes walk all programs to their end, each by itself."""
+    """Return whether jobs of the classes walk all programs to their end, each on its own."""
     steps = (step for program in model.programs.values() for step in program.steps)
     is_whole = all(step.op not in {"start", "reply"} for step in steps)
     return is_whole and {class_.program for class_ in model.classes.values()} == set(model.programs)

@@ -94,7 +94,7 @@ def _jobs_at(parsed: Parsed, stations: set[str]) -> float:
 
 
 def _on_circles(stations: list[str], routes: dict[tuple[str, str], str]) -> dict[str, list[str]]:
-    """Return the stations that may lie on a circle, each with those that follow it directly.
+    """Return the stations that may be on a circle, each with those that follow it directly.
 
     Stations that nothing leads to, or that lead to nothing, are left out until none is left.
     """

@@ -60,7 +60,7 @@ def offered_loads(model: Model) -> dict[str, float]:
 
 
 def refuse_overload(model: Model) -> None:
-    """Raise `OverloadError` where open classes ask for more than a station or pool can do.
+    """Raise `OverloadError` if open classes need more than a station or pool can do.
 
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
     and those of infinite servers neither. A quantity without a mean raises a `SimulationError`: no
@@ -178,7 +178,7 @@ def overloaded_station(model: Model) -> tuple[str, Mapping[str, float]] | None:
 def _is_bounded(model: Model, name: str) -> bool:
     """Return whether a queue stays bounded: jobs are rejected, or some lose patience.
 
-    Where some have patience and others none, only a run tells.
+    If only some have patience, only a run can tell.
     """
     return model.stations[name].rejects or _may_be_left(model, "station", name)
 
@@ -201,7 +201,7 @@ def _endless(model: Model) -> list[JobClass]:
 
 
 def _is_surely_bounded(model: Model) -> bool:
-    """Return whether closed classes can ask for nothing without end: a look at each step tells."""
+    """Return whether closed classes can request nothing endlessly: a look at each step shows it."""
     laws = [class_.law for class_ in model.classes.values() if class_.law is not None]
     for breakdown in model.breakdowns_of.values():
         laws += [breakdown.time_to_failure, breakdown.repair]
@@ -214,7 +214,7 @@ def _is_surely_bounded(model: Model) -> bool:
 def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:
     """Return whether a station, and all among which jobs choose by queue length, are full.
 
-    Where jobs choose, an equal split is only a guess; but if even that fills every station of the
+    If jobs choose, an equal split is only a guess; but if even that fills every station of the
     group, no split leaves room.
     """
     group = frozenset({name}).union(*(one for one in groups if name in one))

@@ -108,7 +108,7 @@ def check_model(model: Model) -> None:
 
 
 def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None:
-    """Raise `SimulationError` where a group has the name of something by itself."""
+    """Raise `SimulationError` if a group has the name of a separate station or pool."""
     alone = {part.name: part for part in parts if not part.group}
     for one in parts:
         if one.group in alone:

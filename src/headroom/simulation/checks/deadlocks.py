@@ -125,7 +125,7 @@ def _touched(tree: Body) -> frozenset[str]:
 
 
 def may_multiply(parsed: Parsed, programs: frozenset[str]) -> bool:
-    """Return whether one job may become several that hold tokens each by itself."""
+    """Return whether one job may become several, each holding tokens."""
     nodes = [node for name in programs for node in walk(parsed.trees[name])]
     is_forked = any(isinstance(node, (ForkBlock, Reply)) for node in nodes)
     return is_forked or bool(programs & parsed.started())

@@ -84,7 +84,7 @@ def _check_network(program: str, network: NetworkBlock) -> None:
 def _reached(
     start: NetworkNode, nodes: dict[str, NetworkNode], *, only_possible: bool
 ) -> dict[str | None, None]:
-    """Return the nodes that jobs come to from `start`; None stands for out of the network."""
+    """Return the nodes that jobs come to from `start`; None means outside the network."""
     found: dict[str | None, None] = {start.name: None}
     waiting = [start]
     while waiting:
@@ -132,6 +132,6 @@ def _may_be_rejected(parsed: Parsed, work: Body) -> bool:
 
 
 def _may_fail(parsed: Parsed, node: Use | Acquire) -> bool:
-    """Return whether a step may fail by itself: by its patience, or where a station rejects."""
+    """Return whether a step may fail on its own: by its patience, or where a station rejects."""
     rejects = isinstance(node, Use) and parsed.model.stations[node.station].rejects
     return rejects or node.patience is not None

@@ -13,7 +13,7 @@ from headroom.simulation.checks.structure import Acquire, Node, Prioritize, Use,
 from headroom.simulation.language.model import Model
 
 Remark: TypeAlias = tuple[str, str]
-"""Line of Python, and what stands out there."""
+"""Line of Python, and the problem there."""
 
 
 class ModelWarning(UserWarning):
@@ -113,7 +113,7 @@ def _read(data: object) -> Iterator[str]:
 
 
 def _priorities(parsed: Parsed, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
-    """Yield priorities that nothing goes by, and places that go by one and the same priority."""
+    """Yield priorities without effect, and places where all jobs have the same priority."""
     model = parsed.model
     ordered = _ordered(model)
     present: dict[tuple[str, str], set[int]] = {place: set() for place in ordered}

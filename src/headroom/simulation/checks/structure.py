@@ -148,7 +148,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchBlock:
-    """Take one of `cases`; `kind` is the kernel's name of how it is chosen.
+    """Take one of `cases`; `kind` is the kernel's name of the rule of choice.
 
     `by` is the kernel's postfix code of the factor, None if there is none.
     """
@@ -196,7 +196,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForkBlock:
-    """Run `arms` side by side, wait for `quorum` of them; `cancels` says what the rest does."""
+    """Run `arms` side by side, wait for `quorum` of them; `cancels` decides about the others."""
 
     location: str
     quorum: int | None

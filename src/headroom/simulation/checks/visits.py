@@ -60,8 +60,8 @@ class Visits:
     counts
         Class -> station -> mean number of visits.
     demands
-        Class -> station -> mean service time asked for (time unit of the model), before the
-        speeds of the servers.
+        Class -> station -> mean service demand (time unit of the model), before the speeds of the
+        servers.
     pool_times
         Class -> pool -> mean tokens x time held (time unit), waiting left out.
     is_exact
@@ -115,7 +115,7 @@ class _Tally:
 
 
 def expected_visits(model: Model) -> Visits:
-    """Return how often jobs visit stations, and what they ask of them.
+    """Return how often jobs visit stations, and their demand there.
 
     Raises
     ------
@@ -139,8 +139,8 @@ def expected_visits(model: Model) -> Visits:
 def least_visits(model: Model, together: frozenset[str] = frozenset()) -> Visits:
     """Return the minimum waits of a walk, whatever the state of the system decides.
 
-    Where jobs choose by the length of queues, or take turns with other classes, the common part of
-    all ways counts; at a station that rejects, the work of the jobs admitted; at one that serves
+    If jobs choose by the length of queues, or take turns with other classes, the common part of all
+    ways counts; at a station that rejects, the work of the jobs admitted; at one that serves
     batches, the shortest service of any step, because the draw of one job serves the whole batch.
     Work that the job does not wait for (started, after a reply, in a fork with a quorum) may pile
     up without holding it up, and does not count.

@@ -9,7 +9,7 @@ pub struct Place {
     pub name: String,
     /// Index of the step.
     pub step: u32,
-    /// Whether it is a class, whose arrivals lie outside of programs.
+    /// Whether it is a class, whose arrivals are outside of programs.
     pub is_class: bool,
 }
 
@@ -37,7 +37,7 @@ pub enum SimulationError {
     Deadlock {
         /// Simulated time (s) at which the cycle closed.
         at_s: f64,
-        /// Who holds what and waits for whom.
+        /// The holders, and the jobs that wait for each.
         cycle: String,
     },
     /// Simulated time left the range of its counter.
@@ -99,7 +99,7 @@ pub enum SimulationError {
     /// An expression gave a number that cannot be used.
     #[error("in {place}, {step} was computed as {value} at {at_s} s")]
     Amount {
-        /// Step that asked for the number.
+        /// Step that needed the number.
         place: Place,
         /// The purpose of the number.
         step: String,

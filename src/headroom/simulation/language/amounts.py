@@ -18,7 +18,7 @@ Amount: TypeAlias = Distribution | Expression
 
 
 def as_amount(value: object, word: str, model_id: int, *, may_be_negative: bool = False) -> Amount:
-    """Return `value` as an amount; `word` says in messages what it is for."""
+    """Return `value` as an amount; `word` names its purpose in messages."""
     if isinstance(value, Expression):
         check_expression(value, word, model_id)
         return value

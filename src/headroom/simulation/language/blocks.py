@@ -49,7 +49,7 @@ class Branch:
         Parameters
         ----------
         probability
-            0 to 1; asked for by the policy ``"probability"`` alone.
+            0 to 1; only for the policy ``"probability"``.
         of
             Station or pool whose jobs are counted by ``"shortest_queue"`` and ``"two_choices"``.
         """

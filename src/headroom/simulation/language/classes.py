@@ -242,7 +242,7 @@ def mixed(
 
 
 def shared_populations(found: Iterable[JobClass]) -> Iterator[tuple[int, tuple[JobClass, ...]]]:
-    """Yield jobs of closed classes and who they may be: one class, or those of a mix.
+    """Yield jobs of closed classes and their possible classes: one, or those of a mix.
 
     Examples
     --------

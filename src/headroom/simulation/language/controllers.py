@@ -8,7 +8,7 @@ from headroom.simulation.laws.distribution import Distribution
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Who walks a program again and again; made by `Model.controller`."""
+    """An actor that walks a program again and again; made by `Model.controller`."""
 
     name: str
     program: str

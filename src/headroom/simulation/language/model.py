@@ -781,7 +781,7 @@ def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:
 
 
 LATEST = 1.8e10
-"""Latest time (time units) that the kernel's clock of 2^64 steps of 1e-9 can tell."""
+"""Latest time (time units) that the kernel's clock of 2^64 steps of 1e-9 can represent."""
 
 
 def check_stop(completions: int | None, time: float | None) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Leave(str):
-    """Where a route leaves its network; there is one, `Network.leave`.
+    """The exit of a network; there is one, `Network.leave`.
 
     It is the empty text, which is not a valid node name, so it can appear among names.
     """

@@ -35,8 +35,8 @@ _PARTS = {
 class Program:
     """The steps of a job; made by `Model.program`.
 
-    Where a step asks how long or how often, it takes a number, a distribution (drawn each time)
-    or an expression (computed by the job each time). Times are in the model's time unit.
+    A duration or count of a step is a number, a distribution (drawn each time) or an expression
+    (computed by the job each time). Times are in the model's time unit.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Program:
 
         Examples
         --------
-        Who waits longer than 30 s on average hangs up, and a quarter calls again:
+        Callers who wait longer than 30 s on average hang up, and a quarter call again:
 
         >>> from headroom.simulation import Model, exponential, simulate
         >>> model = Model("call centre", time_unit="s")
@@ -276,7 +276,7 @@ class Program:
     def set_tokens(self, pool: Pool, tokens: Operand) -> None:
         """Change the number of tokens of `pool` (0 or more; a fraction is rounded).
 
-        Where more are held than there are, the next to come back are not granted again.
+        If more are held than there are, the next to come back are not granted again.
         """
         self._check_own(pool, Pool, "pool")
         self._change("tokens", pool.name, tokens)
@@ -454,7 +454,7 @@ class Program:
         return self._open[-1] if self._open else ""
 
     def copy(self) -> "Program":
-        """Return a program with the same steps, which may grow by itself."""
+        """Return a program with the same steps, which may grow independently."""
         twin = copy.copy(self)
         twin.steps = list(self.steps)
         twin._open = list(self._open)

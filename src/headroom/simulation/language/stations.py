@@ -90,7 +90,7 @@ class Station:
 
     @property
     def blocks(self) -> bool:
-        """True where a full station holds up who wants to enter."""
+        """True if a full station holds up jobs that want to enter."""
         return self.buffer is not None and self.when_full == "block"
 
     @property

@@ -16,7 +16,7 @@ COMPLETIONS = 40
 
 
 def without_groups(model: Model) -> Model:
-    """Return the model with each station and pool by itself."""
+    """Return the model with each station and pool reported separately."""
     twin = model.copy()
     twin.stations = {name: replace(one, group="") for name, one in model.stations.items()}
     twin.pools = {name: replace(one, group="") for name, one in model.pools.items()}

@@ -386,7 +386,7 @@ def outcome(model: Model) -> str:
 
 
 def test_a_job_that_returns_to_a_full_station_exchanges_its_place() -> None:
-    """One job alone never stands behind itself, nor counts twice, where stations block."""
+    """One job alone is never behind itself, nor counts twice, where stations block."""
     model = Model("ring of one", time_unit="s", may_deadlock=True)
     only = model.station("only", buffer=0)
     again = model.program("again")

@@ -251,7 +251,7 @@ def test_ready_jobs_walk_at_once_and_others_think_first() -> None:
 
 
 def locks(tokens: int) -> Model:
-    """Return four users, of whom each walks through two locks in one order or the other."""
+    """Return four users, each of which walks through two locks in one order or the other."""
     model = Model("locks", time_unit="s")
     pools = [model.pool(name, tokens=tokens) for name in ("left", "right")]
     members = {}
@@ -393,7 +393,7 @@ def test_equal_choices_by_chance_and_by_number_are_equal_on_average() -> None:
 
 
 def test_a_job_that_keeps_its_old_server_is_still_of_its_old_class_there() -> None:
-    """Who is drawn to a full station without thinking blocks the one where the last walk ended."""
+    """A job drawn to a full station without thinking blocks the one where the last walk ended."""
     model = Model("blocked", time_unit="s", may_deadlock=True)
     narrow, wide = model.station("narrow", buffer=0), model.station("wide")
     stay, pass_by = model.program("stay"), model.program("pass by")

@@ -33,8 +33,8 @@ COMPLETIONS = 60_000
 def erlang_a(servers: int, rate: float, patience_s: float) -> tuple[float, float, float]:
     """Return share that leaves, mean queue and mean wait of the served of M/M/c+M (service 1 s).
 
-    A birth-death chain: with n jobs, min(n, c) are served and n - c may leave. The wait of those
-    who are served follows from Little's law: jobs that leave waited `left_s` all together.
+    A birth-death chain: with n jobs, min(n, c) are served and n - c may leave. The wait of the
+    served jobs follows from Little's law: jobs that leave waited `left_s` all together.
     """
     logs = np.zeros(MOST_JOBS)
     for jobs in range(1, MOST_JOBS):
@@ -48,7 +48,7 @@ def erlang_a(servers: int, rate: float, patience_s: float) -> tuple[float, float
 
 
 def _served_wait(chance: Any, servers: int, patience_s: float, share: float) -> float:
-    """Return the mean wait of the served: who finds n jobs waits n - c + 1 steps, or leaves.
+    """Return the mean wait of the served: a job that finds n waits n - c + 1 steps, or leaves.
 
     With k jobs before it and itself in the queue, the next to go is one of c in service and k + 1
     with patience; it is served, moves up, or leaves. `reach` is the probability of being served

@@ -53,7 +53,7 @@ def replay(values: Values, at_end: Literal["repeat", "stop"] = "repeat") -> Dist
     """Return the recorded `values` (>= 0) one after the other, in their order.
 
     After the last value the replay starts again (``"repeat"``), or there is no further value
-    (``"stop"``): then a run that asks for one ends with an error.
+    (``"stop"``): then a run that needs one ends with an error.
 
     Examples
     --------

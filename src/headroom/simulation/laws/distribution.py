@@ -420,7 +420,7 @@ def _refuse_operator(law: Distribution, sign: str, other: object) -> None:
 
 
 def refuse_unless(kind: str, is_valid: bool, /, **parameters: object) -> None:  # noqa: FBT001 - the one condition, named by the caller's expression
-    """Raise the error that says what `kind` asks for, unless `is_valid`."""
+    """Raise the error with the requirements of `kind`, unless `is_valid`."""
     if not is_valid:
         given = ", ".join(f"{name}={_given(value)}" for name, value in parameters.items())
         raise SimulationError(

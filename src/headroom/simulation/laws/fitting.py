@@ -117,7 +117,7 @@ def from_samples(
     bootstrap: int | None = None,
     seed: int = 1,
 ) -> Distribution:
-    """Return the law that describes measured `values` best; its ``fit`` says how well.
+    """Return the law that describes measured `values` best; its ``fit`` has the quality.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from headroom.simulation import Model, SimulationError, exponential, mmpp, simul
 
 
 def here(offset: int) -> str:
-    """Return the file and line that lies `offset` lines from the caller's."""
+    """Return the file and line `offset` lines from the caller's."""
     frame = inspect.currentframe()
     assert frame is not None
     assert frame.f_back is not None

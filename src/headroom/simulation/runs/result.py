@@ -193,11 +193,11 @@ class SimulationResult:
     occupancies
         Jobs present, one entry per station.
     samples
-        Statistics at equal distances in time, where asked for.
+        Statistics at equal distances in time, if requested.
     intervals
-        Statistics of intervals, where asked for.
+        Statistics of intervals, if requested.
     trace
-        First events, where asked for.
+        First events, if requested.
     counters
         ``events``, ``visits`` (station visits completed), ``simulated_s`` and
         ``processor_s`` (processor time of the run).

@@ -118,8 +118,8 @@ def simulate(
     Warns
     -----
     ModelWarning
-        Where a part of the model has no effect: a station that no program uses, a priority that
-        nothing goes by.
+        If a part of the model has no effect: a station that no program uses, a priority that
+        nothing uses.
 
     Raises
     ------

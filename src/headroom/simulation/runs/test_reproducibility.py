@@ -134,7 +134,7 @@ LAWS = [
 def test_draws_have_the_same_bits_on_every_machine(law: Distribution) -> None:
     """Fails where the build lets the system's mathematics library into the draws.
 
-    That happens when any crate turns on `num-traits/std`; see Cargo.toml.
+    It happens when any crate turns on `num-traits/std`; see Cargo.toml.
     """
     draws = law.draw(200_000, seed=42)
     assert hashlib.sha256(draws.tobytes()).hexdigest()[:16] == DIGESTS_OF_DRAWS[law.kind]

@@ -100,7 +100,7 @@ def test_a_deterministic_model_takes_the_time_that_arithmetic_says() -> None:
 
 
 def test_tokens_are_granted_in_the_order_in_which_they_were_asked_for() -> None:
-    """A small request does not overtake a large one that waits."""
+    """A small request does not overtake a large waiting one."""
     model = Model("order", time_unit="s")
     pool = model.pool("memory", tokens=2)
     for name, start, tokens in (("first", 0, 1), ("large", 1, 2), ("small", 2, 1)):

@@ -209,7 +209,7 @@ fn answer(request: &Request, sender: &Sender<Event>, events: &Receiver<Event>) -
     (!is_closed).then(|| format!("limit {}\n", started.elapsed().as_nanos()))
 }
 
-/// Wait for the report on the killed program; tell whether the input closed meanwhile.
+/// Wait for the report on the killed program; return whether the input closed meanwhile.
 fn was_closed_before_the_end(events: &Receiver<Event>) -> bool {
     let is_the_end = |event: &Event| matches!(event, Event::Ended(_));
     events.iter().take_while(|event| !is_the_end(event)).count() > 0

@@ -14,7 +14,7 @@ from headroom.units import unit_named
 
 _NAMED = {"s": "s", "B": "bytes", "B/s": "bytes_per_s", "bit/s": "bits_per_s", "1/s": "per_s",
           "1": "share", "J": "joules", "W": "watts"}  # fmt: skip
-"""How a name says a base unit."""
+"""The name suffix of a base unit."""
 _WORDS = re.compile(r"[_.-]")
 _UNIT_WORDS = {"ms", "us", "ns", "msec", "usec", "sec", "seconds", "millis", "micros", "nanos",
                "kb", "mb", "gb", "kib", "mib", "gib", "percent", "pct"}  # fmt: skip

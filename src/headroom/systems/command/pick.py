@@ -18,9 +18,9 @@ from headroom.systems.command.patience import at_most
 from headroom.systems.command.setup_table import MetricTable
 
 LARGEST_TEXT_BYTES = 64 * 1024 * 1024
-"""Longest beginning of an output (B) in which figures are looked for."""
+"""Longest beginning of an output (B) that is searched for values."""
 SEARCH_LIMIT_S = 10.0
-"""Longest search (s) for one figure: a pattern without nested repetitions needs less than a second
+"""Longest search (s) for one value: a pattern without nested repetitions needs less than a second
 for the longest text."""
 
 _SHOWN_CHARACTERS = 300
@@ -49,7 +49,7 @@ def check_metric(metric: MetricTable) -> None:
 
 
 def pick(metric: MetricTable, *, path: Path) -> float:
-    """Return the figure of `metric` in its base unit, found in the file `path`."""
+    """Return the value of `metric` in its base unit, found in the file `path`."""
     if not path.is_file():
         raise CommandFailedError(
             f"metric {metric.name!r}: the run did not write the file {path.name!r}",

@@ -64,7 +64,7 @@ class MetricTable(_Table, frozen=True):
 
 
 class ParameterTable(_Table, frozen=True):
-    """`[experiment.system.parameters.NAME]`: what a placeholder stands for."""
+    """`[experiment.system.parameters.NAME]`: the value of a placeholder."""
 
     type: ParameterType = "any"
     """Type of the value; `any` takes all."""
@@ -77,7 +77,7 @@ class ParameterTable(_Table, frozen=True):
     choices: list[Value] = []
     """Allowed values; empty for any."""
     source: str = ""
-    """Where range and default come from."""
+    """The source of range and default."""
     default: Value | None = None
     """Value where the study gives none; without one the study must give it."""
     description: str = ""
@@ -89,7 +89,7 @@ class CommandSetup(_Table, frozen=True):
 
     `{factor}` in any text of `argv`, `env`, `folder`, `stdin`, `set_up`, `clean_up` and in the
     paths of metrics is replaced; `{study}`, `{work}`, `{seed}` and `{python}` are given; `{{` and
-    `}}` stand for braces.
+    `}}` represent braces.
     """
 
     argv: Argv
@@ -105,7 +105,7 @@ class CommandSetup(_Table, frozen=True):
     clean_up: list[Argv] = []
     """Commands after them, also after a failure."""
     warm_up_runs: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
-    """Runs before each measured one that are not reported."""
+    """Unreported runs before each measured one."""
     time_limit_s: Annotated[float, msgspec.Meta(gt=0, le=1e7)] = 600.0
     """Limit (s) of every single command; after it, all its processes are killed."""
     ok_exit_codes: Annotated[list[int], msgspec.Meta(min_length=1)] = msgspec.field(

@@ -65,7 +65,7 @@ class CommandSystem:
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
-        """Return the system for a validated `setup`; `{study}` stands for `base`."""
+        """Return the system for a validated `setup`; `{study}` is `base`."""
         if not isinstance(setup, CommandSetup):
             raise TypeError(f"a CommandSetup is needed, not {type(setup).__name__}")
         _check_metric_names(setup)
@@ -178,7 +178,7 @@ class CommandSystem:
         }
 
     def _words(self, config: Mapping[str, Value]) -> Words:
-        """Return the command of a point, as far as it is the same in all replications."""
+        """Return the command of a point, as far as it is common to all replications."""
         return self.plan.fill(config, self._given(seed=0, work=Path("/nowhere")))
 
 

@@ -17,7 +17,7 @@ from headroom.systems.command.setup_table import CommandSetup
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process runs; one that waits to be reaped does not."""
+    """Return whether a process runs; a zombie does not."""
     stat = Path(f"/proc/{pid}/stat")
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 

@@ -201,7 +201,7 @@ def test_a_failed_clean_up_fails_the_point(tmp_path: Path) -> None:
 def test_when_headroom_is_interrupted_or_killed_the_program_dies_too(
     tmp_path: Path, signal_number: signal.Signals
 ) -> None:
-    """Fault: the pipe ends only when the program and its child, who hold it, are both dead."""
+    """Fault: the pipe ends only when the program and its child, which hold it, are both dead."""
     os.mkfifo(tmp_path / "pipe")
     source = f"""
 from pathlib import Path

@@ -73,8 +73,8 @@ def _with(model: Model, change: Change) -> Model:
 def _check_more_servers(model: Model, station: Station, change: Change) -> None:
     """Refuse more servers of a station whose times a mechanism gives: the head of a disk, a die.
 
-    They would share the state of the one that is there, as two servers no device has. A model that
-    has several from the start says that they may.
+    They would share the state of the existing one, like two servers of one device, which do not
+    exist. A model that has several from the start declares it.
     """
     names = dict.fromkeys(_timed_by(model, station)) if station.servers == 1 else {}
     if not names or change.capacity_from(station.servers) == 1:

@@ -28,7 +28,7 @@ def run_of(
     remarks: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Run:
-    """Return the run of one simulation, with what its model says about the whole run.
+    """Return the run of one simulation, with its model's statements about the whole run.
 
     With one class its response times are the metric ``response_s``; with several, each class
     has its own, ``class.NAME.response_s``.

@@ -28,7 +28,7 @@ VALUES_AT_MOST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalPlan:
-    """Ends (s) of the intervals of a run; whether it ends by nature, and why its model says so."""
+    """Ends (s) of the intervals of a run; whether it ends by nature, and the model's reason."""
 
     ends_s: tuple[float, ...] = ()
     ends_because: str = ""

@@ -26,7 +26,7 @@ class JmtFile:
     path
         The file.
     model
-        What it says.
+        Its content.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class JmtFile:
 
     @property
     def place(self) -> str:
-        """Where the model stands, for messages."""
+        """The location of the model, for messages."""
         return f"{self.path}:1"
 
     def __call__(self, **config: Value) -> Model:
@@ -66,7 +66,7 @@ def jmt_file(path: Path) -> JmtFile:
     StudyError
         The file is missing.
     SimulationError
-        The file is wrong, or says what has no counterpart; with its line.
+        The file is wrong, or has something without a counterpart; with its line.
     """
     if not path.is_file():
         near = sorted(one.name for one in path.parent.glob("*") if is_jmt_file(one.name))

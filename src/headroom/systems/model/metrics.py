@@ -134,7 +134,7 @@ def windowed_metrics(model: Model) -> tuple[Metric, ...]:
 
 
 def _groups(model: Model) -> Iterator[str]:
-    """Yield the rows that stand for several stations whose servers can be counted."""
+    """Yield the rows that represent several stations whose servers can be counted."""
     for row, members in model.station_rows().items():
         if len(members) > 1 and members[0].discipline != "infinite":
             yield row

@@ -115,7 +115,7 @@ def unsettled_remark(model: Model, end_s: float) -> str:
 def is_before_last_change(model: Model, end_s: float) -> bool:
     """Return whether a run of `end_s` (s) ends before all numbers have their mean in the long run.
 
-    That is their last value, or the mean of the first period.
+    It is their last value, or the mean of the first period.
     """
     return any(
         end_s <= (curve.times_s[-1] if curve.period_s is None else curve.period_s)

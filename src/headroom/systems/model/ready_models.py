@@ -16,7 +16,7 @@ MOST_BYTES = 16 * 2**20
 
 
 MOST_CONFIGURATIONS = 64
-"""Configurations whose metrics are kept: each claim on an experiment asks for those of a point."""
+"""Configurations whose metrics are kept: each claim on an experiment needs those of a point."""
 
 
 class KnownMetrics:

@@ -153,7 +153,7 @@ class ModelSystem:
         return law_of(self.function, config, self.code)
 
     def prepare(self) -> Mapping[str, float]:
-        """Return nothing: a simulation asks nothing of the machine."""
+        """Return nothing: a simulation needs nothing from the machine."""
         return {}
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:

@@ -76,7 +76,7 @@ def test_the_forecast_of_a_group_is_the_mean_or_the_sum_over_its_members() -> No
 
 
 def test_servers_that_nobody_visits_count_in_the_utilization_of_their_group() -> None:
-    """Oracle: load 0.5 at one of two single servers is 0.25 of both, as a run says."""
+    """Oracle: load 0.5 at one of two single servers is 0.25 of both, as in a run."""
     model = Model("spare", time_unit="s")
     program = model.program("visit")
     program.use(model.station("first", group="server"), exponential(0.5))

@@ -148,7 +148,7 @@ def _imported(text: bytes) -> set[str]:
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
-        return set()  # told with its line when the file is run
+        return set()  # reported with its line when the file is run
     found = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     found |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     return {name.partition(".")[0] for name in found}

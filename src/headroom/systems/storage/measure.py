@@ -74,7 +74,7 @@ def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_job(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare a target with what its log says that it has promised; see `flush_check`.
+    """Compare a target with the promises in its log; see `flush_check`.
 
     Raises
     ------

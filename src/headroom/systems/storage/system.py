@@ -70,7 +70,7 @@ class StorageSystem:
     _found: dict[str, str] = field(default_factory=dict)
     """Identity of each target, looked up once."""
     _watches: dict[str, HealthWatch] = field(default_factory=dict)
-    """Who reads how the disk of each target is."""
+    """Readers of the health of each target's disk."""
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -157,7 +157,7 @@ class StorageSystem:
         return self._target(config).foresight(config)
 
     def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:
-        """Begin a session; what runs that were killed left behind is removed, and said."""
+        """Begin a session; leftovers of killed runs are removed and reported."""
         return SESSION.start(say)
 
     def close_session(self) -> tuple[str, ...]:

@@ -174,7 +174,7 @@ def test_a_place_that_falls_silent_while_files_are_laid_out_ends_the_point(
 def test_what_opens_after_nobody_waits_any_more_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fault: opening a file of the user takes longer than anybody waits."""
+    """Fault: opening a file of the user takes longer than any caller waits."""
     (tmp_path / "mine").write_bytes(bytes(1 << 20))
     gate, open_existing = threading.Event(), safety.open_existing
 
@@ -289,7 +289,7 @@ targets.one = {{ kind = "folder", path = "{place}" }}
 def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up(
     attach: Callable[[Path], Path], mount: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Fault: a real file system stops in the midst of a run in a separate process."""
+    """Fault: a real file system stops during a run in a separate process."""
     image = tmp_path / "image"
     with image.open("wb") as file:
         file.truncate(64 << 20)
@@ -304,7 +304,7 @@ def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up
             time.sleep(LOOK_EVERY_S)
         subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
         try:
-            # Its last words come before it ends, which it cannot in the midst of a call.
+            # Its last words come before it ends, which it cannot do during a call.
             said = list(takewhile(lambda line: not line.startswith("Report:"), child.stdout))
         finally:
             subprocess.run(["fsfreeze", "--unfreeze", str(place)], check=True)

@@ -225,7 +225,7 @@ def test_no_words_are_offered_for_what_may_never_be_written(
 def test_a_target_that_vanishes_leaves_a_marked_partial_result(
     tmp_path: Path, attach: Attach
 ) -> None:
-    """The file behind a loop device is cut while it is read: the rest answers with errors."""
+    """The file behind a loop device is truncated while it is read: the rest answers with errors."""
     image = tmp_path / "image"
     image.write_bytes(os.urandom(8 * MIB))
     device = attach(image)

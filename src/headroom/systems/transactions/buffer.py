@@ -118,7 +118,7 @@ def _uses_of_customers() -> FloatArray:
 
 
 def _names_of_customers() -> npt.NDArray[np.intp]:
-    """Return the number of the name of each customer of a district, as it is loaded."""
+    """Return the number of the name of each customer of a district, as initially loaded."""
     load = np.random.default_rng(1)
     drawn = load.choice(NAMES, CUSTOMERS - NAMED_IN_ORDER, p=_shares(255, 0, NAMES - 1, 157))
     return np.concatenate([np.arange(NAMED_IN_ORDER), drawn])

@@ -128,7 +128,7 @@ def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> N
 
 def _add_processors(model: Model, machine: Machine, made: Elements) -> None:
     """Add the processors of a node, each with its ready queue or all with one."""
-    # Who holds rows goes before others (`Processes.lock`).
+    # A holder of rows goes before others (`Processes.lock`).
     discipline: Discipline = "priority" if machine.row_locks else "fcfs"
     if machine.has_shared_queue:
         count = machine.processors
@@ -143,7 +143,7 @@ def _add_processors(model: Model, machine: Machine, made: Elements) -> None:
 
 
 def _add_local_disks(model: Model, machine: Machine, made: Elements) -> None:
-    """Add the disks of a processing node; one write makes the log safe for all who wait for it."""
+    """Add the disks of a processing node; one write makes the log safe for all waiting jobs."""
     if machine.fetches_pages:
         made.disks.append(
             [

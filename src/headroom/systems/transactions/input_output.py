@@ -9,8 +9,8 @@ from headroom.systems.transactions.transport import Transport
 class InputOutput:
     """Programs of requests to I/O nodes, walked by the process that waits for them.
 
-    A page lies on any I/O node of the process's cluster, and there on any disk, equally likely
-    each. Records go to the I/O node's cache, which its battery makes as safe as a disk (Kim et al.,
+    A page is on any I/O node of the process's cluster, and there on any disk, equally likely each.
+    Records go to the I/O node's cache, which its battery makes as safe as a disk (Kim et al.,
     section 3.1); they reach a disk later, a few together.
     """
 

@@ -20,7 +20,7 @@ _NOTHING = Demand(0.0, 1.0)
 def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[str, float]:
     """Return throughput, mean response time and utilizations that arithmetic gives.
 
-    Where all terminals are always busy, a transaction takes the number of terminals over the
+    If all terminals are always busy, a transaction takes the number of terminals over the
     throughput, less the time they think. The utilization of a part is the throughput times its
     demand per transaction.
 

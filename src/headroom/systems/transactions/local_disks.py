@@ -7,7 +7,7 @@ from headroom.systems.transactions.machine import Machine
 
 
 class LocalDisks:
-    """Programs of requests to the disks of a process's own node, walked by who waits for them.
+    """Programs of requests to the disks of a process's own node, walked by the waiting process.
 
     A page is on any disk of the node. Records of the log go to a disk in their order. One write
     makes durable all records that have come by then (group commit), so that a record waits for the

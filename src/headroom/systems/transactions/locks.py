@@ -11,7 +11,7 @@ from headroom.simulation import Attribute, Model, Program
 from headroom.systems.transactions.machine import Machine
 
 HOLDER = 1
-"""Priority of who has found its row free, and so did not leave its processor."""
+"""Priority of a process that has found its row free, and so did not leave its processor."""
 
 
 class Locks:

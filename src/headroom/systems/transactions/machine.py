@@ -16,7 +16,7 @@ from headroom.systems.transactions.buffer import miss_shares
 from headroom.systems.transactions.workload import Table
 
 INFINITE_DISKS = 0
-"""Number of disks that stands for as many as there are requests."""
+"""Number of disks that represents one disk per request."""
 GROUPS_AT_MOST = 2
 """Groups of clusters that can be joined directly."""
 CHOICES = {

@@ -46,7 +46,8 @@ class Processes:
     def locked(self, program: Program, work: Callable[[Program], None]) -> None:
         """Do `work`, the rest of a transaction, while it holds the row of its warehouse.
 
-        Who finds the row free keeps its processor: what it does next comes before all others.
+        A process that finds the row free keeps its processor: its next work comes before all
+        others.
         """
         if self._locks is None:
             work(program)
@@ -127,7 +128,7 @@ class Processes:
             program.set(self._burst, self._burst + self.machine.processor_ms(kiloinstructions))
 
     def _sleep(self, program: Program, what: Program) -> None:
-        """Run up to here, ask for `what`, sleep, and wake when it is done."""
+        """Run up to here, request `what`, sleep, and wake when it is done."""
         self._compute(program, self.machine.io_kiloinstructions)
         program.call(self._run)
         if self._locks is not None:
@@ -222,7 +223,7 @@ class Processes:
         return program
 
     def _leaving(self, io: InputOutput | LocalDisks) -> Program:
-        """Return the program that lets a changed page leave the buffer for the one that came."""
+        """Return the program that lets a changed page leave the buffer for the new one."""
         name = "leave buffer"
         if name in self._model.programs:
             return self._model.programs[name]

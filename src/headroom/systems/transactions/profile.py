@@ -44,7 +44,7 @@ BUFFER, DMA, PORT = "io send buffers", "io DMA send", "io switch port in"
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a fitted number may be, the others moving with it."""
+    """The possible range of a fitted number, the others moving with it."""
 
     name: str
     low: float

@@ -25,7 +25,7 @@ from headroom.systems.transactions.tail import KEPT_SHARE, Tail
 from headroom.systems.transactions.workload import DECK
 
 FIGURES = {6: ("New-Order", "Payment"), 7: ("Order-Status", "Delivery", "Stock-Level")}
-"""Which transactions the figures of the paper show."""
+"""The transactions shown in the figures of the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ def _of_kind(kind: str, tail: Tail, asking: float) -> States:
 
 
 def diagram(states: Sequence[States], figure: int) -> str:
-    """Return a figure of the paper as SVG, with what was measured.
+    """Return a figure of the paper as SVG, with the measured values.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def measured(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Simulate, print the shares, and write the figures where asked to."""
+    """Simulate, print the shares, and write the figures if requested."""
     parser = argparse.ArgumentParser(
         description="States of processes: figures 6 and 7 of Kim et al."
     )

@@ -35,7 +35,7 @@ KEYING_S: dict[Kind, float] = {
     "Delivery": 2.0,
     "Stock-Level": 2.0,
 }
-"""Time to key in what a transaction asks for (clause 5.2.5.2)."""
+"""Time to key in the input of a transaction (clause 5.2.5.2)."""
 THINKING_S: dict[Kind, float] = {
     "New-Order": 12.0,
     "Payment": 12.0,
@@ -107,7 +107,7 @@ NAME = Work(calls=1)
 """Finding which customers have a name; the index is in memory."""
 CUSTOMER_UPDATE = Work(calls=1)
 LAST_ORDER = Work(accesses=(Access("order"), Access("order line")), calls=1 + MEAN_LINES)
-"""Order-Status: the newest order, and its lines, which lie together."""
+"""Order-Status: the newest order, and its lines, which are together."""
 DISTRICT_DELIVERY = Work(
     accesses=(
         Access("new order", changes=True),
@@ -118,7 +118,7 @@ DISTRICT_DELIVERY = Work(
     calls=6 + 2 * MEAN_LINES,
 )
 """Delivery, one district: new-order read and deleted, order and customer read and updated, the
-lines of the order, which lie together, read and updated."""
+lines of the order, which are together, read and updated."""
 DISTRICT_READ = Work(accesses=(Access("district"),), calls=1)
 """Stock-Level: the next order number."""
 RECENT_LINES = int(ORDERS_LOOKED_AT * MEAN_LINES)

@@ -21,7 +21,7 @@ pub const JOB_LIMIT: u32 = 1 << JOB_BITS;
 /// Largest number of events in a run.
 pub const EVENT_LIMIT: u64 = 1 << (64 - JOB_BITS);
 
-/// Cancelled events up to which the heap is left as it is.
+/// Cancelled events up to which the heap stays unchanged.
 const COMPACT_FROM: usize = 64;
 
 /// Time (64 bits), sequence number (40 bits) and job (24 bits), most significant first.

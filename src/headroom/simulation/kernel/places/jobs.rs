@@ -72,7 +72,7 @@ pub enum Role {
 pub struct Job {
     /// Position in the instruction array.
     pub at: u32,
-    /// Next in the queue in which the job stands.
+    /// Next in the queue of the job.
     pub next: u32,
     /// Previous in that queue.
     pub prev: u32,
@@ -86,9 +86,9 @@ pub struct Job {
     pub phase: Phase,
     /// Its role.
     pub role: Role,
-    /// When it entered the station, the delay or the join in which it stands.
+    /// When it entered its current station, delay or join.
     pub entered: SimTime,
-    /// When it entered the queue in which it stands.
+    /// When it entered its current queue.
     pub since: SimTime,
     /// When it entered the system.
     pub arrived: SimTime,
@@ -323,7 +323,7 @@ impl Jobs {
         &self.stacks[first..first + self[job].depth as usize]
     }
 
-    /// Iterate over the slots in use, in order, whatever they stand for.
+    /// Iterate over the slots in use, in order, whatever their role.
     pub fn live(&self) -> impl Iterator<Item = (u32, &Job)> {
         (0_u32..)
             .zip(&self.slots)

@@ -160,7 +160,7 @@ impl Line {
         }
     }
 
-    /// Return the job that is next; in a random line, one that could be.
+    /// Return the job that is next; in a random line, any possible one.
     #[inline]
     pub fn first(&self) -> Option<u32> {
         match self {
@@ -171,7 +171,7 @@ impl Line {
         }
     }
 
-    /// Take `job` out of the line, wherever it stands.
+    /// Take `job` out of the line, wherever it is.
     pub fn remove(&mut self, jobs: &mut Jobs, job: u32) {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.remove(jobs, job),

@@ -56,7 +56,7 @@ impl Pool {
         }
     }
 
-    /// Let `job` ask for `tokens`; return whether it gets them at once.
+    /// Let `job` request `tokens`; return whether it gets them at once.
     #[inline]
     pub fn acquire(
         &mut self,
@@ -96,7 +96,7 @@ impl Pool {
         self.held -= tokens;
     }
 
-    /// Grant the request of the job at the head of the line of the pool `index`, which asks for
+    /// Grant the request of the job at the head of the line of the pool `index`, which needs
     /// `tokens`, if they are free.
     pub fn grant_first(
         &mut self,

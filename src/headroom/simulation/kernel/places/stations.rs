@@ -104,7 +104,7 @@ impl StationTotals {
     reason = "each says whether the station has a property, independent of the others"
 )]
 pub struct Special {
-    /// Who is served.
+    /// The jobs in service.
     pub order: Order,
     /// Jobs that fit in, in the line or at a server.
     pub places: u32,
@@ -257,7 +257,7 @@ impl Station {
         self.next_in_line(now, jobs)
     }
 
-    /// Give a server that has become free to the next in line, if any; return who that is.
+    /// Give a server that has become free to the next in line, if any; return that job.
     #[inline]
     pub fn next_in_line(&mut self, now: SimTime, jobs: &mut Jobs) -> Option<u32> {
         let next = self.line.pop(jobs);
@@ -309,7 +309,7 @@ impl Station {
     /// Bring the areas up to `now`.
     ///
     /// At a plain station the numbers of jobs and of busy servers follow from the number present,
-    /// so that the time spent at it says all.
+    /// so that the time spent at it is sufficient.
     #[inline]
     pub fn advance(&mut self, now: SimTime) {
         let ticks = now.since(self.changed);
@@ -331,7 +331,7 @@ impl Station {
         }
     }
 
-    /// Return the servers that there are; one that goes counts until its service has ended.
+    /// Return the current number of servers; a departing one counts until its service has ended.
     fn capacity(&self) -> u32 {
         let held = self.special.as_ref().map_or(0, |special| special.held);
         self.servers.max(self.busy + held)
@@ -367,7 +367,7 @@ impl Station {
         }
     }
 
-    /// Add to `totals` what the occupancy of a plain station says.
+    /// Add the occupancy of a plain station to `totals`.
     fn settle(&self, totals: &mut StationTotals) {
         if self.special.is_some() {
             return;

@@ -35,7 +35,7 @@ pub enum Process {
         times: Vec<f64>,
         /// Rate in each piece; the last one holds on, or up to the period.
         rates: Vec<f64>,
-        /// Where the curve starts again.
+        /// The time when the curve starts again.
         period: Option<f64>,
     },
     /// Recorded arrivals.

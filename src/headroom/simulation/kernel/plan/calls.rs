@@ -52,7 +52,7 @@ pub fn mechanisms(
 ///
 /// # Errors
 ///
-/// Says what is wrong with the parameters.
+/// Returns what is wrong with the parameters.
 pub fn functions(
     kind: &str,
     parameters: &[u8],

@@ -147,7 +147,8 @@ impl Choice {
         self.targets[(hash % self.targets.len() as u64) as usize]
     }
 
-    /// Return the case with the shortest queue; `load` tells the jobs and the servers of a target.
+    /// Return the case with the shortest queue; `load` returns the jobs and the servers of a
+    /// target.
     pub fn shortest(&mut self, load: impl Fn(Target) -> (u64, u64)) -> u32 {
         let count = self.targets.len();
         let (queues, places) = match &self.rule {

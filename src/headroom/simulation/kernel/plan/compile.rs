@@ -25,11 +25,11 @@ use crate::simulation::kernel::plan::station_plans;
 use crate::simulation::kernel::random::distribution::{Distribution, Sampler, Sampling};
 use crate::simulation::kernel::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
 
-/// Stands where a position is not known yet.
+/// Placeholder for a position that is not known yet.
 pub(in crate::simulation::kernel) const UNKNOWN: u32 = u32::MAX;
 
-/// Compile `model`; `stop` overrides its own limits where it sets any, `sampling` says how
-/// variates are made of random numbers, and `mechanisms` are those of the model, in its order.
+/// Compile `model`; `stop` overrides its own limits if it sets any, `sampling` determines how
+/// random numbers become variates, and `mechanisms` are those of the model, in its order.
 ///
 /// # Errors
 ///

@@ -147,9 +147,9 @@ impl Operator {
 /// functions of mechanisms return.
 ///
 /// Operands are computed from left to right, each of them always: a function is called whenever
-/// the job comes to its expression. A function that fails is for `call` to remember and for who
-/// asks to look at once afterwards: a result here would cost every step of every expression, and
-/// nearly none of them calls anything. The value returned then means nothing.
+/// the job comes to its expression. `call` remembers a failure, and the caller checks for it at
+/// once afterwards: a result here would cost every step of every expression, and nearly none of
+/// them calls anything. The value returned then means nothing.
 pub fn evaluate(
     code: &[Op],
     stack: &mut Vec<f64>,

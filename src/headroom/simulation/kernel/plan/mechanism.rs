@@ -48,7 +48,7 @@ pub type Parameters = serde_json::Value;
 
 /// Makes the mechanism of a kind from its parameters; None if the kind is unknown.
 ///
-/// It is asked when a model is built, to see which functions there are, and again for each run:
+/// It is called when a model is built, to see which functions there are, and again for each run:
 /// what takes long is left to the first call.
 pub type Registry = fn(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made>;
 

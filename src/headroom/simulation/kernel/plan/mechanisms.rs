@@ -28,7 +28,7 @@ pub fn mechanism(kind: &str, parameters: &Value, _stream: Stream) -> Option<Made
 ///
 /// # Errors
 ///
-/// Says which of them is wrong.
+/// Returns which of them is wrong.
 pub fn read<Parameters: DeserializeOwned>(parameters: &Value) -> Result<Parameters, String> {
     let given = match parameters {
         Value::Null => Value::Object(serde_json::Map::new()),
@@ -46,7 +46,7 @@ struct Arm {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ArmParameters {
-    /// Where it is at time zero.
+    /// Its position at time zero.
     #[serde(default)]
     start: f64,
     /// Distance that it goes in a second.

@@ -39,7 +39,7 @@ pub struct Model {
     pub pools: Vec<Pool>,
     /// Step lists that jobs walk through.
     pub programs: Vec<Program>,
-    /// Where jobs come from.
+    /// The origin of jobs.
     pub classes: Vec<Class>,
     /// Populations whose jobs belong to one class after another.
     #[serde(default)]
@@ -87,7 +87,7 @@ pub struct Station {
     pub name: String,
     /// Number of servers, at least 1.
     pub servers: u32,
-    /// Who is served first.
+    /// The order of service.
     #[serde(default)]
     pub discipline: Discipline,
     /// Largest number of jobs that share the servers.
@@ -107,7 +107,7 @@ pub struct Station {
     pub group: Option<String>,
 }
 
-/// Who is served first.
+/// The order of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discipline {
@@ -179,7 +179,7 @@ pub struct Breakdown {
 pub enum BreakdownUnit {
     /// All servers at once.
     All,
-    /// Each server by itself.
+    /// Each server separately.
     Each,
 }
 
@@ -231,14 +231,14 @@ pub struct Pool {
     pub name: String,
     /// Number of tokens, at least 1.
     pub tokens: u32,
-    /// Who is granted first.
+    /// The order of grants.
     #[serde(default)]
     pub order: PoolOrder,
     /// Name under which it is reported together with others like it; absent for its own.
     pub group: Option<String>,
 }
 
-/// Who is granted tokens first.
+/// The order in which tokens are granted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolOrder {
@@ -332,7 +332,7 @@ pub enum QueueOf {
     Pool(String),
 }
 
-/// Where a job may go from a node of a network.
+/// The possible next nodes of a job in a network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -474,7 +474,7 @@ pub enum Step {
         /// How the next node is chosen.
         #[serde(default)]
         choice: Choice,
-        /// Where to go next.
+        /// The next node.
         to: Vec<Route>,
         /// Stream key.
         stream: u64,
@@ -520,7 +520,7 @@ pub struct Placed {
     pub jobs: u32,
 }
 
-/// Where the jobs of a closed class are at time zero.
+/// The positions of a closed class's jobs at time zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -550,7 +550,7 @@ pub enum Class {
         /// The largest goes first.
         #[serde(default)]
         priority: f64,
-        /// Where the jobs are at time zero.
+        /// The positions of the jobs at time zero.
         #[serde(default)]
         start: Start,
         /// Jobs that are elsewhere at time zero.
@@ -611,7 +611,7 @@ pub struct Mix {
     pub think: Option<Distribution>,
     /// Stream key of the think time.
     pub stream: u64,
-    /// Where the jobs are at time zero.
+    /// The positions of the jobs at time zero.
     #[serde(default)]
     pub start: Start,
     /// How the class is drawn.

@@ -317,7 +317,7 @@ pub enum Sweep {
     Nearest,
 }
 
-/// Who is served first, and whether others are interrupted for it.
+/// The order of service, and whether a job may interrupt others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// First come, first served.
@@ -351,7 +351,7 @@ pub struct StationPlan {
     pub name: String,
     /// Number of servers; `u32::MAX` for as many as there are jobs.
     pub servers: u32,
-    /// Who is served first.
+    /// The order of service.
     pub order: Order,
     /// Largest number of jobs that share the servers.
     pub sharing_limit: u32,
@@ -422,9 +422,9 @@ pub struct PoolPlan {
 pub struct ClassPlan {
     /// Unique name.
     pub name: String,
-    /// Where the first jobs start: the thinkers of a closed class, the one source of an open one.
+    /// The start of the first jobs: the thinkers of a closed class, the one source of an open one.
     pub entry: u32,
-    /// Where a job of a closed class continues after its walk.
+    /// The position at which a job of a closed class continues after its walk.
     pub home: u32,
     /// Position of the begin of a job.
     pub begin: u32,
@@ -455,7 +455,7 @@ pub struct ProcessPlan {
 /// Servers that break, as compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct BreakdownPlan {
-    /// Where the clock starts.
+    /// The start of the clock.
     pub entry: u32,
     /// Number of clocks.
     pub count: u32,
@@ -502,9 +502,9 @@ pub struct Plan {
     pub clocks: Vec<(u32, u32)>,
     /// Servers that break.
     pub breakdowns: Vec<BreakdownPlan>,
-    /// Where the clocks of schedules and controllers start.
+    /// The start of the clocks of schedules and controllers.
     pub controllers: Vec<u32>,
-    /// Whether the result tells who left a line unserved, and capacities over time.
+    /// Whether the result reports jobs that left a line unserved, and capacities over time.
     pub has_extras: bool,
     /// Rows of the tables of stations.
     pub station_rows: Rows,
@@ -514,7 +514,7 @@ pub struct Plan {
     pub pool_rows: Rows,
     /// Classes.
     pub classes: Vec<ClassPlan>,
-    /// Where a job that was started by another one returns to.
+    /// The return position of a job started by another.
     pub last_return: u32,
     /// Stack slots that a job may need.
     pub stack_slots: usize,
@@ -525,7 +525,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Return the name of the class in whose frame the instruction at `at` lies.
+    /// Return the name of the class whose frame contains the instruction at `at`.
     pub fn class_at(&self, at: u32) -> String {
         let before = self.classes.iter().filter(|class| class.entry <= at);
         let own = before.max_by_key(|class| class.entry);

@@ -19,7 +19,7 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// Fails where a group has the name of something by itself.
+    /// Fails if a group has the name of a separate part.
     pub fn collect<'a>(
         parts: impl Iterator<Item = (&'a str, Option<&'a str>)>,
     ) -> Result<Self, SimulationError> {
@@ -43,7 +43,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Return whether some row stands for several.
+    /// Return whether some row represents several.
     #[must_use]
     pub fn has_groups(&self) -> bool {
         self.members.iter().any(|row| row.len() > 1)

@@ -86,7 +86,7 @@ pub enum AtEnd {
     Stop,
 }
 
-/// Largest whole number that a float tells from its neighbours.
+/// Largest whole number that a float distinguishes from its neighbours.
 const LARGEST_WHOLE: u64 = 1 << 53;
 /// Most phases of a Coxian law.
 const MOST_PHASES: usize = 1000;
@@ -96,7 +96,7 @@ impl Distribution {
     ///
     /// # Errors
     ///
-    /// Fails where a parameter lies outside its range.
+    /// Fails if a parameter is outside its range.
     pub fn compile(&self, scale: f64) -> Result<Sampler, SimulationError> {
         self.compile_as(scale, Sampling::Fast)
     }
@@ -105,7 +105,7 @@ impl Distribution {
     ///
     /// # Errors
     ///
-    /// Fails where a parameter lies outside its range.
+    /// Fails if a parameter is outside its range.
     pub fn compile_as(&self, scale: f64, sampling: Sampling) -> Result<Sampler, SimulationError> {
         self.check()?;
         if let Some(sampler) = self.composed(scale, sampling)? {

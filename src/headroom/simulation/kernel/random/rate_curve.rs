@@ -25,7 +25,7 @@ pub struct RateCurve {
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// Where the piece ends, in ticks from the start of the period; the last may have no end.
+    /// The end of the piece, in ticks from the start of the period; the last may have no end.
     end: Option<u64>,
     /// Arrivals per tick.
     rate: f64,

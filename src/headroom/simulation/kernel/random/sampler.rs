@@ -162,8 +162,8 @@ pub struct Mixture {
 #[derive(Clone, Debug)]
 enum Choice {
     Alias(AliasTable),
-    /// Where the share of each part ends, and how many numbers each part leaves unused: they are
-    /// drawn too, so that every draw takes as many.
+    /// The end of each part's share, and how many numbers each part leaves unused: they are drawn
+    /// too, so that every draw takes as many.
     Inversion(Sampling, Box<[(f64, u32)]>),
 }
 

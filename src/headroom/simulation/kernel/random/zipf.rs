@@ -124,7 +124,7 @@ impl ZipfQuantile {
         value
     }
 
-    /// Where the integral from there to count + 1/2 is `target`, rounded.
+    /// The point from which the integral to count + 1/2 is `target`, rounded.
     fn guess(&self, target: f64) -> f64 {
         let power = 1.0 - self.exponent;
         let end = self.count + 0.5;

@@ -211,7 +211,7 @@ fn servers_of(state: &State, station: u32) -> f64 {
 
 /// Return the jobs at `station`, without the one that is about to leave the station `leaving`.
 ///
-/// That one has been served there, and keeps its server only until it has a place further on.
+/// It has been served there, and keeps its server only until it has a place further on.
 fn others_at(state: &State, station: u32, leaving: Option<u32>) -> u32 {
     state.stations[station as usize].present - u32::from(leaving == Some(station))
 }

@@ -21,7 +21,7 @@ use crate::simulation::kernel::time::SimTime;
 pub struct Deadlock {
     /// When the last of them began to wait, which closed the cycle.
     pub since: SimTime,
-    /// Who holds what and waits for whom.
+    /// The holders, and the jobs that wait for each.
     pub cycle: String,
 }
 
@@ -115,7 +115,8 @@ impl Scene<'_> {
         waits && !self.has_time_limit(job)
     }
 
-    /// Return whether a time-out, or the end of its patience, will set `job` free, or end it together with who waits for it.
+    /// Return whether a time-out, or the end of its patience, will set `job` free, or end it
+    /// together with the job that waits for it.
     fn has_time_limit(&self, job: u32) -> bool {
         let jobs = &self.state.jobs;
         let mut who = job;
@@ -188,7 +189,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Return those who wait for `thing`, the next one first.
+    /// Return the jobs that wait for `thing`, the next one first.
     fn line(&self, thing: Thing) -> Vec<u32> {
         let jobs = &self.state.jobs;
         match thing {
@@ -218,7 +219,7 @@ impl Scene<'_> {
 /// The reduction in progress.
 struct Reduction<'run> {
     scene: &'run Scene<'run>,
-    /// How much of each thing is not held by anyone who is stuck.
+    /// How much of each thing no stuck job holds.
     available: Vec<u32>,
     lines: Vec<VecDeque<u32>>,
     /// Jobs that must still end for each parent.
@@ -307,7 +308,7 @@ impl<'run> Reduction<'run> {
 }
 
 impl Scene<'_> {
-    /// Follow the waits from the stuck job `first` until they close, and tell the circle.
+    /// Follow the waits from the stuck job `first` until they close, and describe the circle.
     fn describe(&self, stuck: &[bool], first: u32) -> Deadlock {
         let mut path = vec![first];
         let cycle_start = loop {
@@ -359,7 +360,7 @@ impl Scene<'_> {
         found.expect("a stuck job waits for a stuck job")
     }
 
-    /// Tell who a stuck job is, what it holds and what it waits for.
+    /// Describe a stuck job, what it holds and what it waits for.
     fn link(&self, job: u32) -> String {
         let class = &self.plan.classes[self.state.jobs[job].class as usize].name;
         let at = self.state.jobs[job].at as usize;

@@ -51,7 +51,7 @@ const STEPS_OF_EACH_JOB: u64 = 100;
 /// Events without any completion after which a run without a time limit is assumed to be endless.
 const EVENTS_WITHOUT_COMPLETION: u64 = 1 << 28;
 
-/// Who waits for the next completion.
+/// Jobs that wait for the next completion.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     limit: u64,
@@ -159,7 +159,7 @@ pub(in crate::simulation::kernel) enum Failure {
     Call,
 }
 
-/// Where a failure was found.
+/// The location of a failure.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::simulation::kernel) struct Culprit {
     /// Position in the instruction array.

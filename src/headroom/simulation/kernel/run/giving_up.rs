@@ -68,7 +68,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Take `job` back to the attempt that `guard` stands for.
+    /// Take `job` back to the attempt of `guard`.
     fn fail_attempt(&mut self, job: u32, guard: u32) -> Result<(), Failure> {
         self.count_step()?;
         self.recorder.note(&self.state, Kind::Fail, job, 0);
@@ -127,7 +127,7 @@ impl Engine<'_> {
         self.work_off_changes()
     }
 
-    /// End `job`, wherever it stands, and all jobs that it waits for.
+    /// End `job`, wherever it is, and all jobs that it waits for.
     pub(in crate::simulation::kernel) fn kill(&mut self, job: u32) -> Result<(), Failure> {
         self.recorder.note(&self.state, Kind::Lose, job, 0);
         let held = holdings::of_job(self.plan, &self.state.jobs, job);

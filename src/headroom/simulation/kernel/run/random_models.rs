@@ -18,7 +18,7 @@ const COMPLETIONS: u64 = 300;
 /// An overloaded model may never complete that number of jobs: the time (ms) bounds it.
 const TIME_LIMIT: f64 = 1000.0;
 
-/// Steps that end with what they began with, so that they may stand anywhere.
+/// Steps that end with what they began with, so that they may be anywhere.
 fn steps(depth: u32, callable: u32) -> BoxedStrategy<Vec<Value>> {
     leaf(callable)
         .prop_recursive(depth, 24, 3, |inner| {

@@ -17,7 +17,7 @@ use crate::simulation::kernel::time::{SimTime, TimeUnit, nearest};
 /// How an accumulator is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
-    /// A count, as it is.
+    /// A count, unscaled.
     Count,
     /// Ticks, in seconds.
     Time,
@@ -101,8 +101,8 @@ const POOL_EXTRAS: Columns = &[
     ("capacity_s", Measure::Time),
 ];
 
-/// Return all accumulators as they stand: stations, pools, classes, and, where there are several
-/// classes, the share of each in each station and pool.
+/// Return all accumulators in their present state: stations, pools, classes, and, if there are
+/// several classes, the share of each in each station and pool.
 pub fn row(plan: &Plan, state: &State) -> Row {
     let mut row = Row::default();
     fill(&mut row, plan, state);
@@ -372,9 +372,9 @@ pub struct Trace {
 pub struct Outcome {
     /// Statistics at the snapshots; the last one is the end.
     pub snapshots: TableSet,
-    /// Statistics at equal distances in time, if asked for.
+    /// Statistics at equal distances in time, if requested.
     pub samples: Option<TableSet>,
-    /// Statistics of intervals, if asked for.
+    /// Statistics of intervals, if requested.
     pub intervals: Option<IntervalTables>,
     /// Response times in completion order, one for each class.
     pub series: Vec<SeriesTable>,
@@ -382,7 +382,7 @@ pub struct Outcome {
     pub histograms: Vec<HistogramTable>,
     /// Jobs present, one for each station.
     pub occupancies: Vec<OccupancyTable>,
-    /// First events, if asked for.
+    /// First events, if requested.
     pub trace: Option<Trace>,
     /// Events taken.
     pub event_count: u64,
@@ -609,8 +609,8 @@ fn station_maxima(rows: &Rows, stations: &[Station]) -> Maxima {
     ]
 }
 
-/// Return the busy share of the busiest station of each group, over the whole run; 0 for a station
-/// by itself, and where each job has a server of its own.
+/// Return the busy share of the busiest station of each group, over the whole run; 0 for a separate
+/// station, and if each job has its own server.
 fn busiest(plan: &Plan, state: &State) -> Vec<f64> {
     let elapsed = nearest(u128::from(state.now.ticks())).max(1.0);
     let share = |index: usize| match plan.stations[index].servers {

@@ -35,7 +35,7 @@ impl Engine<'_> {
     ) -> Result<(), Failure> {
         self.state.jobs[job].phase = Phase::Walking;
         if self.leaving.is_some_and(|old| old.station == station) {
-            // It goes to the end of its own line, behind those who wait outside.
+            // It goes to the end of its own line, behind the jobs that wait outside.
             self.settle_departure()?;
         }
         let is_kept = self.take_reservation(job, station);

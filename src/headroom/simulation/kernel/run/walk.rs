@@ -201,7 +201,7 @@ impl Engine<'_> {
         Ok(goes_on.then_some(at + 1))
     }
 
-    /// Let `job` ask for tokens, as long as it has patience; return whether it has them.
+    /// Let `job` request tokens, as long as it has patience; return whether it has them.
     fn ask(&mut self, job: u32, at: u32, pool: u32, tokens: u32) -> Result<bool, Failure> {
         let is_granted = self.acquire(job, at, pool, tokens);
         if !is_granted {
@@ -211,7 +211,7 @@ impl Engine<'_> {
         Ok(is_granted)
     }
 
-    /// Let `job` ask for tokens; return whether it has them.
+    /// Let `job` request tokens; return whether it has them.
     fn acquire(&mut self, job: u32, at: u32, pool: u32, tokens: u32) -> bool {
         self.state.jobs[job].at = at;
         let State {
@@ -228,7 +228,7 @@ impl Engine<'_> {
         is_granted
     }
 
-    /// Take tokens back and grant those who wait.
+    /// Take tokens back and grant the waiting requests.
     pub(in crate::simulation::kernel) fn give_back(&mut self, pool: u32, tokens: u32) {
         self.state.pools[pool as usize].release(self.state.now, tokens);
         self.grant_waiting(pool);
@@ -277,7 +277,7 @@ impl Engine<'_> {
         at + 1
     }
 
-    /// Start a job in each arm; `job` waits for as many as the fork asks for.
+    /// Start a job in each arm; `job` waits for as many as the fork requires.
     fn fork(&mut self, job: u32, at: u32, fork: u32) -> Result<(), Failure> {
         let plan = &self.plan.forks[fork as usize];
         self.wait_for_children(job, at + 1, plan.quorum);
@@ -321,7 +321,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Tell the parent, if one waits for `job`, that it need not wait for it any longer.
+    /// Notify the parent, if one waits for `job`, that it need not wait any longer.
     ///
     /// A callee hands back the attributes.
     fn reply(&mut self, job: u32) -> Result<(), Failure> {

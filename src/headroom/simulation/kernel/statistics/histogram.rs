@@ -18,7 +18,7 @@ pub const SEGMENT_LIMIT: usize = 16;
 const FIRST_WIDTH: u64 = 32;
 /// Bins for each factor of two.
 const BINS_PER_OCTAVE: usize = 128;
-/// Bits of a value that tell its bin, the leading one included.
+/// Bits of a value that determine its bin, the leading one included.
 const SIGNIFICANT_BITS: u32 = 8;
 
 /// Counts by bin; bins beyond the end are empty.

@@ -100,7 +100,7 @@ impl Snapshots {
         completion_count >= self.next
     }
 
-    /// Return an empty row, made of one that was dropped if there is any.
+    /// Return an empty row, reusing a dropped one if there is any.
     pub fn blank(&mut self) -> Row {
         self.make_room();
         let mut row = self.spare.pop().unwrap_or_default();

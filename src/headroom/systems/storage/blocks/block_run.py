@@ -70,7 +70,7 @@ def _carried_out(job: dict[str, Any], target: Target) -> dict[str, Any]:
 
 
 def _log_path(folder: str, target: Target, run: int) -> Path:
-    """Return the path of a run's log, on a different device from the one that it describes."""
+    """Return the path of a run's log, on a different device from its target."""
     if target.table.kind in {"nothing", "soft"}:
         raise StudyError(
             f"target {target.name!r} of kind {target.table.kind!r} is lost in a crash, so a "

@@ -92,7 +92,7 @@ def run_of(
 
 
 def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
-    """Return the figures of a whole run, warm-up included, that its tables do not give."""
+    """Return the values of a whole run, warm-up included, that its tables do not give."""
     classes = found["classes"]
     done = sum(class_["completion_count"] for class_ in classes.values())
     reads = classes.get("read", {}).get("completion_count", 0)
@@ -116,7 +116,7 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
 def what_limits(values: Mapping[str, float], *, is_open: bool) -> tuple[str, ...]:
     """Return the limits on a run's throughput, as far as visible from outside a target.
 
-    Nothing where the tool is being measured, which its own sentence says.
+    Nothing if the tool is being measured, which has its own sentence.
 
     Examples
     --------

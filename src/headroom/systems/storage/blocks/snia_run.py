@@ -140,7 +140,7 @@ def _round(jobs: Mapping[Cell, Mapping[str, Any]], number: int) -> Round:
 
 
 def _tracked(rounds: Sequence[Round], judged: Cell) -> list[float]:
-    """Return the tracked figure of each round that has it: requests per second of a cell."""
+    """Return the tracked value of each round that has it: requests per second of a cell."""
     own = [one[judged] for one in rounds if judged in one]
     return [_count(one, "completion_count") / one["end_s"] for one in own]
 
@@ -192,7 +192,7 @@ class _Outcome:
         )
 
     def _values(self) -> dict[str, float]:
-        """Return the figures of the last rounds together, and those of each cell."""
+        """Return the values of the last rounds together, and those of each cell."""
         found = [one for _, one in self.kept]
         each = [self._of(cell, one) for cell, one in self.kept]
         shared = set.intersection(*(set(one) for one in each))

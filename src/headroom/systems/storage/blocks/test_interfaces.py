@@ -78,7 +78,7 @@ def _told(folder: Path, **asked: Any) -> dict[str, Any]:
 
 
 def _place(folder: Path) -> Path:
-    """Return a folder that anybody may use, on a disk."""
+    """Return a folder that all users may use, on a disk."""
     folder.chmod(0o777)
     for parent in folder.parents:
         if parent.owner() == folder.owner() and not parent.stat().st_mode & 0o001:

@@ -142,7 +142,7 @@ def _disk_at(path: Path) -> Disk:
 
 
 def _write(folder: Path, study: dict[str, Any]) -> None:
-    """Write the study into its folder, and over one that this command wrote before."""
+    """Write the study into its folder, replacing an earlier one of this command."""
     file = folder / STUDY_NAME
     is_ours = file.is_file() and file.read_text("utf-8", errors="replace").startswith(_MARK)
     if folder.exists() and not is_ours and (not folder.is_dir() or any(folder.iterdir())):

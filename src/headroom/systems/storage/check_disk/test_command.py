@@ -1,4 +1,4 @@
-"""`headroom check-disk` runs what the disks allow, and keeps the results where it says."""
+"""`headroom check-disk` runs what the disks allow, and keeps the results where it reports."""
 
 import json
 import tomllib

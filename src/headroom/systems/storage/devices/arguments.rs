@@ -3,7 +3,7 @@
 /// Largest whole number that a plain number holds exactly.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
-/// Return `value` as a whole number; `word` says what it is.
+/// Return `value` as a whole number; `word` names it.
 ///
 /// # Errors
 ///

@@ -55,7 +55,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// Says what cannot be.
+    /// Returns what is invalid.
     pub fn new(layout: Self) -> Result<Self, String> {
         above_zero(&[
             ("disks", layout.disks as f64),

@@ -44,9 +44,9 @@ class Asked:
     fixed, target, system
         Tables of the experiment.
     notes
-        Where Headroom and fio differ, one sentence each.
+        Differences between Headroom and fio, one sentence each.
     warm_up_s
-        Time (s) that is cut.
+        Time (s) that is discarded.
     """
 
     options: Options
@@ -77,7 +77,7 @@ def experiment_of(job: Job, *, name: str, here: Path) -> tuple[Table, list[str]]
     Raises
     ------
     StudyError
-        The job asks for something that has no counterpart.
+        The job needs something that has no counterpart.
     """
     asked = Asked(options=Options(job))
     _mix(asked)

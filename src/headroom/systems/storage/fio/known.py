@@ -48,7 +48,7 @@ ONLY_IF: dict[str, tuple[str, ...]] = {
     "buffer_compress_chunk": ("", "0", "512"), "atomic": ("0",), "zonemode": ("none",),
     "lockmem": ("0",), "verify_fatal": ("0", "1", ""), "nice": ("0",),
 }  # fmt: skip
-"""Options that change nothing with these values alone, because they are how it is done here."""
+"""Options that change nothing with these values alone, which match Headroom's own behaviour."""
 
 INSTEAD: dict[str, str] = {
     "thinktime": "remove it, and ask for a rate instead: rate_iops with rate_process=poisson",

@@ -76,7 +76,7 @@ class FittedDevice:
         Parameters
         ----------
         given
-            Values of `parameters`; defaults stand for those that are left out.
+            Values of `parameters`; missing ones have their defaults.
         """
         values = {parameter.name: parameter.default for parameter in self.parameters} | given
         return _Builder(values).model()

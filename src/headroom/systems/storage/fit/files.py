@@ -75,7 +75,7 @@ class FittedFiles:
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:
-        """Figures of a whole run, under the names of the measured column."""
+        """Metrics of a whole run, under the names of the measured column."""
         return (RUN_S, *_OTHER)
 
     def own_values(self, result: SimulationResult) -> dict[str, float]:
@@ -164,7 +164,7 @@ class _Builder:
             program.set(at["phase"], operations.call("phase"))
 
     def _until(self, walk: Program, operation: Program, is_over: Expression) -> None:
-        """Carry operations out until the last was; the one that follows is at hand then."""
+        """Carry operations out up to the last; the next one is then ready."""
         with walk.network() as steps:
             with steps.node("operate", to={steps.leave: is_over, "again": None}):
                 walk.call(operation)

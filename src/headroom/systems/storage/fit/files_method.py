@@ -40,7 +40,7 @@ _TRANSACTIONS = 4000
 """Transactions by which the bytes of operations are found."""
 _TRANSACTION_PHASE = 1
 _FEWEST = 30
-"""Operations of a kind below which a point says nothing of it."""
+"""Operations of a kind below which a point is not used for it."""
 _MOST_OWN = 0.5
 """Largest part of a transaction that the client's own time may be."""
 
@@ -95,7 +95,7 @@ class FilesFit:
     options_type: ClassVar[type[msgspec.Struct]] = FilesOptions
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
-        """Return the costs that the options ask for."""
+        """Return the costs that the options request."""
         return tuple(
             one.name for one in (*FILES, *(SYNC if options_as(FilesOptions, options).sync else ()))
         )

@@ -52,13 +52,13 @@ class Quantiles:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the logarithm of what lies above the floor."""
+        """Standard deviation of the logarithm of the part above the floor."""
         skew = min(self._skew, 1e3)
         return math.log(skew) / NORMAL_P90
 
     @property
     def scale(self) -> float:
-        """Median of what lies above the floor."""
+        """Median of the part above the floor."""
         ratio = math.exp(self.deviation * NORMAL_P90)
         return (self.p90 - self.p50) / (ratio - 1.0)
 
@@ -89,7 +89,7 @@ class Quantiles:
 
 
 def quantile_of(bins: Counted, share: float) -> float:
-    """Return the value below which a share (0..1) of the observations lies, within its bin."""
+    """Return the value below which a share (0..1) of the observations is, within its bin."""
     below = bins.counts.cumsum()
     wanted = share * below[-1]
     place = int(below.searchsorted(wanted))

@@ -140,7 +140,7 @@ class DeviceFit:
     published_errors: ClassVar[tuple[PublishedError, ...]] = published_errors()
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
-        """Return the parameters of the device that the options ask for."""
+        """Return the parameters of the device that the options request."""
         wanted = options_as(DeviceOptions, options)
         return tuple(
             one.name

@@ -36,7 +36,7 @@ def closed_throughputs(
     populations
         Requests that are always outstanding at each point, >= 1.
     batch_s
-        Shape (points,). Time (s) at the last single station that all who are there share: with n
+        Shape (points,). Time (s) at the last single station that all present requests share: with n
         of them it takes a part of 1 / n of that longer for each. None is no such time.
 
     Examples

@@ -22,7 +22,7 @@ STALL_FACTOR = 5.0
 _MANY = 8
 """Outstanding requests from which the processor time per request is that of a busy host."""
 _LEAST_ERROR = 0.03
-"""Relative error of a throughput below which no point is believed, whatever its interval says."""
+"""Relative error of a throughput below which no point is trusted, whatever its interval."""
 _NORMAL_P975 = 1.96
 _MOST_CALM = 2.0
 """Throughput without stalls, over what was observed, beyond which they are none."""
@@ -95,7 +95,7 @@ def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[C
     Raises
     ------
     FitError
-        Depths or sizes are too few to tell the parts of the device apart.
+        Too few depths or sizes to distinguish the parts of the device.
     """
     found = [closed for point in points for closed in _closed(point) if closed.kind in kinds]
     for kind in kinds:
@@ -103,13 +103,13 @@ def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[C
         share = 1.0 if kind == "read" else 0.0
         where = f"points with read_share = {share:g} and sync = never"
         depths = {closed.population for closed in own}
-        if len(depths) < 3 or 1 not in depths:  # noqa: PLR2004 - as the message says
+        if len(depths) < 3 or 1 not in depths:  # noqa: PLR2004 - as in the message
             raise FitError(
                 f"the sweep has {len(depths)} depths of {kind}s; units and limits need 3 or more, "
                 "1 among them",
                 cure=f"add {where}: factors.depth = [1, 2, 4, 8, 16, 32, 64, 128]",
             )
-        if len({closed.size for closed in own}) < 2:  # noqa: PLR2004 - as the message says
+        if len({closed.size for closed in own}) < 2:  # noqa: PLR2004 - as in the message
             raise FitError(
                 f"the sweep has one size of {kind}s only, so the time per byte is unknown",
                 cure=f"add {where}: factors.block_bytes = [4096, 65536, 1048576] at depths 1 and "

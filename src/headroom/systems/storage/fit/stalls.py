@@ -144,7 +144,7 @@ def _beyond(closed: Sequence[Closed], calm: Stalls) -> tuple[float, float, float
 
 
 def processor_use(one: Closed) -> float:
-    """Return the share of one processor that a loop takes, 0 where its runs do not tell."""
+    """Return the share of one processor that a loop takes, 0 if its runs do not report it."""
     seen = one.point.observed
     if "cpu_s_per_request" not in seen:
         return 0.0

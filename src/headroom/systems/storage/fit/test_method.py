@@ -60,7 +60,7 @@ def values_of(found: Found) -> dict[str, Value]:
 
 
 def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
-    """The figures that a sweep determines well come back within a few per cent."""
+    """The parameters that a sweep determines well come back within a few per cent."""
     values = values_of(fitted)
     assert values["units"] == TRUTH["units"]
     assert values["host_s"] == TRUTH["host_s"]
@@ -119,7 +119,7 @@ def test_the_ramp_of_a_device_with_stalls_is_foreseen_within_15_percent(
 
 
 def test_stalls_that_a_closed_loop_hides_are_found_by_open_points(stalling: Found) -> None:
-    """A loop at depth 1 meets each stall once, who does not wait for another meets all of it."""
+    """A loop at depth 1 meets each stall once; independent requests meet all of it."""
     values = values_of(stalling)
     lost_s = float(values["stalls_per_s"]) * float(values["stall_s"]) ** 2
     assert lost_s == pytest.approx(4.0 * 3e-3**2, rel=0.3)

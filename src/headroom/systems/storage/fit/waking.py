@@ -29,7 +29,7 @@ ASSUMED_EXPONENT = 0.5
 _UNIT_S = 1e-3
 _MOST_EXPONENT = 2.0
 _LEAST_SHARE = 0.02
-"""Part of the time at depth 1 below which nothing is said to wake up."""
+"""Part of the time at depth 1 below which no wake-up is reported."""
 WEIGHTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02)
 """Weights of the last idle time that are tried."""
 _GAPS = 4000
@@ -91,12 +91,12 @@ def weight_of(
     waking: Mapping[str, Waking],
     most_s: float,
 ) -> tuple[float, bool]:
-    """Return the weight of the last idle time, and whether the points tell it.
+    """Return the weight of the last idle time, and whether the points determine it.
 
     Parameters
     ----------
     lone
-        All points; those at which requests come at random tell.
+        All points; those with random arrivals determine it.
     alone, waking
         For each kind.
     most_s

@@ -129,22 +129,22 @@ def write(
     typed: Sequence[str] = (),
     is_same_device_fine: bool = False,
 ) -> dict[str, Any]:
-    """Write to a target with flushes until stopped or cut; return how it ended.
+    """Write to a target with flushes until stopped or its power is cut; return how it ended.
 
     Parameters
     ----------
     target
-        A block device, a file, or the name of one that is made.
+        A block device, a file, or the name of a file to make.
     log
-        File that is made for the log, or ``-`` for the standard output.
+        New file for the log, or ``-`` for the standard output.
     load
-        What is written.
+        The writes.
     size_bytes
-        Size of a file that is made; of what was there, bytes that are used.
+        Size of a new file; of an existing target, bytes that are used.
     typed
         Confirmations of the user.
     is_same_device_fine
-        Whether the log may lie on the device of the target: fine after a kill, but not after a loss
+        Whether the log may be on the device of the target: fine after a kill, but not after a loss
         of power.
 
     Raises
@@ -359,7 +359,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the command line says; return the exit code."""
+    """Run the command line; return the exit code."""
     given = _parser().parse_args(words)
     signal.signal(signal.SIGTERM, _stop)
     try:

@@ -39,28 +39,28 @@ pub trait Folder: Send + 'static {
     ///
     /// # Errors
     ///
-    /// What the system says; the file may exist then.
+    /// The system's error; the file may exist then.
     fn create(&mut self, name: &CStr, bytes: u64, sync: Option<SyncKind>) -> io::Result<u64>;
 
     /// Read a whole file of `bytes`.
     ///
     /// # Errors
     ///
-    /// What the system says; that the file is shorter than it was written.
+    /// The system's error; or the file is shorter than it was written.
     fn read(&mut self, name: &CStr, bytes: u64) -> io::Result<()>;
 
     /// Write `bytes` beyond the end of a file; return the time (ns) that making it durable took.
     ///
     /// # Errors
     ///
-    /// What the system says; some of the bytes may be there then.
+    /// The system's error; some of the bytes may be there then.
     fn append(&mut self, name: &CStr, bytes: u64, sync: Option<SyncKind>) -> io::Result<u64>;
 
     /// Delete a file.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's error.
     fn delete(&mut self, name: &CStr) -> io::Result<()>;
 }
 
@@ -208,7 +208,7 @@ mod real {
     ///
     /// # Errors
     ///
-    /// What the system says; that it exists is an error too.
+    /// The system's error; an existing folder is an error too.
     pub fn make_folder(folder: &File, name: &CStr) -> io::Result<()> {
         Ok(again(|| rustix::fs::mkdirat(folder, name, FOLDER_MODE))?)
     }
@@ -217,7 +217,7 @@ mod real {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's error.
     pub fn remove_folder(folder: &File, name: &CStr) -> io::Result<()> {
         Ok(again(|| {
             rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
@@ -238,7 +238,7 @@ mod real {
         usize::try_from(left).map_or(piece, |left| left.min(piece))
     }
 
-    /// Close a file and hear what the system says to it: on a network it may be the first error.
+    /// Close a file and check the result: on a network it may be the first error.
     #[allow(
         unsafe_code,
         reason = "owned descriptors are closed in silence otherwise"

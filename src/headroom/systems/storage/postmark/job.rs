@@ -29,7 +29,7 @@ pub struct Sync {
     pub kind: SyncKind,
 }
 
-/// Where a run takes place.
+/// The location of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Target {
@@ -64,7 +64,7 @@ pub struct StopAsked {
 pub struct Job {
     /// Seed of the operations and of the data.
     pub seed: u64,
-    /// Where it takes place.
+    /// Its location.
     pub target: Target,
     /// The parameters; see [`Parameters`].
     pub workload: serde_json::Value,

@@ -64,7 +64,7 @@ pub struct Operation {
     pub slot: u64,
     /// Subfolder of the file, 0 if there are none.
     pub subdirectory: u32,
-    /// Where in the file (B) it begins: its size before an append, else 0.
+    /// Its start in the file (B): the size before an append, else 0.
     pub offset: u64,
     /// Bytes that it reads or writes; for a delete the size of the file.
     pub bytes: u64,

@@ -79,7 +79,7 @@ pub enum ParameterError {
     /// The table does not have the form of parameters.
     #[error("the parameters of PostMark cannot be read: {0}")]
     Unreadable(String),
-    /// A number lies outside its range.
+    /// A number is outside its range.
     #[error("{name} is {value}, but must be within {range}")]
     OutOfRange {
         /// Name of the parameter.
@@ -184,7 +184,7 @@ fn dealt(count: u64, thread: u64, threads: u64) -> u64 {
     count / threads + u64::from(thread < count % threads)
 }
 
-/// Check that a value lies within `low` to `high`, both included.
+/// Check that a value is within `low` to `high`, both included.
 ///
 /// # Errors
 ///

@@ -19,7 +19,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Tell that a call has returned; only the thread itself does.
+    /// Record that a call has returned; only the thread itself does this.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Signs {
         self.answer_count.load(Ordering::Relaxed)
     }
 
-    /// Tell that an operation of a phase alone, or a transaction, is done.
+    /// Record that a separate operation of a phase, or a transaction, is done.
     #[inline]
     pub fn has_done_one(&self) {
         add_one(&self.done_count);
@@ -83,7 +83,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Return the patience that `job` asks for.
+    /// Return the patience of `job`.
     pub fn new(job: &Job) -> Self {
         Self {
             silence_ns: nanoseconds(job.silence_s),

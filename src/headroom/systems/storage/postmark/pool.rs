@@ -98,7 +98,7 @@ impl Pool {
         (self.growing > 0).then(|| stream.random_range(0..self.growing))
     }
 
-    /// Let the file at `index` grow by `bytes`; return it as it was before.
+    /// Let the file at `index` grow by `bytes`; return its previous state.
     ///
     /// # Panics
     ///

@@ -93,7 +93,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     words: str
 
     def error(self) -> HeadroomError:
-        """Return the error that tells a person what happened and what to do.
+        """Return the error that tells the user what happened and what to do.
 
         Examples
         --------

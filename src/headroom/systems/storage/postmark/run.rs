@@ -25,7 +25,7 @@ use super::shared::{Ending, Part, Place, Shared, held};
 use super::worker::Worker;
 use crate::simulation::kernel::random::stream;
 
-/// How often it is asked whether the run is still wanted, and whether anything has returned.
+/// Interval of the checks whether the run is still wanted, and whether any call has returned.
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the random stream of the data, beyond those of the operations.
 const DATA_KEY: u64 = 0x6461_7461;

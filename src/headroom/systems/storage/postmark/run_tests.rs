@@ -29,7 +29,8 @@ struct Memory {
 }
 
 impl Memory {
-    /// Count a call that is part of the run; fail where the script says so, after `half` is done.
+    /// Count a call that is part of the run; fail where the script requires it, after `half` is
+    /// done.
     fn step(&self, half: impl FnOnce(&mut BTreeMap<CString, u64>)) -> io::Result<()> {
         let number = {
             let mut calls = self.calls.lock().expect("no panic");
@@ -165,7 +166,7 @@ fn bytes_are_those_of_the_operations() {
 }
 
 proptest! {
-    /// Fault: whichever operation fails, the run stops, says so, and leaves nothing behind.
+    /// Fault: whichever operation fails, the run stops, reports it, and leaves nothing behind.
     #[test]
     fn a_run_that_fails_anywhere_leaves_nothing(
         fails_at in 1_u64..700,
@@ -391,7 +392,7 @@ fn a_thread_that_panics_holds_nobody_up() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Fault: whichever call hangs, the run ends, says where, and counts what it leaves.
+    /// Fault: whichever call hangs, the run ends, reports it, and counts what it leaves.
     #[test]
     fn a_run_that_hangs_anywhere_ends(hangs_at in 1_u64..700, threads in 1_u64..4) {
         let memory = Memory { hangs_at: Some(hangs_at), ..Memory::default() };

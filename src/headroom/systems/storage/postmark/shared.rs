@@ -38,7 +38,7 @@ pub enum Ending {
     Unwanted,
 }
 
-/// Why a thread stops in the midst.
+/// Why a thread stops midway.
 #[derive(Debug)]
 pub enum Halt {
     /// The run ends.
@@ -63,7 +63,7 @@ pub struct Shared {
     met: Condvar,
 }
 
-/// Where threads meet between two phases.
+/// The meeting point of threads between two phases.
 struct Meeting {
     thread_count: usize,
     here_count: usize,
@@ -139,7 +139,7 @@ impl Shared {
         meeting.left = self.mark();
     }
 
-    /// Return the borders of the phases; those that were not reached lie where the run was left.
+    /// Return the borders of the phases; those not reached are where the run ended.
     pub fn marks(&self) -> Vec<Mark> {
         let meeting = held(&self.meeting);
         let mut marks = meeting.marks.clone();
@@ -268,7 +268,7 @@ impl DerefMut for Held<'_> {
     }
 }
 
-/// Lock, whatever a thread that panicked left: the panic itself is passed on by who joins it.
+/// Lock, whatever a thread that panicked left: the panic itself is passed on by the joining thread.
 pub fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -64,7 +64,7 @@ def opened(path: Path) -> Iterator[int]:
 def test_any_run_does_all_it_was_asked_for_and_leaves_an_empty_folder(
     tmp_path_factory: pytest.TempPathFactory, workload: dict[str, Any], more: dict[str, Any]
 ) -> None:
-    """Property: what was done is what the generator says, and every file is gone."""
+    """Property: the operations done are those of the generator, and every file is gone."""
     more["threads"] = min(more["threads"], workload["files"])
     folder = tmp_path_factory.mktemp("pool")
     with opened(folder) as descriptor:
@@ -93,7 +93,7 @@ def test_any_run_does_all_it_was_asked_for_and_leaves_an_empty_folder(
 
 
 def test_files_hold_what_the_operations_say(tmp_path: Path) -> None:
-    """Oracle: in the midst of a run the folder has the files, names and sizes of the generator.
+    """Oracle: in the middle of a run the folder has the files, names and sizes of the generator.
 
     The run is stopped by taking its folder away: what it had made until then is compared.
     """
@@ -266,7 +266,7 @@ SEEDS = (1, 2, 3)
 
 
 def counts_of(text: str) -> Counts:
-    """Return the counts of a verbose report; those alone stand before those of transactions."""
+    """Return the counts of a verbose report; single operations come before transactions."""
     mixed = [float(count) for count in re.findall(r"Mixed with transactions: (\d+)", text)]
     units = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
 

@@ -21,7 +21,7 @@ use super::shared::{Ending, Halt, Held, Place, Shared};
 pub struct Worker<F> {
     /// Its number.
     pub thread: usize,
-    /// Where it works.
+    /// The folder that it works in.
     pub folder: F,
     /// Which files it makes durable.
     pub sync: Option<Sync>,

@@ -25,7 +25,7 @@ const SERVICE_NS: u64 = 1000;
 pub enum Data<'a> {
     /// Nothing to move.
     Nothing,
-    /// Where a read puts what it finds.
+    /// The destination of a read.
     Into(&'a mut [u8]),
     /// The data of a write.
     From(&'a [u8]),
@@ -61,7 +61,7 @@ pub struct Truth {
     pub misdirected_count: u64,
 }
 
-/// A device in memory that behaves as its script says.
+/// A device in memory that follows its script.
 #[derive(Clone, Debug)]
 pub struct SoftDevice {
     script: Script,

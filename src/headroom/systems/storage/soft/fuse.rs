@@ -42,15 +42,15 @@ const POWER: INodeNo = INodeNo(3);
 const TRUTH: INodeNo = INodeNo(4);
 const FILES: [(INodeNo, &str); 3] = [(DEVICE, "device"), (POWER, "power"), (TRUTH, "truth")];
 
-/// Nothing is remembered by the kernel: what a file says may change at any time.
+/// Nothing is cached by the kernel: the content of a file may change at any time.
 const NEVER: Duration = Duration::ZERO;
 /// How often to ask whether to continue.
 const ASKED_EVERY: Duration = Duration::from_millis(20);
 /// Requests that the kernel may have in flight.
 const UNDER_WAY_COUNT: u16 = 1024;
 
-/// Serve `device` in the folder `at` until `is_wanted` says no, or it is unmounted; `is_ready` is
-/// called once it is there.
+/// Serve `device` in the folder `at` until `is_wanted` returns false, or it is unmounted;
+/// `is_ready` is called once it is there.
 ///
 /// # Errors
 ///

@@ -103,7 +103,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// Says which part cannot be and why.
+    /// Returns which part is invalid and why.
     pub fn check(&self, bytes: u64) -> Result<(), String> {
         let times = [
             ("read_s", &self.read_s),

@@ -184,7 +184,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 
 
 def _stop_at_the_end_of(text: TextIO) -> None:
-    """End this process with the one that holds the other end of the pipe."""
+    """End this process together with the holder of the other end of the pipe."""
     text.read()
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -202,7 +202,7 @@ def _script(name: str) -> SoftScript:
 
 
 def main() -> int:
-    """Serve a soft device as the command line says; return the exit code."""
+    """Serve a soft device according to the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog=f"python -m {_MODULE}", description=__doc__)
     parser.add_argument("folder", type=Path, help="an empty folder")
     parser.add_argument(

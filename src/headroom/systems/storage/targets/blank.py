@@ -38,7 +38,7 @@ def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:
     places = size_bytes // PLACE_BYTES
     if places == 0:
         return 0, 0
-    # The same places each time: a second run of a study says the same.
+    # The same places each time, so that a second run of a study gives the same result.
     chosen = random.Random(size_bytes).choices(range(places), k=PLACES)  # noqa: S311 - no secret
     with closing(mmap.mmap(-1, PLACE_BYTES)) as page:
         return sum(_is_blank(descriptor, one * PLACE_BYTES, page) for one in chosen), PLACES

@@ -23,7 +23,7 @@ _LIMITS = {
     "io_poll": "polling",
 }
 _SERIALS = ("serial", "wwid", "device/serial", "device/wwid", "device/model", "dm/uuid", "md/uuid")
-"""Files that tell a disk from others; which of them there are depends on its driver."""
+"""Files that distinguish a disk from others; which of them exist depends on its driver."""
 
 
 def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:

@@ -27,7 +27,7 @@ _GROWING = {
     "throttle_count": "times that it throttled itself by heat",
     "too_hot_minutes": "minutes above its temperature limits",
 }
-"""Figures that never fall: what grows while a disk is measured is in the results."""
+"""Counters that never fall: their growth during a measurement is in the results."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class HealthWatch:
     _asked: Reading = field(default_factory=Reading)
 
     def read(self) -> Reading:
-        """Return how the disk is now; what a program says may be `PROGRAM_EVERY_S` old."""
+        """Return the current health of the disk; program readings may be `PROGRAM_EVERY_S` old."""
         if self.disk is None:
             return Reading(why="it lies on no disk of this machine")
         now_s = self.clock()

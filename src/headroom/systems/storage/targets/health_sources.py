@@ -22,7 +22,7 @@ _ATTRIBUTES = {
     5: "reallocated_sectors", 197: "pending_sectors", 198: "uncorrectable_sectors",
     199: "crc_errors",
 }  # fmt: skip
-"""Number of an ATA attribute, and the figure that its raw value is."""
+"""Number of an ATA attribute, and the name of its raw value."""
 _LOG = {
     "temperature": "temperature_c",
     "percentage_used": "percentage_used", "percent_used": "percentage_used",
@@ -53,7 +53,7 @@ class Reading:
     why: str = ""
 
     def with_sensors(self, sensors: "Reading") -> "Reading":
-        """Return this with what sensors of the kernel say now in place of what was said before."""
+        """Return this with current sensor readings of the kernel in place of earlier ones."""
         names = self.names or sensors.names
         return Reading(figures={**self.figures, **sensors.figures}, names=names, why=self.why)
 
@@ -173,7 +173,7 @@ def _of_log(log: Mapping[str, Any]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for key, name in _LOG.items():
         value = log.get(key)
-        # nvme-cli says the critical warning as a table of its bits, too.
+        # nvme-cli also gives the critical warning as a table of its bits.
         value = value.get("value") if isinstance(value, dict) else value
         if value is not None:
             figures[name] = float(value)

@@ -35,13 +35,13 @@ def check_space(folder: Path, *, needed: int, reserve: int, cure: str = _SMALLER
     Parameters
     ----------
     folder
-        Where the files will lie.
+        Folder for the files.
     needed
         Bytes to be written there.
     reserve
         Bytes that must stay free, on the file system and, for one in memory, of the memory.
     cure
-        What to do where they are not there.
+        Hint if there is not enough space.
 
     Raises
     ------
@@ -91,9 +91,9 @@ def lay_out(
     compressible_share
         Share of each 4 KiB that is zero.
     say
-        Told how far it is, every few seconds.
+        Called with the progress, every few seconds.
     progress
-        Kept up to date; where it is no longer wanted, the file is given up.
+        Kept up to date; if it is no longer wanted, the file is abandoned.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def _check_wanted(progress: Progress) -> None:
 
 
 def _write_wanted(descriptor: int, content: bytes, progress: Progress) -> None:
-    """Write all of `content`, if anybody still waits for it."""
+    """Write all of `content`, as long as a caller still waits for it."""
     _check_wanted(progress)
     left = memoryview(content)
     while left:

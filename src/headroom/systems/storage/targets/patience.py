@@ -21,7 +21,7 @@ from headroom.errors import EnvironmentUnfitError
 T = TypeVar("T")
 
 SILENCE_S = 300.0
-"""How long (s) is waited for a file system where no study says how long."""
+"""Maximum wait (s) for a file system if no study states it."""
 
 
 class NoAnswerError(EnvironmentUnfitError):
@@ -30,7 +30,7 @@ class NoAnswerError(EnvironmentUnfitError):
 
 @dataclass(slots=True)
 class Progress:
-    """How far a long work of many calls is, and whether anybody still waits for it."""
+    """The progress of a long work of many calls, and whether a caller still waits for it."""
 
     done_bytes: int = 0
     is_wanted: bool = True

@@ -58,7 +58,7 @@ def is_memory(folder: Path) -> bool:
 def memory_folder() -> Path:
     """Return a writable folder in memory.
 
-    That is the folder that `HEADROOM_MEMORY` names, else /dev/shm, else the memory file system with
+    It is the folder that `HEADROOM_MEMORY` names, else /dev/shm, else the memory file system with
     most space.
     """
     chosen = os.environ.get(MEMORY_VARIABLE)

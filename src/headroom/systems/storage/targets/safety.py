@@ -52,18 +52,18 @@ class Existing:
     size_bytes
         Its size (B).
     number
-        What it is, whatever its name: device number, or device and inode of a file.
+        Its identity, whatever its name: device number, or device and inode of a file.
     is_device
         Whether it is a block device.
     uses
-        By whom it is in use; nothing may write to it then.
+        Its current uses; nothing may write to it then.
     contents
-        What was found on it.
+        The content found on it.
     is_read_only
         Whether the device or the file system refuses writes; the kernel may open a device for them
         nevertheless.
     marks
-        What tells it from another one that lies at the same path tomorrow, or a second later.
+        What distinguishes it from another at the same path tomorrow, or a second later.
     is_own
         Whether Headroom made it.
     allocated_bytes
@@ -267,7 +267,7 @@ def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError
 
 
 def check_confirmed(found: Existing, marks: str | None) -> None:
-    """Refuse a target that is not the one that was confirmed, though it has its name and size.
+    """Refuse a target other than the confirmed one, even with the same name and size.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Session:
     _folders: dict[Path, OwnFolder] = field(default_factory=dict)
     """Our folders by the real path of what they lie in."""
     _real: dict[Path, Path] = field(default_factory=dict)
-    """Real paths, looked up once: a place that does not answer cannot be asked for its own."""
+    """Real paths, looked up once: a place that does not answer cannot give its own."""
     _laid_out: dict[Wanted, list[Path]] = field(default_factory=dict)
     _numbers: dict[Path, tuple[int, int]] = field(default_factory=dict)
     """Device and inode of each file that was laid out."""

@@ -96,7 +96,7 @@ class Target:
 
     @property
     def path(self) -> Path:
-        """Where it lies on this machine."""
+        """The target's location on this machine."""
         return resolve(self.table.path or "{disk}", study=self.study)
 
     @property

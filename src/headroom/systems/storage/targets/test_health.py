@@ -75,7 +75,7 @@ def _sysfs(root: Path, name: str, **files: str) -> Path:
 
 
 def _program(folder: Path, name: str, says: str, status: int = 0) -> None:
-    """Make a program that counts its calls and says the same each time."""
+    """Make a program that counts its calls and prints the same each time."""
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text(says)
     path = folder / name

@@ -16,7 +16,7 @@ use crate::systems::storage::blocks::engine::job::TargetPlan;
 use crate::systems::storage::blocks::engine::target::Layout;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
-/// A check, as Python asks for it.
+/// The specification of a check, as Python writes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CheckJob {

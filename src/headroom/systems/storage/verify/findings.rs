@@ -10,7 +10,7 @@ const KEPT_AT_MOST: usize = 100;
 pub enum Fault {
     /// An older write of the same place is there: an acknowledged write was lost.
     Lost,
-    /// Parts of several writes are there, and none of them was allowed to be cut.
+    /// Parts of several writes are there, and none of them could have been torn.
     Torn,
     /// Data of another place are there.
     Misdirected,
@@ -51,7 +51,7 @@ pub struct Finding {
     pub offset: u64,
     /// The write that had to be there.
     pub demanded: u64,
-    /// The write that is there, where the cell tells.
+    /// The write that is there, if the cell identifies it.
     pub found: Option<Origin>,
 }
 
@@ -77,7 +77,7 @@ impl Findings {
         &self.kept
     }
 
-    /// Return whether all that was compared is as it has to be.
+    /// Return whether everything compared is as demanded.
     pub fn is_clean(&self) -> bool {
         self.counts.iter().all(|&count| count == 0)
     }

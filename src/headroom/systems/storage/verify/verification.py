@@ -83,7 +83,7 @@ def _places(findings: Mapping[str, Any], fault: str) -> Iterator[str]:
 
 
 def finding_in_words(finding: Mapping[str, Any]) -> str:
-    """Return where a wrong cell lies, what had to be there and what is there.
+    """Return the position of a wrong cell, its demanded content and its actual content.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def check_log_place(log: Path, target: Path) -> None:
     Raises
     ------
     EnvironmentUnfitError
-        Both lie on the same device.
+        Both are on the same device.
     """
     if _device(log.parent) == _device(target):
         raise EnvironmentUnfitError(

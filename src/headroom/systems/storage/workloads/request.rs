@@ -20,7 +20,7 @@ pub enum Kind {
     Sync,
     /// Make all data that was written durable (`fdatasync`).
     DataSync,
-    /// Tell the target that the data are no longer needed (`discard`).
+    /// Inform the target that the data are no longer needed (`discard`).
     Trim,
 }
 
@@ -73,8 +73,8 @@ pub trait Source: Send {
         }
     }
 
-    /// Return how long after its due time (ns) a request of `stream` must be complete; one that
-    /// is not is a defect. None: there is no such limit.
+    /// Return how long after its due time (ns) a request of `stream` must be complete; otherwise it
+    /// is a defect. None: there is no such limit.
     fn allowance_ns(&self, _stream: usize) -> Option<u64> {
         None
     }

@@ -40,7 +40,7 @@ def last_window(values: Sequence[float]) -> Window | None:
     Parameters
     ----------
     values
-        Tracked figure of each round, in order, above zero.
+        Tracked value of each round, in order, above zero.
 
     Examples
     --------

@@ -211,7 +211,7 @@ def test_a_trace_is_described(trace_file: int) -> None:
     assert found["footprint_bytes"] == 4096 * 1000
     assert dict(zip(found["size_bytes"], found["size_count"], strict=True)) == {4096: 1000}
     assert found["devices"] == {"web.0": (1000, 8192 * 999 + 4096)}
-    # Half of the addresses lie beyond a target of 4 MiB.
+    # Half of the addresses are beyond a target of 4 MiB.
     assert found["counters"]["trace_requests_folded"] == 1000 - 512
 
 

@@ -36,7 +36,7 @@ def trace_path(name: str, study: Path) -> Path:
 
 
 def format_of(path: Path, wish: str) -> str:
-    """Return the format of a trace: as wished, or by its first line that says something.
+    """Return the format of a trace: as requested, or by its first informative line.
 
     Raises
     ------

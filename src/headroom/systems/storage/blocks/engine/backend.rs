@@ -19,7 +19,7 @@ pub struct Operation {
     pub offset: u64,
     /// Length (B); 0 for syncs.
     pub length: u32,
-    /// Where in the buffer (B) of the place the data begin.
+    /// Start (B) of the data in the buffer of the place.
     pub at: u32,
 }
 

@@ -24,7 +24,7 @@ pub struct Buffers {
 // SAFETY: the memory is owned, and each place is used by one operation at a time.
 unsafe impl Send for Buffers {}
 #[allow(unsafe_code, reason = "memory that the kernel writes into")]
-// SAFETY: shared use hands out pointers only; who turns them into slices says why it may.
+// SAFETY: shared use hands out pointers only; code that turns them into slices says why it may.
 unsafe impl Sync for Buffers {}
 
 impl Buffers {

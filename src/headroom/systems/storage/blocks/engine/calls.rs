@@ -29,12 +29,12 @@ pub trait Caller: Send + Sync + 'static {
 /// The files and buffers of operations.
 #[derive(Debug)]
 pub struct Calls {
-    /// Files; none stands for operations that do nothing.
+    /// Files; none means operations that do nothing.
     files: Vec<Own>,
     buffers: Buffers,
 }
 
-/// A file of the target; without a file it was not open, and every call says so.
+/// A file of the target; without a file it was not open, and every call fails with that error.
 #[derive(Debug)]
 struct Own {
     file: Option<File>,

@@ -12,7 +12,7 @@ pub trait Content: Send {
         false
     }
 
-    /// Return whether `request` may begin now; if not, it is asked again when another has ended,
+    /// Return whether `request` may begin now; if not, the call is repeated when another has ended,
     /// and the later requests of its stream wait behind it.
     fn admits(&mut self, _request: &Request) -> bool {
         true

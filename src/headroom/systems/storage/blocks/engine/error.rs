@@ -9,13 +9,13 @@ use crate::systems::storage::workloads::requests::WorkloadError;
 /// A job that cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The job is not what the module's documentation says.
+    /// The job does not match the module's documentation.
     #[error("the job cannot be read: {0}")]
     Job(#[from] serde_json::Error),
     /// The workload of the job cannot be carried out.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The job contradicts itself or asks for what cannot be had.
+    /// The job contradicts itself or needs something unavailable.
     #[error("{what}")]
     Refused {
         /// The problem.

@@ -89,7 +89,7 @@ pub enum TargetPlan {
         #[serde(default = "nothing_bytes")]
         bytes: u64,
     },
-    /// A device in memory that does what its script says, in time of its own.
+    /// A device in memory that follows its script, in its own time.
     Soft {
         /// Size (B).
         bytes: u64,
@@ -108,7 +108,7 @@ pub struct VerifyPlan {
     /// Bytes (B) that are judged together: the sector, or the block, of the target.
     #[serde(default = "cell_bytes")]
     pub cell_bytes: u64,
-    /// Descriptor of the log, for a check after a crash; it lies on another device.
+    /// Descriptor of the log, for a check after a crash; it is on another device.
     #[serde(default)]
     pub log_fd: Option<i32>,
     /// Whether everything that was written is read at the end.

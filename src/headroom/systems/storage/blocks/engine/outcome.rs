@@ -81,7 +81,7 @@ pub struct Outcome {
     pub problem: Option<String>,
     /// Statistics at a few dozen moments, the last the end.
     pub snapshots: Tables,
-    /// Statistics at equal distances, if asked for.
+    /// Statistics at equal distances, if requested.
     pub samples: Option<Tables>,
     /// Response times in the order of the ends.
     pub series: Vec<Quantity<SeriesTable>>,

@@ -21,7 +21,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Return the patience that `job` asks for.
+    /// Return the patience of `job`.
     pub fn new(job: &Job) -> Self {
         Self {
             drain_ns: ns_of(job.drain_s),

@@ -86,8 +86,8 @@ impl Record {
         self.next_ns = self.next_moment();
     }
 
-    /// Return `at_ns` or, where a row was taken at a later moment already, the moment of that row:
-    /// it told that this had not happened yet.
+    /// Return `at_ns` or, if a row was already taken at a later moment, the moment of that row: it
+    /// showed that this had not happened yet.
     #[inline]
     pub fn not_before_a_row(&self, at_ns: u64) -> u64 {
         at_ns.max(self.last_ns)

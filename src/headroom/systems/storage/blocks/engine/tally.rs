@@ -116,7 +116,7 @@ impl Tally {
         self.arrived.add(at_ns, 1);
     }
 
-    /// Note a begin; `is_timed` says that the arrival was a due time.
+    /// Note a begin; `is_timed`: the arrival was a due time.
     #[inline]
     pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
         let moments = (arrived_ns, begun_ns, is_timed);

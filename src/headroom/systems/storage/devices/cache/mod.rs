@@ -37,7 +37,7 @@ pub struct Parameters {
     pub high_share: f64,
     /// Share of them at which it stops wanting to.
     pub low_share: f64,
-    /// Most bytes (B) that leave together; what leaves together lies within one such stretch.
+    /// Most bytes (B) that leave together; what leaves together is within one such stretch.
     pub extent_bytes: u64,
     /// Whether clean blocks between dirty ones leave with them, so that one way is enough.
     #[serde(default)]
@@ -46,7 +46,7 @@ pub struct Parameters {
     /// drawn between them, uniformly.
     #[serde(default)]
     pub left_shares: (f64, f64),
-    /// Bytes (B) of the device, from its start on, in which they lie; where any are left, the cache
+    /// Bytes (B) of the device, from its start on, in which they are; if any are left, the cache
     /// has the rest of them, clean, as far as there is room.
     #[serde(default)]
     pub left_range_bytes: u64,
@@ -99,7 +99,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Says which parameter cannot be.
+    /// Returns which parameter is invalid.
     pub fn new(parameters: &Parameters, stream: Stream) -> Result<Self, String> {
         check(parameters)?;
         let most = parameters.cache_bytes / parameters.block_bytes;
@@ -219,7 +219,7 @@ impl Cache {
         self.extent.1
     }
 
-    /// Return the last block that leaves with `first`, the whole of which lies before `border`.
+    /// Return the last block that leaves with `first`, the whole of which is before `border`.
     fn last_of_extent(&self, first: u64, border: u64) -> u64 {
         let can_leave = |block: u64| {
             self.blocks.is_dirty(block) || (self.fills_gaps && self.blocks.contains(block))

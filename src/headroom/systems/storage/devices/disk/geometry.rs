@@ -55,7 +55,7 @@ pub struct Shape {
     pub cylinder_switch_s: f64,
 }
 
-/// Where a sector lies.
+/// The position of a sector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Cylinder, from the outside.
@@ -66,7 +66,7 @@ pub struct Place {
     pub angle: f64,
 }
 
-/// Where a sector lies on its track, in whole numbers.
+/// The position of a sector on its track, in whole numbers.
 struct Spot {
     cylinder: u64,
     head: u64,
@@ -126,7 +126,7 @@ impl Geometry {
         }
     }
 
-    /// Return where `sector` lies.
+    /// Return the position of `sector`.
     pub fn place(&self, sector: u64) -> Place {
         let spot = self.spot(sector);
         let (cylinder, head) = (spot.cylinder as f64, spot.head as f64);

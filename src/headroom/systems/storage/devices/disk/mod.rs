@@ -129,7 +129,7 @@ impl Disks {
     ///
     /// # Errors
     ///
-    /// Says which parameter cannot be.
+    /// Returns which parameter is invalid.
     pub fn new(parameters: &Parameters, mut stream: Stream) -> Result<Self, String> {
         check(parameters)?;
         let design = Design::new(parameters)?;
@@ -318,7 +318,7 @@ impl Disk {
         move_s + settle_s + left * design.geometry.rotation_s
     }
 
-    /// Note that the head stands where `sector` has just passed.
+    /// Note that the head is where `sector` has just passed.
     fn stand_at(&mut self, design: &Design, sector: u64) {
         let place = design.geometry.place(sector);
         (self.cylinder, self.head) = (place.cylinder, place.head);

@@ -91,7 +91,7 @@ impl TrackCache {
         Some(oldest)
     }
 
-    /// Forget the sectors from `start` to before `end`, and what lies behind them in a segment.
+    /// Forget the sectors from `start` to before `end`, and those behind them in a segment.
     pub fn forget(&mut self, start: u64, end: u64) {
         for segment in &mut self.segments {
             if segment.start < end && start < segment.end {

@@ -32,7 +32,7 @@ struct Block {
 #[derive(Clone, Debug)]
 pub struct Die {
     pages_per_block: u32,
-    /// Where each page of the user lies.
+    /// The position of each page of the user.
     map: Vec<u32>,
     /// Which page of the user is there.
     owner: Vec<u32>,

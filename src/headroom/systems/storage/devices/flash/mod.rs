@@ -87,7 +87,7 @@ impl Flash {
     ///
     /// # Errors
     ///
-    /// Says which parameter cannot be.
+    /// Returns which parameter is invalid.
     pub fn new(parameters: &Parameters, stream: Stream) -> Result<Self, String> {
         check(parameters)?;
         let pages = parameters.capacity_bytes / u64::from(parameters.page_bytes);
@@ -188,7 +188,7 @@ impl Flash {
     fn pages_on(&self, die: usize, bytes: (u64, u64)) -> std::ops::Range<u32> {
         let (first, end) = self.pages(bytes);
         let (dies, die) = (u64::from(self.parameters.dies), die as u64);
-        // The first page from `page` on that lies on the die.
+        // The first page from `page` on that is on the die.
         let inside = |page: u64| page / dies + u64::from(page % dies > die);
         let narrow = |page: u64| u32::try_from(inside(page)).unwrap_or(u32::MAX);
         narrow(first)..narrow(end)

@@ -79,7 +79,7 @@ PUBLISHED: Mapping[str, Row] = {
 """Table 1 of Kang and Cheong."""
 MODELS: Mapping[str, PostmarkModel] = {"NGS": NGS, "EVA4400": EVA4400}
 RUNS: Mapping[str, int] = {"NGS": 20, "EVA4400": 16}
-"""How many runs the digits of the paper's means tell."""
+"""The numbers of runs that follow from the digits of the paper's means."""
 BY_DEVIATION = {"checkpoint_share": "NGS", "disks": "EVA4400"}
 """Numbers that are fitted to the standard deviation of a device, by trying some."""
 
@@ -163,7 +163,7 @@ def fitted(
 
 
 def below_mean(row: Row, runs: int) -> list[int]:
-    """Return how many runs can lie below their mean, for times in whole milliseconds.
+    """Return how many runs can be below their mean, for times in whole milliseconds.
 
     The k runs below are together short of k means by half of the sum of absolute deviations, and
     what they add up to is whole.

@@ -32,7 +32,7 @@ Build: TypeAlias = Callable[[Model, Any, Request], Program]
 
 @dataclass(frozen=True, slots=True)
 class DeviceKind:
-    """A kind of device: its numbers, and how it is built."""
+    """A kind of device: its numbers, and its builder."""
 
     numbers: type[DeviceNumbers]
     build: Build

@@ -47,7 +47,7 @@ class DiskGroup:
         program.use(self.stations[disk], time)
 
     def use_one(self, program: Program, disk: Attribute, is_write: Operand) -> None:
-        """Let a job do that at the disk whose number an attribute says."""
+        """Let a job do that at the disk whose number is in an attribute."""
         with program.branch("index", by=disk) as chosen:
             for number in range(len(self.stations)):
                 with chosen.case():
@@ -213,7 +213,7 @@ class DiskArray:
     def _on_all(self, access: Program, *, is_write: bool) -> None:
         """Move the stretch of each disk that is touched, all at the same time.
 
-        Parity of what spans several disks is written with it: its strips lie between the data's.
+        Parity of data on several disks is written with it: its strips are between the data's.
         """
         layout, group = self._layout, self._group
         with access.fork() as all_disks:

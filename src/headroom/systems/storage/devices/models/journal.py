@@ -56,7 +56,7 @@ class Below:
     Parameters
     ----------
     touch
-        Program that makes what the request says dirty in the file cache.
+        Program that makes the requested bytes dirty in the file cache.
     write_back_one
         Program that writes a stretch of the file cache to the device.
     carry

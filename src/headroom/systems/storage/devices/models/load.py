@@ -142,7 +142,7 @@ def _counted(parameter: Parameter) -> Parameter:
 def add_load(
     model: Model, config: Mapping[str, Value], carry: Program, request: Request, target_bytes: int
 ) -> None:
-    """Let the streams of a workload ask for what `carry` carries out.
+    """Let the streams of a workload request what `carry` executes.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class _Load:
                 with end.when(self._fresh == 1):
                     walk.call(self._carry)
                 with end.otherwise():
-                    # The trace is over: the job stands by until the others are done.
+                    # The trace is over: the job waits until the others are done.
                     walk.delay(_STANDING_BY_MS)
             return walk
         if places is None:

@@ -111,9 +111,9 @@ class ArrayNumbers(DiskNumbers):
         Parameters
         ----------
         left_shares
-            Least and most share of the write cache that an earlier load has left dirty.
+            Least and greatest share of the write cache left dirty by an earlier load.
         left_range_bytes
-            Bytes from the start of the array in which that lies (B).
+            Range from the start of the array that contains it (B).
         """
         return {
             "cache_bytes": int(self.cache_mib * KIB * KIB),

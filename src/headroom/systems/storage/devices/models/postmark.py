@@ -70,7 +70,7 @@ class PostmarkModel:
 
     @property
     def place(self) -> str:
-        """Where the file of the device is, for messages."""
+        """The path of the device's file, for messages."""
         return device_model(self.device_kind, self.device).place
 
     @property
@@ -80,7 +80,7 @@ class PostmarkModel:
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:
-        """Figures of a whole run, which has an end: how long it takes, and how it warms up."""
+        """Metrics of a whole run, which has an end: its duration, and its warm-up."""
         return (RUN_S, WARM_UP_RATIO)
 
     def own_values(self, result: SimulationResult) -> dict[str, float]:
@@ -335,7 +335,7 @@ class _Benchmark:
         self._journal.record(one, at["inode"])
 
     def _touching(self) -> Program:
-        """Return the program that makes what the job's request says dirty in the file cache."""
+        """Return the program that makes the job's requested bytes dirty in the file cache."""
         touch, cache, request = (
             self._model.program("write to file cache"),
             self._cache,
@@ -379,7 +379,7 @@ class _Benchmark:
                 one.call(self._carry)
                 one.set(request.length, cache.call("destaged", start, length))
             with found.otherwise():
-                # All that is dirty is on its way: who waits for room looks again a little later.
+                # All dirty data is on its way: a waiting writer looks again a little later.
                 one.delay(0.1)
         return one
 

@@ -15,7 +15,7 @@ pub const NS_PER_S: f64 = 1e9;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
-    /// Exponential gaps: many users who know nothing of each other.
+    /// Exponential gaps: many independent users.
     #[default]
     Poisson,
     /// Equal gaps.

@@ -29,7 +29,7 @@ pub struct Columns {
     pub counters: Vec<(&'static str, u64)>,
 }
 
-/// Return the number that stands for a kind: 0 read, 1 write, 2 sync, 3 sync of data, 4 trim.
+/// Return the number of a kind: 0 read, 1 write, 2 sync, 3 sync of data, 4 trim.
 pub const fn code(kind: Kind) -> u64 {
     match kind {
         Kind::Read => 0,

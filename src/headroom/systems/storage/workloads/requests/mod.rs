@@ -1,7 +1,7 @@
 //! Sources of requests, as the `workload` table of a job describes them.
 //!
 //! Invariant: the requests of a source are a function of (workload, seed, size of the target); a
-//! stream gives the same ones whenever it is asked.
+//! stream gives the same ones whenever they are requested.
 
 #[cfg(test)]
 mod chances;

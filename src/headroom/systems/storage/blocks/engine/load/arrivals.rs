@@ -30,7 +30,7 @@ impl Load {
         }
     }
 
-    /// Return how many requests a stream may provide at once, none of them in vain.
+    /// Return how many requests a stream may provide at once, none of them useless.
     #[inline]
     fn room(&self, index: usize) -> usize {
         let stream = &self.streams[index];

@@ -40,7 +40,7 @@ pub struct Load {
     full_until_ns: u64,
     /// Places whose request begins next: it found a place as it arrived.
     ready: Vec<u32>,
-    /// Streams of which a request has ended since streams were last asked for more.
+    /// Streams with a request that has ended since they last provided more.
     with_room: Vec<usize>,
     /// The last requests of a stream.
     asked: Vec<Request>,
@@ -154,7 +154,7 @@ impl Load {
     }
 
     /// Put the places whose request begins next into `places`, which is empty: requests that found
-    /// a place as they arrived. After them, [`Load::take_waiting`] has to be asked.
+    /// a place as they arrived. After them, [`Load::take_waiting`] must be called.
     #[inline]
     pub fn take_ready(&mut self, places: &mut Vec<u32>) {
         std::mem::swap(&mut self.ready, places);
@@ -166,7 +166,7 @@ impl Load {
         if self.ready.is_empty() {
             return self.take_waiting(content);
         }
-        // Hardly ever more than one: who takes one by one takes each as it comes.
+        // Hardly ever more than one: a consumer that takes them singly takes each as it comes.
         Some(self.ready.remove(0))
     }
 
@@ -304,7 +304,7 @@ impl Load {
         &self.classes
     }
 
-    /// Count all that is noted: before anybody looks at what was counted.
+    /// Count all notes, before any reader looks at the counts.
     pub fn settle(&mut self) {
         self.tallies.iter_mut().for_each(Tally::settle);
     }

@@ -29,7 +29,7 @@ pub(super) struct StreamState {
     pub has_ended: bool,
     /// Whether its last request had a due time.
     pub is_timed: bool,
-    /// Whether a request of it has ended since streams were last asked for more.
+    /// Whether one of its requests has ended since streams last provided more.
     pub has_room: bool,
     pub unsynced_count: u64,
     /// How long (ns) after its due time a request may end.

@@ -50,7 +50,7 @@ pub struct RingBackend<'a> {
 }
 
 impl<'a> RingBackend<'a> {
-    /// Put `ring` to work; no file stands for operations that do nothing.
+    /// Put `ring` to work; no file means operations that do nothing.
     pub fn new(ring: &'a mut Ring, files: &'a [i32], buffers: &'a mut Buffers) -> Self {
         let mut facts = ring.facts.clone();
         let (mut submitter, submission, completion) = ring.shared.split();

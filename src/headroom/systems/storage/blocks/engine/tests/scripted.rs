@@ -131,7 +131,7 @@ pub fn request(kind: Kind, offset: u64, length: u32, due_ns: Option<u64>) -> Req
     }
 }
 
-/// Return `count` reads of 4 KiB, one after the other, due as `due_ns` says.
+/// Return `count` reads of 4 KiB, one after the other, due at `due_ns`.
 pub fn reads(count: u64, due_ns: impl Fn(u64) -> Option<u64>) -> Vec<Request> {
     (0..count)
         .map(|index| request(Kind::Read, 4096 * index, 4096, due_ns(index)))

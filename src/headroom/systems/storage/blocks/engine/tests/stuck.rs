@@ -21,7 +21,7 @@ use crate::systems::storage::blocks::engine::record::Record;
 use crate::systems::storage::blocks::engine::target::Layout;
 use crate::systems::storage::blocks::engine::workers::{Shared, Workers};
 
-/// Opens once, for all who wait.
+/// Opens once, for all waiting threads.
 #[derive(Default)]
 struct Gate {
     is_open: Mutex<bool>,

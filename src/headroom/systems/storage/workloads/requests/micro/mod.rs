@@ -141,7 +141,7 @@ impl Requests {
     }
 }
 
-/// Draws what requests ask for.
+/// Draws the contents of requests.
 struct Kinds {
     read: Chance,
     read_or_trim: Chance,

@@ -20,7 +20,7 @@ const BLOCK_MAX: u64 = 1 << 30;
 /// Highest rate of a stream (1/s): due times count nanoseconds.
 const RATE_MAX: f64 = 1e9;
 
-/// Where the next request of a stream lies.
+/// The position of a stream's next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -35,7 +35,7 @@ pub enum Pattern {
     Zipf,
 }
 
-/// Where a sequential or strided stream begins.
+/// The start of a sequential or strided stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -143,9 +143,9 @@ pub struct StreamPlan {
     pub zipf_exponent: f64,
     /// Distance between two strided requests (B), a multiple of the alignment.
     pub stride: u64,
-    /// Where it begins.
+    /// Its start.
     pub start: Start,
-    /// Where its requests lie.
+    /// The range of its requests.
     pub region: Region,
     /// Rate (1/s) and law; None: closed.
     pub rate: Option<(f64, Law)>,

@@ -5,7 +5,7 @@
 use super::super::draws;
 use crate::simulation::kernel::random::stream::Stream as Generator;
 
-/// Where runs start and how long they are, in blocks of the ASU.
+/// Start positions and lengths of runs, in blocks of the ASU.
 #[derive(Clone, Copy, Debug)]
 pub struct RunLaw {
     /// Lowest start.

@@ -94,7 +94,7 @@ impl Leaves {
         &mut page[(leaf % PAGE) as usize]
     }
 
-    /// Return the block of `leaf` whose turn to be read it is.
+    /// Return the block of `leaf` to read next.
     fn read(&mut self, leaf: u64) -> u64 {
         let next = self.next_read(leaf);
         let block = u64::from(*next);

@@ -35,7 +35,7 @@ pub enum Format {
 /// All formats.
 pub const FORMATS: [Format; 4] = [Format::FioIolog, Format::Blkparse, Format::Msr, Format::Spc];
 
-/// A request as a trace tells it.
+/// A request as given by a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'line> {
     /// When it was begun (ns) on the trace's own clock.
@@ -102,7 +102,7 @@ impl Parser {
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the line.
+    /// Returns what is wrong with the line.
     pub fn read<'line>(&mut self, line: &'line str) -> Said<'line> {
         match self.format {
             Format::FioIolog => self.fio(line),

@@ -90,7 +90,7 @@ impl<Input: BufRead> TraceReader<Input> {
     }
 }
 
-/// An entry whose texts are places in its line: one that may leave the loop in which it was read.
+/// An entry whose texts are places in its line, so it can leave the loop that read it.
 struct Places {
     entry: Entry<'static>,
     device: [Range<usize>; 2],

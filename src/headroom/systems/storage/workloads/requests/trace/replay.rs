@@ -10,7 +10,7 @@ use super::describe::Description;
 use super::formats::{Entry, Format};
 use crate::systems::storage::workloads::request::{Kind, Request};
 
-/// Longest request that is given (B); longer ones are cut.
+/// Longest request returned (B); longer ones are cut.
 const LENGTH_MAX: u64 = 1 << 30;
 
 /// How a trace is replayed.
@@ -74,7 +74,7 @@ impl Changes {
 /// Turns entries into requests.
 pub struct Replay {
     law: ReplayLaw,
-    /// Where each device begins (B) before folding.
+    /// The start (B) of each device before folding.
     bases: BTreeMap<String, u64>,
     first_ns: u64,
     last_due_ns: u64,

@@ -49,7 +49,7 @@ impl Dialect {
         }
     }
 
-    /// Return the unit (ns) in which it tells time.
+    /// Return the unit (ns) of its times.
     pub const fn unit_ns(self) -> u64 {
         match self {
             Self::FioIolog2 | Self::FioIolog3 => 1000,
