@@ -53,7 +53,7 @@ class Setting:
     completions: int
     replications: int = 0
     half_width: float = 0.0
-    """Relative half-width at which replications stop; 0 where their number is fixed."""
+    """Relative half-width at which replications stop; 0 if their number is fixed."""
     experiments: int = EXPERIMENTS
 
     @property

@@ -40,7 +40,7 @@ machine, so all answers are those of the same stretch of time."""
 OWN_RUNS = 8
 """Runs of Headroom at a time, whose mean is its answer."""
 GROWTH_RUN = 10
-"""Transactions of a terminal where Headroom is alone."""
+"""Transactions of a terminal when Headroom is alone."""
 CLUSTERS = (2, 4, 8, 16)
 PAGES = (4096, 16384, 65536)
 

@@ -30,12 +30,12 @@ Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One check: a command that ends with 0 where all is well."""
+    """One check: a command that ends with 0 if all is well."""
 
     name: str
     argv: list[str]
     probe: list[str] = field(default_factory=list)
-    """A command that fails where the tool is not there; empty: it always is."""
+    """A command that fails if the tool is missing; empty: it is always there."""
     cure: str = ""
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -126,7 +126,7 @@ def say(text: str) -> None:
 
 
 def is_continuous_integration() -> bool:
-    """Return True where CI=true is set."""
+    """Return True if CI=true is set."""
     return os.environ.get("CI") == "true"
 
 
@@ -217,7 +217,7 @@ def pytest_summary() -> str:
 
 
 def check(kinds: Sequence[Sequence[Sequence[Step]]]) -> int:
-    """Run the kinds of checks and print the end; return 1 where a step has failed."""
+    """Run the kinds of checks and print the end; return 1 if a step has failed."""
     JUNIT.unlink(missing_ok=True)
     BUILD.mkdir(exist_ok=True)
     outcomes = run_all(kinds)

@@ -52,7 +52,7 @@ def photograph(page: Path, scheme: Scheme) -> Path:
 
 
 def main() -> int:
-    """Write the pictures; return 1 where one is too large for the repository."""
+    """Write the pictures; return 1 if one is too large for the repository."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         page = report_page(Path(folder).resolve())

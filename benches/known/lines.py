@@ -9,8 +9,8 @@ from headroom.simulation import Model, exponential
 
 BALANCE = "balance equations"
 Line = tuple[int, tuple[int, ...], tuple[bool, ...]]
-"""Jobs before the first station left (or 1 where there are always some), at each further station,
-and which stations hold a finished job that finds no room."""
+"""Jobs before the first station left (or 1 if there are always some), at each further station, and
+which stations hold a finished job that finds no room."""
 
 
 def subjects() -> list[Subject]:
@@ -25,7 +25,7 @@ def subjects() -> list[Subject]:
 def _leave(first: int, jobs: list[int], blocked: list[bool], station: int) -> int:
     """Take the finished job from a station, and let the job blocked before it follow.
 
-    Returns the jobs at the first station, one fewer where that is where the room appeared.
+    Returns the jobs at the first station, one fewer if that is where the room appeared.
     """
     while True:
         blocked[station] = False

@@ -40,7 +40,7 @@ def some_room() -> Subject:
 
 
 def unequal_servers() -> Subject:
-    """Mix a fast and a slow server; a job takes the fast one where it can, and stays."""
+    """Mix a fast and a slow server; a job takes the fast one if it can, and stays."""
 
     def moves(state: tuple[int, int, int]) -> Iterator[tuple[float, tuple[int, int, int]]]:
         fast, slow, waiting = state

@@ -17,7 +17,7 @@ NAME = "bare loop"
 
 @cache
 def missing() -> str:
-    """Return why the loop cannot be run, an empty text where it can; builds it."""
+    """Return why the loop cannot be run, an empty text if it can; builds it."""
     try:
         rust_programs.build(PROGRAM)
     except PeerMissingError as error:

@@ -83,7 +83,7 @@ class Cost:
 
 
 def name() -> str:
-    """Return fio with its version, ``"fio"`` alone where it is missing."""
+    """Return fio with its version, ``"fio"`` alone if it is missing."""
     if missing():
         return PROGRAM
     return subprocess.run(
@@ -92,7 +92,7 @@ def name() -> str:
 
 
 def missing() -> str:
-    """Return why fio cannot be used, an empty text where it can."""
+    """Return why fio cannot be used, an empty text if it can."""
     return "" if shutil.which(PROGRAM) else "fio is not installed (Debian: apt install fio)"
 
 

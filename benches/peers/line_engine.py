@@ -47,7 +47,7 @@ def name() -> str:
     Raises
     ------
     PeerMissingError
-        Where it cannot be installed, or its engine does not run here.
+        If it cannot be installed, or its engine does not run here.
     """
     if not ENGINE.exists():
         _install()

@@ -33,7 +33,7 @@ def build(*names: str) -> None:
     Raises
     ------
     PeerMissingError
-        Where that fails; the message holds the last line of the compiler.
+        If that fails; the message holds the last line of the compiler.
     """
     argv = [
         *(

@@ -132,7 +132,7 @@ WORKLOADS = (MM1, MMC, CENTRAL_SERVER, PIPELINE, MANY_STATIONS)
 
 
 def verified(workload: Workload, contender: str, simulate: Callable[[], Run]) -> Work:
-    """Return the work of a contender that raises where its answer is not the known one.
+    """Return the work of a contender; it raises if the answer is not the known one.
 
     Raises
     ------

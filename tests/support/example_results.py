@@ -378,7 +378,7 @@ def black_box_experiment() -> ExperimentResult:
 
 
 def failing_experiment() -> ExperimentResult:
-    """Return an experiment where a point failed, one carries a fault, one has one replication."""
+    """Return an experiment in which a point failed, one has a fault, one a single replication."""
     good = model_point(20, 2)
     lonely = msgspec.structs.replace(
         model_point(40, 2),

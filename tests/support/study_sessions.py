@@ -68,7 +68,7 @@ def run_study(
     interrupt: Interrupt | None = None,
     stopping: StoppingRule | None = None,
 ) -> Outcome:
-    """Run a plan with its journal where it belongs."""
+    """Run a plan with its journal in the right place."""
     with Journal.open(journal_path(plan.folder, plan.is_quick), create=True) as journal:
         return run_plan(
             plan,

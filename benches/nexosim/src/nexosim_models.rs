@@ -39,7 +39,7 @@ struct Station {
     /// When the jobs in service arrived. Several servers may end in another order, which does not
     /// change the sum of the response times.
     in_service: VecDeque<MonotonicTime>,
-    /// Free places at the successor, where they are limited.
+    /// Free places at the successor, if they are limited.
     places_ahead: Option<u32>,
     is_held: bool,
     /// Jobs that are here when the run begins.

@@ -73,7 +73,7 @@ class Forecast:
     values
         Metric to its value in the base unit, as far as formulas go.
     is_exact
-        True where theory gives exactly these values for exactly this system.
+        True if theory gives exactly these values for exactly this system.
     method
         How they were found, as text.
     highest

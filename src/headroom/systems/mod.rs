@@ -22,7 +22,7 @@ pub trait Layer: Sync {
     ///
     /// # Errors
     ///
-    /// Fails where Python does.
+    /// Fails if Python raises an error.
     #[cfg(feature = "python")]
     fn register(&self, _module: &Bound<'_, PyModule>) -> PyResult<()> {
         Ok(())
@@ -59,7 +59,7 @@ pub fn mechanism(kind: &str, parameters: &Parameters, stream: Stream) -> Option<
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 #[cfg(feature = "python")]
 pub fn python_layers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);

@@ -116,8 +116,8 @@ class Journal:
         path
             The file.
         create
-            True opens it for writing, alone, and creates file and folder where they are missing;
-            False opens an existing one for reading, also while a run writes it.
+            True opens it for writing, alone, and creates file and folder if missing; False opens an
+            existing one for reading, also while a run writes it.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Journal:
                 self._lock = None
 
     def _check_place(self) -> None:
-        """Raise where the file that is written is no longer the one at its path."""
+        """Raise if the file that is written is no longer the one at its path."""
         if self._place is not None:
             self._place.check()
 
@@ -235,7 +235,7 @@ class Journal:
     def heads(self, experiment: str) -> Iterator[ReplicationRow]:
         """Yield every row of an experiment, oldest first, without the runs.
 
-        The runs are checked: `is_readable` is False where a run is damaged.
+        The runs are checked: `is_readable` is False if a run is damaged.
         """
         query = f"SELECT id, run, {_HEAD} FROM replication WHERE experiment = ? ORDER BY id"  # noqa: S608 - constants only
         with explained(self.path):
@@ -368,7 +368,7 @@ def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
 
 
 def _check_whole(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise where a file is not a journal of this format, or its structure is damaged."""
+    """Raise if a file is not a journal of this format, or its structure is damaged."""
     _check_format(path, connection)
     _check_intact(path, connection)
 

@@ -62,7 +62,7 @@ class ReplicationRow:
     position
         Place in the randomised order of its session, from 0.
     is_readable
-        False where only the head of a stored row can be read: its run is damaged.
+        False if only the head of a stored row can be read: its run is damaged.
     """
 
     experiment: str

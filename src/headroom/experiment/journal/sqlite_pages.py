@@ -66,7 +66,7 @@ class _Pages:
             file.close()
 
     def page(self, number: int) -> bytes:
-        """Return a page, filled up with zeros where the file ends within it."""
+        """Return a page, filled up with zeros if the file ends within it."""
         if number in self._frames:
             content = _read_at(self._log, self._frames[number], self.page_bytes)
         else:

@@ -21,7 +21,7 @@ _MEMINFO_KEYS = {
     "Hugepagesize": "huge_page_bytes",
 }
 _NO_LIMIT_BYTES = 2**60
-"""Control groups of version 1 write a number near 2**63 where memory is not limited."""
+"""Control groups of version 1 write a number near 2**63 if memory is not limited."""
 
 
 def read_text(path: Path) -> str | None:

@@ -41,7 +41,7 @@ class Machine:
     cpu_quota
         Processors' worth of time that a container allows; infinite without a limit.
     memory_bytes
-        Memory of the machine, or of the container where that is less.
+        Memory of the machine, or of the container if that is less.
     """
 
     machine_id: str = ""

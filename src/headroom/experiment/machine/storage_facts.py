@@ -26,7 +26,7 @@ class Mount:
 
     @property
     def is_network(self) -> bool:
-        """True where other hosts may write the same files."""
+        """True if other hosts may write the same files."""
         return self.type in _NETWORK_TYPES or self.type.startswith("fuse.sshfs")
 
 

@@ -182,7 +182,7 @@ class Target:
     factors
         Names of its factors.
     is_replicate
-        True where the fit is repeated without some replications, for the intervals: `config` then
+        True if the fit is repeated without some replications, for the intervals: `config` then
         holds what was found, the values are near it, and whole numbers stay.
     """
 
@@ -300,7 +300,7 @@ class FitMethod(Protocol):
         ...
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
-        """Return the parameters; raise `FitError` where the points do not determine them."""
+        """Return the parameters; raise `FitError` if the points do not determine them."""
         ...
 
 
@@ -313,7 +313,7 @@ def options_as(kind: type[Options], options: msgspec.Struct) -> Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedError:
-    """How far predictions of a method were off where they could be checked.
+    """Errors of a method's predictions, as far as they could be checked.
 
     Parameters
     ----------
@@ -471,7 +471,7 @@ class PlannedFit:
 
     @property
     def is_settled(self) -> bool:
-        """True where the parameters have their fitted values."""
+        """True if the parameters have their fitted values."""
         return bool(self.sets)
 
     def source_of(self, name: str) -> str:

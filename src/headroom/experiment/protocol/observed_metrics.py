@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from headroom.experiment.protocol.system import Direction, Metric
 
 PERCENTS = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
-"""Percentiles of a measured histogram, where the observations suffice."""
+"""Percentiles of a measured histogram, if there are enough observations."""
 BEYOND = 10
 """Observations that each run must have beyond a percentile that is reported."""
 MOMENTS = {

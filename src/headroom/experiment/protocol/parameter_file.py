@@ -45,7 +45,7 @@ def read_parameters(
     fields
         Type of each parameter that there must be.
     copy_of
-        File from which a reader may start, for the message where some are missing.
+        File from which a reader may start, for the message if some are missing.
     own
         Folder of the files that `LIKE` may name without a path; None knows no such key.
 

@@ -79,7 +79,7 @@ class Histogram:
     segment_end_times_s
         Shape (segments,). End (s) of each segment; a cut drops whole segments.
     totals
-        Exact sums and extremes, where the system keeps them; None elsewhere.
+        Exact sums and extremes, if the system keeps them; None elsewhere.
     """
 
     metric: str
@@ -252,5 +252,5 @@ class Run:
 
     @property
     def is_sound(self) -> bool:
-        """True where the run carries no fault."""
+        """True if the run carries no fault."""
         return not self.faults

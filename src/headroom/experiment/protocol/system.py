@@ -59,7 +59,7 @@ class Parameter:
     choices
         Allowed values, empty for any.
     source
-        Where the default comes from: ``paper``, ``data sheet``, ``measured``, ``calibrated`` or
+        Source of the default: ``paper``, ``data sheet``, ``measured``, ``calibrated`` or
         ``assumed``, with the location.
     description
         One sentence.
@@ -176,7 +176,7 @@ class Modelled(Protocol):
     def model(self, config: Mapping[str, Value], changes: Sequence[Change] = ()) -> "Model":
         """Return the model of `config`, with changed stations and pools.
 
-        Raises `StudyError` where it cannot be changed so.
+        Raises `StudyError` if it cannot be changed so.
         """
         ...
 
@@ -273,7 +273,7 @@ class ChecksPoints(Protocol):
     """A system that can report early what cannot run here; optional for a `System`."""
 
     def check_point(self, config: Mapping[str, Value]) -> None:
-        """Raise `HeadroomError` where a run of `config` would fail: before anything is measured.
+        """Raise `HeadroomError` if a run of `config` would fail: before anything is measured.
 
         Called once per session for each point that has work, after `System.prepare`.
         """
@@ -285,7 +285,7 @@ class ChecksFiles(Protocol):
     """A system that reads files of the user; optional for a `System`."""
 
     def check_files(self, config: Mapping[str, Value]) -> None:
-        """Raise `HeadroomError` where a program or an input of `config` is missing.
+        """Raise `HeadroomError` if a program or an input of `config` is missing.
 
         It makes and starts nothing, so that a look at the plan can ask it too.
         """
@@ -383,5 +383,5 @@ class System(Protocol):
         ...
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Run one replication; raise `HeadroomError` where the point cannot be run."""
+        """Run one replication; raise `HeadroomError` if the point cannot be run."""
         ...

@@ -52,7 +52,7 @@ class StoppingRule(Protocol):
     """
 
     def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
-        """Return True where `runs`, in the order of replications, are not enough yet.
+        """Return True if `runs`, in the order of replications, are not enough yet.
 
         The answer changes at looks only: between two looks it is that of the earlier one.
         """
@@ -74,7 +74,7 @@ class Outcome:
     reused
         Replications that earlier sessions finished and that count.
     interrupted
-        True where the user stopped the session before its end.
+        True if the user stopped the session before its end.
     remaining
         Replications that are planned and not run, because the session was stopped.
     given_up
@@ -151,8 +151,8 @@ def run_plan(
     Raises
     ------
     EnvironmentUnfitError
-        No experiment that has work can run on this machine, or the journal cannot be written;
-        every row stored before stays. Where only some experiments cannot run, their points fail.
+        No experiment that has work can run on this machine, or the journal cannot be written; every
+        row stored before stays. If only some experiments cannot run, their points fail.
     """
     facts = {**environment.collect(plan.folder), PLACES: places_now(plan.experiments)}
     criteria = criteria_of_run(plan, journal)
@@ -389,7 +389,7 @@ class _Session:
         )
 
     def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:
-        """Make results durable, then let them count; end where something else ran."""
+        """Make results durable, then let them count; end if something else ran."""
         results, strange = self._parted(results)
         rows = [(self._row(self._running[result.number], result), result.run) for result in results]
         self._journal.append_encoded(rows)

@@ -52,7 +52,7 @@ class PointState:
 
     @property
     def is_fixed(self) -> bool:
-        """True where the number of replications is fixed."""
+        """True if the number of replications is fixed."""
         return self.experiment.spec.replications.count is not None
 
     @property

@@ -127,7 +127,7 @@ def criteria_of(
     environments
         The sessions of the journal.
     is_run
-        True where the experiment is about to be run: the machine in question is this one then,
+        True if the experiment is about to be run: the machine in question is this one then,
         whatever was measured before.
     """
     if experiment.system.column is not Column.MEASURE:

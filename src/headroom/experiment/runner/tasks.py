@@ -63,7 +63,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     run: bytes | None = None
     event_count: int = 0
-    """Simulated events, where the system counts them."""
+    """Simulated events, if the system counts them."""
     ran: Ran | None = None
     """The identity of what ran; None if nothing ran."""
 

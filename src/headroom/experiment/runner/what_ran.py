@@ -31,7 +31,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     changed: list[str] = []
     """Names of what changed, as far as they are known."""
     is_steady: bool = True
-    """False where it was not the same before and after the replication."""
+    """False if it was not the same before and after the replication."""
 
 
 def look(system: System, config: Mapping[str, Value], *, before: Ran | None = None) -> Ran:
@@ -64,7 +64,7 @@ def look(system: System, config: Mapping[str, Value], *, before: Ran | None = No
 
 
 def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: bool) -> None:
-    """Raise `ChangedMeanwhileError` where something else ran than was planned.
+    """Raise `ChangedMeanwhileError` if something else ran than was planned.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def _new_value(change: Change, old: Value | None, parameter: Parameter) -> Value
 
 
 def _value(word: str, parameter: Parameter) -> Value:
-    """Return a written value; text stays text where the parameter takes text."""
+    """Return a written value; text stays text if the parameter takes text."""
     if parameter.type == "str":
         return word
     if word in {"true", "false"}:
@@ -86,7 +86,7 @@ def _value(word: str, parameter: Parameter) -> Value:
 
 
 def check_changes(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
-    """Raise `StudyError` where the system of `config` cannot be changed so."""
+    """Raise `StudyError` if the system of `config` cannot be changed so."""
     parameters, resources = split_changes(changes)
     changed = with_parameters(config, parameters, system.parameters())
     if resources and not isinstance(system, Modelled):

@@ -190,7 +190,7 @@ def _check_crossover(
 def _check_where(
     loaded: LoadedStudy, place: KeyPath, where: Where, experiment: PlannedExperiment
 ) -> list[Point]:
-    """Return the points that a selection means; raise where it means none."""
+    """Return the points of a selection; raise if there are none."""
     wanted = {
         name: _level(
             loaded, (*place, name), level, _factor(loaded, (*place, name), name, experiment)

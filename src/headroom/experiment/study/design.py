@@ -47,8 +47,8 @@ MOST_POINTS = 1_000_000
 def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> Plan:
     """Return the plan of a study, checked from end to end.
 
-    Claims are checked against the full study even where the quick variant is planned: a level
-    that the quick variant leaves out makes a claim undecided, not wrong.
+    Claims are checked against the full study even if the quick variant is planned: a level that the
+    quick variant leaves out makes a claim undecided, not wrong.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class _Draft:
 
 
 def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None) -> _Draft:
-    """Check a variant; where its set-up is that of `like`, the system is loaded once only."""
+    """Check a variant; if its set-up is that of `like`, the system is loaded only once."""
     if like is not None and like.variant.spec.system == variant.spec.system:
         system, setup = like.system, like.setup
     else:
@@ -161,7 +161,7 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
 def _planned(
     loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool, is_quick: bool
 ) -> PlannedExperiment:
-    """Return an experiment with its points; only where it is to run do they have fingerprints."""
+    """Return an experiment with its points; they have fingerprints only if it will run."""
     variant, system = draft.variant, draft.system
     points = _points(loaded, draft, is_to_run=is_to_run)
     if is_to_run:
@@ -240,7 +240,7 @@ def _factors(
 def _at_level(
     loaded: LoadedStudy, place: KeyPath, levels: Levels, parameter: Parameter
 ) -> Iterator[None]:
-    """Name the line of the very level that is wrong, where levels are listed."""
+    """Name the line of the very level that is wrong, if levels are listed."""
     try:
         yield
     except HeadroomError as error:

@@ -60,7 +60,7 @@ def check_limits(
 def _check_refine(
     loaded: LoadedStudy, variant: Variant, place: KeyPath, factor: FactorSpec
 ) -> None:
-    """Raise `StudyError` where no levels can be added between those of the load."""
+    """Raise `StudyError` if no levels can be added between those of the load."""
     problem = _why_not_refined(variant, factor)
     if problem is not None:
         message, cure = problem

@@ -44,7 +44,7 @@ class FactorSpec:
 
     @property
     def is_numeric(self) -> bool:
-        """True where the levels are numbers."""
+        """True if the levels are numbers."""
         return all(
             isinstance(level, (int, float)) and not isinstance(level, bool) for level in self.levels
         )
@@ -52,7 +52,7 @@ class FactorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterUse:
-    """A parameter of an experiment and where its value comes from.
+    """A parameter of an experiment and the source of its value.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ParameterUse:
     origin
         The system's default, fixed by the study, a factor, or fitted from other results.
     source
-        Where the value comes from: the system's source, or the study's own.
+        Source of the value: the system's source, or the study's own.
     """
 
     parameter: Parameter
@@ -137,8 +137,8 @@ class PlannedExperiment:
     parameters
         Every parameter with its value and origin.
     fit
-        Where some parameters are fitted from other experiments: how, and what came of it. Until
-        it is settled the points have provisional values and cannot be run.
+        The fit of some parameters from other experiments, and its result. Until it is settled the
+        points have provisional values and cannot be run.
     added
         Keys of the points that were added where a limit breaks, see
         `headroom.experiment.study.refining`.
@@ -156,7 +156,7 @@ class PlannedExperiment:
 
     @property
     def is_ready(self) -> bool:
-        """True where every parameter has a value that may be run."""
+        """True if every parameter has a value that may be run."""
         return self.fit is None or self.fit.is_settled
 
     @property

@@ -51,7 +51,7 @@ def study_schema() -> dict[str, Any]:
 
 
 def bound_numbers(node: Any) -> None:  # noqa: ANN401 - any part of a schema
-    """Add the bounds that the loader puts on every number, where the types name none."""
+    """Add the bounds that the loader puts on every number, if the types name none."""
     if isinstance(node, dict):
         if node.get("type") in ("integer", "number"):
             if not node.keys() & {"maximum", "exclusiveMaximum"}:

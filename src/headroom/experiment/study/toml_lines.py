@@ -172,7 +172,7 @@ class _Scanner:
         return _ESCAPES[letter]
 
     def _skip_blank(self, *, newlines: bool) -> bool:
-        """Skip spaces and comments, and empty lines where asked; False at the end."""
+        """Skip spaces and comments, and empty lines if requested; False at the end."""
         blank = " \t\n" if newlines else " \t"
         while self._at < len(self._text):
             if self._peek() in blank:

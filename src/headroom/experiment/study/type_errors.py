@@ -51,7 +51,7 @@ def find_type_error(
 ) -> TypeProblem | None:
     """Return the first problem of `content` as a `target`, None if it fits.
 
-    `at` is where the content stands in its file; the path of the problem begins with it.
+    `at` is the location of the content in its file; the path of the problem begins with it.
 
     Examples
     --------

@@ -71,7 +71,7 @@ class HasWindows(Protocol):
 
 
 def with_windows(system: System, windows: TimeWindows | None) -> System:
-    """Return `system` with `windows` where it keeps any.
+    """Return `system` with `windows` if it keeps any.
 
     Without windows it still learns how its runs are analysed, which may require intervals.
     """

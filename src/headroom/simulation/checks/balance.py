@@ -27,7 +27,7 @@ Held = dict[str, int]
 
 
 def check_balance(parsed: Parsed) -> None:
-    """Raise `SimulationError` where the paths of a program disagree on what they hold."""
+    """Raise `SimulationError` if the paths of a program disagree on what they hold."""
     for name, tree in parsed.trees.items():
         balance = _Balance(name, parsed.model.pools)
         held = run_deep(balance.sequence(tree, {}, {}))

@@ -17,7 +17,7 @@ from headroom.simulation.language.model import Model
 
 
 def check_blocking_cycles(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a circle of blocking stations may fill up."""
+    """Raise `SimulationError` if a circle of blocking stations may fill up."""
     model = parsed.model
     blocking = {name: None for name, station in model.stations.items() if station.blocks}
     if model.may_deadlock or not blocking:

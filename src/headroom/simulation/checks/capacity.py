@@ -126,7 +126,7 @@ def overloads(model: Model, visits: Visits | None = None) -> list[Overload]:
 
 
 def refuse_without_mean(model: Model, visits: Visits) -> None:
-    """Raise `SimulationError` where a time that jobs wait for has an infinite mean."""
+    """Raise `SimulationError` if a time that jobs wait for has an infinite mean."""
     for location, what in _without_mean(model, visits):
         raise SimulationError(
             f"{location}: {what} has no mean: the longer the run, the longer it takes, so that no "

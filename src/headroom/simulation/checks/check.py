@@ -78,7 +78,7 @@ def model_data(model: Model) -> dict[str, Any]:
 
 
 def check_model(model: Model) -> None:
-    """Raise `SimulationError` where `model` cannot be run."""
+    """Raise `SimulationError` if `model` cannot be run."""
     if not model.classes:
         raise SimulationError(
             f"model {model.name!r} has no class, so no job ever enters it",
@@ -120,7 +120,7 @@ def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None
 
 
 def _refuse_unlike(model: Model) -> None:
-    """Raise `SimulationError` where a group has both stations with servers to count and without."""
+    """Raise `SimulationError` if a group mixes stations with and without servers to count."""
     for row, members in model.station_rows().items():
         unlimited = [member for member in members if member.discipline == "infinite"]
         limited = [member for member in members if member.discipline != "infinite"]
@@ -134,7 +134,7 @@ def _refuse_unlike(model: Model) -> None:
 
 
 def _refuse_unknown_attributes(model: Model) -> None:
-    """Raise `SimulationError` where a trace sets an attribute that jobs do not have."""
+    """Raise `SimulationError` if a trace sets an attribute that jobs do not have."""
     for class_ in model.classes.values():
         for name in getattr(class_.process, "attribute_names", ()):
             if name not in model.attributes:
@@ -146,7 +146,7 @@ def _refuse_unknown_attributes(model: Model) -> None:
 
 
 def _refuse_coarse_times(model: Model) -> None:
-    """Raise `SimulationError` where the clock is too coarse for a time of `model`."""
+    """Raise `SimulationError` if the clock is too coarse for a time of `model`."""
     for location, what, value in _fixed_times(model):
         if abs(round(value / TICK) * TICK - value) > LARGEST_SHIFT * value:
             raise SimulationError(

@@ -74,7 +74,7 @@ def changes_of(parsed: Parsed) -> tuple[Changing, ...]:
 
 
 def check_controllers(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a controller takes a step of jobs, or changes what breaks."""
+    """Raise `SimulationError` if a controller takes a step of jobs, or changes what breaks."""
     for controller in parsed.model.controllers.values():
         for name in parsed.reached_from(controller.program):
             for node in walk(parsed.trees[name]):

@@ -157,7 +157,7 @@ def _levels(moment: Moment, peaks: Mapping[str, Mapping[str, int]]) -> dict[str,
 
 
 def _refuse_upgrade(pool: str, examples: list[Edge], jobs: _Jobs, tokens: int) -> None:
-    """Refuse where jobs that hold some tokens of a pool wait for more, and none are left.
+    """Refuse jobs that hold some tokens of a pool and wait for more when none are left.
 
     With one way to hold and want, as many jobs as fit hold their first part. With several ways,
     any number of tokens may be held.

@@ -20,7 +20,7 @@ from headroom.simulation.errors import SimulationError
 
 
 def check_reachability(parsed: Parsed) -> None:
-    """Raise `SimulationError` where steps are out of reach."""
+    """Raise `SimulationError` if steps are out of reach."""
     _check_programs(parsed)
     _check_places(parsed)
     for name, tree in parsed.trees.items():

@@ -31,7 +31,7 @@ def remarks(model: Model) -> tuple[str, ...]:
     Raises
     ------
     SimulationError
-        Where its programs are incomplete.
+        If its programs are incomplete.
 
     Examples
     --------

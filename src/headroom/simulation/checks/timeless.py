@@ -10,7 +10,7 @@ from headroom.simulation.laws.distribution import Distribution
 
 
 def refuse_timeless(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a closed class walks its program in no time, again and again.
+    """Raise `SimulationError` if a closed class walks its program in no time, again and again.
 
     Only certain cases are refused: every service and delay on the way is the number 0, no other job
     makes it wait, and it does not think.

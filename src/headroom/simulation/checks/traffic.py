@@ -9,7 +9,7 @@ from headroom.simulation.checks.structure import Choice
 
 
 def chosen_shares(kind: str, choices: Sequence[Choice]) -> list[float]:
-    """Return how often each of several ways is taken; evenly where no probabilities are given."""
+    """Return how often each of several ways is taken; evenly if no probabilities are given."""
     if kind == "probability":
         return [choice.probability or 0.0 for choice in choices]
     return [1 / len(choices)] * len(choices)

@@ -120,7 +120,7 @@ def expected_visits(model: Model) -> Visits:
     Raises
     ------
     SimulationError
-        Where programs start each other so that jobs multiply without end.
+        If programs start each other so that jobs multiply without end.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def least_visits(model: Model, together: frozenset[str] = frozenset()) -> Visits
     Raises
     ------
     SimulationError
-        Where programs start each other so that jobs multiply without end.
+        If programs start each other so that jobs multiply without end.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def _shortest(parsed: Parsed, station: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Least:
-    """How to count where no more may be counted than is sure."""
+    """Counting rule if only certain visits may count."""
 
     batched: Mapping[str, float]
     """Station that serves batches -> least mean service of one."""
@@ -355,7 +355,7 @@ class _Counter:
         )
 
     def _fastest(self, station: Station) -> float:
-        """Return the speed of the fastest server; infinite where a program changes it."""
+        """Return the speed of the fastest server; infinite if a program changes it."""
         return math.inf if station.name in self._paced else station.fastest
 
     def _call(self, node: Call) -> _Tally:

@@ -27,7 +27,7 @@ pub use run::result::Outcome;
 pub struct RunOptions {
     /// Seed of all random streams.
     pub seed: u64,
-    /// When the run ends, instead of the model's own limits where any is set.
+    /// When the run ends, instead of the model's own limits, if any is set.
     pub stop: Stop,
     /// Simulated time (time units) between two samples of the statistics.
     pub sample_every: Option<f64>,
@@ -45,7 +45,7 @@ pub struct RunOptions {
 ///
 /// # Errors
 ///
-/// Fails where the data are no valid model and where the run cannot be finished.
+/// Fails if the data are not a valid model, or if the run cannot be finished.
 #[allow(
     clippy::needless_pass_by_value,
     reason = "the options of one run, made by its caller"
@@ -79,12 +79,12 @@ pub fn simulate(
 
 /// Draw `count` values from the distribution in `json` with the stream `key` of a run with `seed`.
 ///
-/// The values are in the distribution's own unit; fewer come back where it ends before. For
-/// looking at distributions; a run draws by itself.
+/// The values are in the distribution's own unit; fewer come back if it ends before. For looking at
+/// distributions; a run draws by itself.
 ///
 /// # Errors
 ///
-/// Fails where the data are no valid distribution.
+/// Fails if the data are not a valid distribution.
 pub fn draw(
     json: &[u8],
     seed: u64,

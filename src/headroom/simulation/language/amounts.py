@@ -81,7 +81,7 @@ class Known:
 
 
 def mean_of(amount: Amount, attributes: Mapping[str, Known]) -> float | None:
-    """Return the mean of an amount where it follows from the model, else None.
+    """Return the mean of an amount if it follows from the model, else None.
 
     Parameters
     ----------
@@ -90,10 +90,8 @@ def mean_of(amount: Amount, attributes: Mapping[str, Known]) -> float | None:
     attributes
         Facts about the job's attributes where the amount is computed.
 
-    Notes
-    -----
-    Means of sums add up always, means of products multiply where the factors are independent:
-    each draw is independent of all else, two attributes need not be.
+    Notes ----- Means of sums add up always, means of products multiply if the factors are
+    independent: each draw is independent of all else, two attributes need not be.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Branch:
     def case(
         self, probability: float | None = None, *, of: Station | Pool | None = None
     ) -> Iterator[None]:
-        """Take the steps of the block where the branch's policy chooses them.
+        """Take the steps of the block if the branch's policy chooses them.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Branch:
 
     @block
     def when(self, condition: Expression) -> Iterator[None]:
-        """Take the steps of the block where `condition` is the first that is true (not 0).
+        """Take the steps of the block if `condition` is the first that is true (not 0).
 
         Examples
         --------
@@ -95,7 +95,7 @@ class Branch:
 
     @block
     def otherwise(self) -> Iterator[None]:
-        """Take the steps of the block where no case was taken."""
+        """Take the steps of the block if no case was taken."""
         if self._policy not in {"probability", "condition"}:
             raise self._program._error(
                 f"has an otherwise in a branch by {self._policy}, which always takes a case",
@@ -255,7 +255,7 @@ class Attempt:
 
     @block
     def failed(self) -> Iterator[None]:
-        """Take the steps of the block where all tries failed."""
+        """Take the steps of the block if all tries failed."""
         if self._parts != ["work"]:
             raise self._program._error(
                 "writes what follows a failed attempt in the wrong place",

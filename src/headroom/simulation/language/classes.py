@@ -25,7 +25,7 @@ PRIORITY_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobClass:
-    """A class of jobs: closed where it has a population, else open.
+    """A class of jobs: closed if it has a population, else open.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class JobClass:
 
     @property
     def is_endless(self) -> bool:
-        """False where the arrivals end by themselves: a trace is only so long."""
+        """False if the arrivals end by themselves: a trace is only so long."""
         if isinstance(self.process, ComputedArrivals):
             return self.process.goes_on is None
         return self.process is None or self.process.to_data().get("kind") != "trace"

@@ -79,7 +79,7 @@ def computed_arrivals(
     sets
         Attributes that the arriving job carries, and the value of each.
     goes_on
-        The arrivals end where this is 0; None is never.
+        The arrivals end when this is 0; None is never.
     mean_rate
         Arrivals per time unit in the long run, for analyses without a run. None: unknown.
 

@@ -297,8 +297,8 @@ class Model:
     ) -> Pool:
         """Add a pool of `tokens` (>= 1), reported separately or with its `group`, like stations.
 
-        The tokens may follow a `schedule`. Where they become fewer than are held, the next to
-        come back are not granted again.
+        The tokens may follow a `schedule`. If they become fewer than are held, the next to come
+        back are not granted again.
 
         They are granted first come first served, or, with the order ``"priority"``, to the most
         urgent job that waits; a large request is never overtaken by a small one behind it.

@@ -47,7 +47,7 @@ class Network:
     Attributes
     ----------
     leave
-        Where a route goes that leaves the network.
+        Target of a route that leaves the network.
     """
 
     leave: Final = LEAVE
@@ -74,10 +74,10 @@ class Network:
         name
             Name of the node, its own within the network.
         to
-            Where its routes go: one node; or several with a probability each
+            Targets of its routes: one node; or several with a probability each
             (``{"disk": 0.5, net.leave: 0.5}``); or with a condition each, the first that is true
-            being taken and None standing last for otherwise (``{"big": size > 9, "small":
-            None}``); or with the station or pool whose jobs are counted, for the policies
+            being taken and None standing last for otherwise (``{"big": size > 9, "small": None}``);
+            or with the station or pool whose jobs are counted, for the policies
             ``"shortest_queue"`` and ``"two_choices"``; or a list, for ``"round_robin"``,
             ``"hash"``, ``"index"`` and equal probabilities.
         policy, by

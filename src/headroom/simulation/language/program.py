@@ -332,7 +332,7 @@ class Program:
     def network(self) -> Iterator[Network]:
         """Walk from node to node along random or chosen routes, until a route leaves.
 
-        The first node is where jobs enter.
+        Jobs enter at the first node.
 
         Examples
         --------
@@ -389,11 +389,11 @@ class Program:
         tries: int = 1,
         pause: Operand | None = None,
     ) -> Iterator[Attempt]:
-        """Try the steps of `Attempt.work`; where all tries fail, take those of `Attempt.failed`.
+        """Try the steps of `Attempt.work`; if all tries fail, take those of `Attempt.failed`.
 
         A try fails when it takes longer than `timeout`, when the job loses patience in a queue, or
-        where a full station rejects it.
-        The job then leaves its station or queue and gives back what it acquired in the attempt.
+        when a full station rejects it. The job then leaves its station or queue and gives back what
+        it acquired in the attempt.
 
         Parameters
         ----------

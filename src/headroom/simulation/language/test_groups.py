@@ -49,7 +49,7 @@ def assert_added_up(grouped: Table, alone: Table, rows: dict[str, list[str]]) ->
 
 
 def rows_of(parts: Iterable[object], classes: Iterable[str] = ("",)) -> dict[str, list[str]]:
-    """Return row -> members, and for each class of them where there are several."""
+    """Return row -> members, and the same for each class if there are several."""
     found: dict[str, list[str]] = {}
     for part in parts:
         found.setdefault(part.row, []).append(part.name)  # type: ignore[attr-defined]

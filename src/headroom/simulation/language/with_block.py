@@ -95,6 +95,6 @@ def block(
 
 
 def refuse_forgotten(program: "Program") -> None:
-    """Raise `SimulationError` where a block of `program` was made and never entered."""
+    """Raise `SimulationError` if a block of `program` was made and never entered."""
     for one in program.unentered.values():
         raise one.forgotten()

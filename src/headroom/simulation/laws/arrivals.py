@@ -76,7 +76,7 @@ class ArrivalProcess:
         return data
 
     def draw(self, count: int, *, seed: int = 1) -> npt.NDArray[np.float64]:
-        """Return the times of the first `count` arrivals; fewer where the process ends before.
+        """Return the times of the first `count` arrivals; fewer if the process ends before.
 
         Examples
         --------
@@ -221,7 +221,7 @@ def changing_rate(*, times: Values, rates: Values, period: float | None = None) 
     rates
         Rate in each piece (>= 0, one above 0). The last one holds indefinitely, or to the period.
     period
-        Where the pieces start again (above the last time); None for once.
+        Time at which the pieces start again (above the last time); None for once.
 
     Notes
     -----

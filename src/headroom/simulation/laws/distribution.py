@@ -36,13 +36,13 @@ class Distribution:
     kind
         Name of the distribution, e.g. ``"exponential"``.
     parameters
-        Name and value of each parameter, in the model's time unit where it is a time.
+        Name and value of each parameter, in the model's time unit if it is a time.
     mean
-        Mean, infinity where it does not exist.
+        Mean, infinity if it does not exist.
     c2
-        Squared coefficient of variation, infinity where the variance does not exist.
+        Squared coefficient of variation, infinity if the variance does not exist.
     fit
-        How the law was fitted, where it was (see `from_samples`).
+        How the law was fitted, if it was (see `from_samples`).
 
     Notes
     -----
@@ -66,7 +66,7 @@ class Distribution:
 
     @property
     def variance(self) -> float:
-        """Variance, in squares of the unit of the mean; infinity where it does not exist."""
+        """Variance, in squares of the unit of the mean; infinity if it does not exist."""
         return self.c2 * self.mean**2 if self.mean > 0 else 0.0
 
     def to_data(self) -> dict[str, object]:
@@ -109,7 +109,7 @@ class Distribution:
 
     @property
     def is_whole(self) -> bool:
-        """True where every draw is a whole number."""
+        """True if every draw is a whole number."""
         if self.kind in {"geometric", "zipf", "nurand"}:
             return True
         if self.kind not in {"constant", "discrete", "empirical", "replay", *_COMPOUND}:

@@ -282,7 +282,7 @@ def fit_family(name: str, sample: Floats) -> Distribution:
     Raises
     ------
     FitError
-        Where the family cannot describe the sample.
+        If the family cannot describe the sample.
     """
     family = FAMILIES[name]
     if family.needs_positive and sample[0] <= 0:

@@ -26,7 +26,7 @@ class EventTrace:
     resource
         Index of the station (kinds 2 to 7) or pool (8 to 10), else 0.
     is_truncated
-        True where the run had more events.
+        True if the run had more events.
     """
 
     time_s: npt.NDArray[np.float64]

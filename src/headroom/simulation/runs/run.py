@@ -53,7 +53,7 @@ def ready(model: Model) -> ReadyModel:
     Raises
     ------
     SimulationError
-        Where the model contradicts itself; the message names the line of the step.
+        If the model contradicts itself; the message names the line of the step.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def simulate(
         Number of first events to keep, as `SimulationResult.trace`.
     sampling
         How variates are made: ``"fast"``, or by ``"inversion"`` of one random number each, so that
-        runs of one seed stay in step where a law changes its shape, or ``"antithetic"``, the same
-        with 1 - U, for pairs of runs whose mean varies less.
+        runs of one seed stay in step if a law changes its shape, or ``"antithetic"``, the same with
+        1 - U, for pairs of runs whose mean varies less.
 
     Warns
     -----
@@ -124,7 +124,7 @@ def simulate(
     Raises
     ------
     SimulationError
-        Where the model contradicts itself, is overloaded or draws times without a mean (unless it
+        If the model contradicts itself, is overloaded or draws times without a mean (unless it
         stops by time), deadlocks, or runs out of the range of its clock.
 
     Examples

@@ -50,7 +50,7 @@ def outcome(model: Model, seed: int, **options: float) -> SimulationResult | str
 
 
 def ended(model: Model, seed: int, **options: float) -> SimulationResult:
-    """Run a model; drop the example where it had to end."""
+    """Run a model; drop the example if it had to end."""
     result = outcome(model, seed, **options)
     event("ended" if isinstance(result, SimulationResult) else result.split("'")[0][:30])
     assume(isinstance(result, SimulationResult))
@@ -357,7 +357,7 @@ def test_a_ring_with_a_place_to_spare_never_stands_still(
     seed: int,
     is_over: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    """Blocking deadlocks only where every place of the ring is taken."""
+    """Blocking deadlocks only if every place of the ring is taken."""
     limited = ring
     for place in range(len(ring.stops)):
         limited = limited.changed(place, buffer=buffer, servers=1)

@@ -132,7 +132,7 @@ LAWS = [
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
 def test_draws_have_the_same_bits_on_every_machine(law: Distribution) -> None:
-    """Fails where the build lets the system's mathematics library into the draws.
+    """Fails if the build lets the system's mathematics library into the draws.
 
     It happens when any crate turns on `num-traits/std`; see Cargo.toml.
     """

@@ -73,9 +73,9 @@ def write_trace(path: Path, trace: EventTrace, model: Mapping[str, Any]) -> None
     Parameters
     ----------
     path
-        File to write, replaced where it exists.
+        File to write, replaced if it exists.
     trace
-        What happened.
+        The events.
     model
         The model as data, for the names of its stations, pools and classes.
 

@@ -188,7 +188,7 @@ class Content:
         return is_ignored(name, self.ignored)
 
     def _with_interpreters(self, path: Path, words: Words) -> Iterator[str]:
-        """Yield a path, and where it is a script the program that runs it, and that one's."""
+        """Yield a path, and for a script the program that runs it, recursively."""
         for _ in range(_MOST_INTERPRETERS):
             yield str(path)
             line = _first_line(path)

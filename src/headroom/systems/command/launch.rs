@@ -180,7 +180,7 @@ fn name_and_value(entry: &OsStr) -> Option<(OsString, OsString)> {
     Some((owned(&bytes[..split]), owned(&bytes[split + 1..])))
 }
 
-/// Run the program of `request` to its end or its time limit; `None` where the input closed.
+/// Run the program of `request` to its end or its time limit; `None` if the input closed.
 fn answer(request: &Request, sender: &Sender<Event>, events: &Receiver<Event>) -> Option<String> {
     let mut command = match command(request) {
         Ok(command) => command,

@@ -99,7 +99,7 @@ class Launcher:
     Parameters
     ----------
     scratch
-        Folder that the launcher removes where this process is killed before it can.
+        Folder that the launcher removes if this process is killed before it can.
 
     Examples
     --------
@@ -181,8 +181,8 @@ def _start_launcher(scratch: Path | None) -> subprocess.Popen[bytes]:
 def _launcher_path() -> str:
     """Return a path under which this process and its children find the launcher.
 
-    An anonymous file in memory where the system has them: nothing to install, to find or to
-    remove. Its path goes through this process, as the file is closed in children.
+    An anonymous file in memory, if the system has them: nothing to install, to find or to remove.
+    Its path goes through this process, as the file is closed in children.
     """
     if hasattr(os, "memfd_create"):
         return f"/proc/{os.getpid()}/fd/{_launcher_in_memory()}"

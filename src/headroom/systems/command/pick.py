@@ -28,7 +28,7 @@ _JSON_PATHS = jsonpath.JSONPathEnvironment(strict=True)
 
 
 def check_metric(metric: MetricTable) -> None:
-    """Raise `StudyError` where a metric has no or two ways to be found, or a wrong one."""
+    """Raise `StudyError` if a metric has no or two ways to be found, or a wrong one."""
     ways = ("regex", "json_path", "size_of", "quotient")
     used = [way for way in ways if getattr(metric, way)]
     if len(used) != 1:

@@ -60,7 +60,7 @@ class CommandPlan:
 
     @classmethod
     def of(cls, setup: CommandSetup) -> Self:
-        """Return the plan of a set-up, or raise `StudyError` where it contradicts itself."""
+        """Return the plan of a set-up, or raise `StudyError` if it contradicts itself."""
         plan = cls(
             argv=_templates(setup.argv),
             set_up=tuple(_templates(words) for words in setup.set_up),

@@ -19,7 +19,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MetricTable(_Table, frozen=True):
-    """`[[experiment.system.metric]]`: one more metric of every run, and where it is found.
+    """`[[experiment.system.metric]]`: one more metric of every run, and its source.
 
     Exactly one of `regex`, `json_path`, `size_of` and `quotient` is set.
     """
@@ -79,7 +79,7 @@ class ParameterTable(_Table, frozen=True):
     source: str = ""
     """The source of range and default."""
     default: Value | None = None
-    """Value where the study gives none; without one the study must give it."""
+    """Default value; without one the study must give it."""
     description: str = ""
     """One sentence for the report."""
 

@@ -46,7 +46,7 @@ class StudyTree:
     files
         Relative path to hash, of the files that count.
     documents
-        Relative paths of documents, which count where they are named.
+        Relative paths of documents, which count if they are named.
     """
 
     files: dict[str, str] = field(default_factory=dict)

@@ -144,7 +144,7 @@ class CommandSystem:
             program_path(name, environment=environment)
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Run one replication; raise `HeadroomError` where the program fails."""
+        """Run one replication; raise `HeadroomError` if the program fails."""
         with scratch_folder() as name, Launcher(Path(name)) as launcher:
             scratch = Path(name)
             work = scratch / "work"

@@ -41,7 +41,7 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
 
 
 def _refuse_controlled(model: Model, change: Change) -> None:
-    """Refuse another number where a program sets it anyway, or multiplies the speed."""
+    """Refuse another number if a program sets it anyway, or multiplies the speed."""
     if not any(
         step.op == "change" for program in model.programs.values() for step in program.steps
     ):

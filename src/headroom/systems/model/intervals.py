@@ -19,7 +19,7 @@ from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.systems.model.nature import why_terminating
 
 INTERVALS = 96
-"""Equal intervals of a run with a natural end: quarters of an hour, where it is a day."""
+"""Equal intervals of a run with a natural end: quarters of an hour, for a day."""
 FEWEST_INTERVALS = 12
 _ROUNDING = 1e-9
 VALUES_AT_MOST = 100_000

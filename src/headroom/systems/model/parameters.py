@@ -44,8 +44,7 @@ def parameter(
     unit
         Unit, ``"1"`` for a count or a ratio, ``""`` for words.
     source
-        Where the default comes from: paper, data sheet, measured, calibrated or assumed, with
-        the place.
+        Source of the default: paper, data sheet, measured, calibrated or assumed, with the place.
     low, high
         Inclusive range, None for no bound.
     choices

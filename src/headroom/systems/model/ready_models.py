@@ -28,7 +28,7 @@ class KnownMetrics:
     def of(
         self, config: Mapping[str, Value], find: Callable[[], tuple[Metric, ...]]
     ) -> tuple[Metric, ...]:
-        """Return the metrics of `config`, and `find` them where they are not kept."""
+        """Return the metrics of `config`, and `find` them if they are not kept."""
         key = _key(config, ())
         if key not in self._kept:
             self._kept[key] = find()
@@ -51,7 +51,7 @@ class ReadyModels:
         changes: Sequence[Change],
         build: Callable[[], ReadyModel],
     ) -> ReadyModel:
-        """Return the model of `config` with `changes`, and `build` it where it is not kept."""
+        """Return the model of `config` with `changes`, and `build` it if it is not kept."""
         key = _key(config, changes)
         if key not in self._kept:
             self._kept[key] = build()

@@ -28,11 +28,11 @@ _COLUMNS: dict[ResourceKind, tuple[str, ...]] = {
 
 
 _EXTRA_COLUMNS = ("left_count", "served_wait_s_sum", "capacity_s")
-"""Columns that only some models have: where jobs leave lines, and where capacities change."""
+"""Columns of models in which jobs leave lines or capacities change."""
 
 
 def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
-    """Raise `StudyError` where the samples of `model` would not fit into memory.
+    """Raise `StudyError` if the samples of `model` would not fit into memory.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
 
 
 def code_of_file(path: Path) -> UserCode:
-    """Return the code of a model file; raise `StudyError` where the file is missing."""
+    """Return the code of a model file; raise `StudyError` if the file is missing."""
     if not path.is_file():
         raise StudyError(f"model file {path} not found", cure=_cure_of_missing(path))
     return UserCode(path)
@@ -42,7 +42,7 @@ def function_of_file(code: UserCode, name: str) -> Callable[..., Any]:
     Raises
     ------
     StudyError
-        The file is wrong, or has no such function; with its line where one is known.
+        The file is wrong, or has no such function; with its line if it is known.
     """
     path = code.path
     with code.importable():

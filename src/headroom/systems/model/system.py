@@ -208,7 +208,7 @@ class ModelSystem:
         return model_names()
 
     def _worst(self, model: Model) -> Iterator[Metric]:
-        """Yield the metrics of the worst interval, where runs have a natural end."""
+        """Yield the metrics of the worst interval, if runs have a natural end."""
         if self._intervals(model).is_terminating:
             yield from worst_metrics(windowed_metrics(model))
 

@@ -64,7 +64,7 @@ def new_run() -> int:
 
 
 def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out one job as `run_job`, but return what was found where a signal ended it.
+    """Carry out one job as `run_job`, but return the results so far if a signal ended it.
 
     A run that verifies gets its own number if the job gives none.
     """

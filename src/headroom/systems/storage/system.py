@@ -181,7 +181,7 @@ class StorageSystem:
         within(self.setup.silence_s, check, what=f"target {target.name!r}")
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Run one replication; raise `HeadroomError` where the point cannot be run."""
+        """Run one replication; raise `HeadroomError` if the point cannot be run."""
         check_workload(config)
         asked = Measurement(
             config=config,
@@ -201,7 +201,7 @@ class StorageSystem:
         )
 
     def _health(self, target: Target) -> Reading:
-        """Return how the disk below a target is now; nothing where that is not answered."""
+        """Return how the disk below a target is now; nothing if there is no answer."""
 
         def read() -> Reading:
             if target.name not in self._watches:

@@ -120,7 +120,7 @@ def test_a_folder_that_nobody_may_write_is_refused_with_what_helps_root(tmp_path
 def test_a_content_that_is_not_written_is_said_to_change_nothing(
     share: float, count: int, tmp_path: Path
 ) -> None:
-    """Cause: `compressible_share` was taken without a word where a file is only read."""
+    """Cause: `compressible_share` was accepted silently for a file that is only read."""
     (tmp_path / "mine").write_bytes(bytes(1 << 20))
     table = TargetTable(kind="file", path=str(tmp_path / "mine"))
     with session_of(StorageSetup(targets={"one": table})) as system:

@@ -51,7 +51,7 @@ def miss_shares(
     warehouses
         Warehouses that share it (> 0); all of them share the items.
     warehouse_mb
-        Size of a warehouse in pages (MB); more than its rows have where pages are not full.
+        Size of a warehouse in pages (MB); more than its rows have if pages are not full.
     page_bytes
         Size of a page.
 

@@ -40,7 +40,7 @@ EVALUATIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A throughput of the paper, and where it was seen.
+    """A throughput of the paper, and its location there.
 
     Parameters
     ----------

@@ -137,8 +137,8 @@ class InputOutput:
 def disk_time(machine: Machine, *, is_sequential: bool) -> Expression | float:
     """Return the time (ms) of a page at a disk: overhead, seek, rotation, transfer.
 
-    Seeks are uniform up to twice their mean, shortened by the elevator; where accesses are
-    sequential there is none. The rotation is uniform over a turn.
+    Seeks are uniform up to twice their mean, shortened by the elevator; sequential accesses have
+    none. The rotation is uniform over a turn.
     """
     fixed = machine.disk_overhead_ms + 1e-3 * machine.page_bytes / machine.disk_mb_s
     time: Expression | float = fixed

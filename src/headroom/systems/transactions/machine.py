@@ -268,17 +268,17 @@ class Machine:
 
     @property
     def disk_write_ms(self) -> float:
-        """Mean time (ms) of a page at a disk where accesses are sequential: no seek."""
+        """Mean time (ms) of a page at a disk if accesses are sequential: no seek."""
         transfer_ms = 1e-3 * self.page_bytes / self.disk_mb_s
         return self.disk_overhead_ms + transfer_ms + self.rotation_ms / 2
 
     @property
     def disk_read_ms(self) -> float:
-        """Mean time (ms) of a page at a disk, where the elevator shortens the seek."""
+        """Mean time (ms) of a page at a disk; the elevator shortens the seek."""
         return self.disk_write_ms + self.seek_ms * self.elevator_factor
 
     def check(self) -> None:
-        """Raise `StudyError` where such a machine cannot be; the message has all reasons."""
+        """Raise `StudyError` if such a machine is impossible; the message has all reasons."""
         found = [*self._wrong_numbers(), *self._wrong_network(), *self._wrong_nodes()]
         if found:
             flaws, cures = zip(*found, strict=True)

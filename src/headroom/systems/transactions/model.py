@@ -47,7 +47,7 @@ class MachineModel:
     parameters
         Its numbers.
     place
-        Where its file is, for messages.
+        Location of its file, for messages.
     """
 
     name: str

@@ -84,7 +84,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Panics where more come back than were granted: a bug.
+    /// Panics if more come back than were granted: a bug.
     #[inline]
     pub fn release(&mut self, now: SimTime, tokens: u32) {
         self.advance(now);

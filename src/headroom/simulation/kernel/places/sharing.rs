@@ -79,7 +79,7 @@ impl Sharing {
     ///
     /// # Panics
     ///
-    /// Panics where the job is not served here: a bug.
+    /// Panics if the job is not served here: a bug.
     pub fn remove(&mut self, now: SimTime, job: u32) {
         self.advance(now);
         let found = self.ends.iter().find(|entry| entry.2 == job).copied();

@@ -114,7 +114,7 @@ pub struct Special {
     pub holds_when_blocked: bool,
     /// Jobs in service, in the order in which they began.
     pub serving: Vec<u32>,
-    /// Servers that wait for work, the fastest first; only where servers differ.
+    /// Servers that wait for work, the fastest first; only if servers differ.
     pub idle: Vec<u32>,
     /// Speed of each server; empty if all have speed 1.
     pub speeds: Vec<f64>,

@@ -51,7 +51,7 @@ pub enum Process {
         /// Attributes of each job, computed in this order before the wait for it.
         #[serde(default)]
         sets: Vec<Carried>,
-        /// The arrivals end where this is 0.
+        /// The arrivals end when this is 0.
         goes_on: Option<Expression>,
         /// Time until the job arrives.
         wait: Expression,
@@ -276,11 +276,11 @@ fn unit_exponential(stream: &mut Stream, sampling: Sampling) -> f64 {
 }
 
 /// Return the first `count` arrivals (time units) of the process in `json`, for looking at it;
-/// fewer where it ends before.
+/// fewer if it ends before.
 ///
 /// # Errors
 ///
-/// Fails where the data are no valid process.
+/// Fails if the data are not a valid process.
 pub fn draw(json: &[u8], seed: u64, key: u64, count: usize) -> Result<Vec<f64>, SimulationError> {
     let process: Process = serde_json::from_slice(json)?;
     let plan = process.compile(TICKS_PER_UNIT)?;

@@ -26,7 +26,7 @@ pub struct CallPlan {
 ///
 /// # Errors
 ///
-/// Fails where a kind is not known to `registry`, and where its parameters are wrong.
+/// Fails if a kind is not known to `registry`, or if its parameters are wrong.
 pub fn mechanisms(
     model: &Model,
     seed: u64,

@@ -60,7 +60,7 @@ pub struct Choice {
     pub rule: Rule,
     stream: Stream,
     turn: usize,
-    /// The case that is drawn next, where there are so many that the way there is worth preparing.
+    /// The case drawn next, if there are enough cases that preparing the way there is worthwhile.
     ahead: Option<u32>,
 }
 

@@ -33,7 +33,7 @@ pub(in crate::simulation::kernel) const UNKNOWN: u32 = u32::MAX;
 ///
 /// # Errors
 ///
-/// Fails where the model contradicts itself.
+/// Fails if the model contradicts itself.
 pub fn compile(
     model: &Model,
     stop: Stop,
@@ -165,7 +165,7 @@ impl Compiler {
         })
     }
 
-    /// Compile the positions of jobs; where there are any, each job carries one attribute more.
+    /// Compile the positions of jobs; if there are any, each job carries one more attribute.
     ///
     /// A station has one expression for all uses, so that draws in it are one stream.
     fn add_positions(&mut self, model: &Model) -> Result<(), SimulationError> {
@@ -357,7 +357,7 @@ impl Compiler {
         look_up(&self.program_index, "program", name)
     }
 
-    /// Return where the program `name`, which is compiled already, begins.
+    /// Return the start of the program `name`, which is already compiled.
     pub(in crate::simulation::kernel) fn entry_of(
         &self,
         name: &str,

@@ -22,7 +22,7 @@ const LARGEST_DECK: u64 = 100_000;
 ///
 /// # Errors
 ///
-/// Fails where the model contradicts itself.
+/// Fails if the model contradicts itself.
 pub fn add(compiler: &mut Compiler, model: &Model) -> Result<(), SimulationError> {
     compiler.here = Site::default();
     compiler.emit(Instruction::Exit);
@@ -389,7 +389,7 @@ fn rule_of(compiler: &mut Compiler, mix: &Mix) -> Result<Rule, SimulationError> 
     }
 }
 
-/// Emit the walk of a class through its program; return where it begins.
+/// Emit the walk of a class through its program; return its start.
 fn walk(compiler: &mut Compiler, class: u32, program: &str) -> Result<u32, SimulationError> {
     let entry = compiler.entry_of(program)?;
     let begin = compiler.emit(Instruction::Begin { class });

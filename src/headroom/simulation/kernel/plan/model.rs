@@ -101,7 +101,7 @@ pub struct Station {
     pub when_full: WhenFull,
     /// How many jobs a server takes together.
     pub batch: Option<Batch>,
-    /// Position of a job, where the line is served by that.
+    /// Position of a job, if the line is served by position.
     pub position: Option<Expression>,
     /// Name under which it is reported together with others like it; absent for its own.
     pub group: Option<String>,
@@ -622,7 +622,7 @@ pub struct Mix {
     /// Attributes that a job computes, in this order, before its class is drawn.
     #[serde(default)]
     pub sets: Vec<Carried>,
-    /// Number of the class, from 0, of the next walk: where the class is computed, and only there.
+    /// Number of the class, from 0, of the next walk: only if the class is computed.
     pub index: Option<Expression>,
     /// Its classes.
     pub classes: Vec<MixedClass>,

@@ -199,7 +199,7 @@ pub enum Instruction {
     Spawn {
         /// Class.
         class: u32,
-        /// Position where they start.
+        /// Their starting position.
         entry: u32,
         /// Number of jobs, or [`NO_AMOUNT`] for one.
         amount: u32,
@@ -375,7 +375,7 @@ pub struct StationPlan {
     pub can_change: bool,
     /// Key of the random stream of its order.
     pub key: u64,
-    /// Attribute of a job that is its position, where that orders the line.
+    /// Attribute that holds a job's position, if the line is served by position.
     pub position: usize,
 }
 
@@ -493,8 +493,8 @@ pub struct Plan {
     pub attempts: Vec<AttemptPlan>,
     /// Arrival processes.
     pub processes: Vec<ProcessPlan>,
-    /// Initial values of the attributes; the last one is the position of a job in a line, where
-    /// a station serves by that.
+    /// Initial values of the attributes; the last one is the position of a job in a line, if a
+    /// station serves by position.
     pub attributes: Vec<f64>,
     /// Stations.
     pub stations: Vec<StationPlan>,

@@ -19,7 +19,7 @@ use crate::simulation::kernel::time::whole_ticks;
 pub struct RateCurve {
     /// Pieces in order; the first starts at 0.
     pieces: Box<[Piece]>,
-    /// Ticks of a period and the arrivals expected in it, where the curve repeats.
+    /// Ticks of a period and the arrivals expected in it, if the curve repeats.
     period: Option<(u64, f64)>,
 }
 
@@ -47,7 +47,7 @@ impl RateCurve {
     ///
     /// # Errors
     ///
-    /// Fails, with the reason, where they are no curve that brings an arrival.
+    /// Fails, with the reason, if the curve never brings an arrival.
     pub fn new(
         times: &[f64],
         rates: &[f64],

@@ -92,7 +92,7 @@ pub struct Wishes {
 /// Run `plan` with `seed`.
 ///
 /// `mechanisms` are those of the model, in its order, as they are before the run. `is_wanted` is
-/// asked now and then; the run stops where it answers no.
+/// asked now and then; the run stops if it returns false.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ pub struct Wishes {
 ///
 /// # Panics
 ///
-/// Panics where a conservation law is broken: a bug in the kernel.
+/// Panics if a conservation law is broken: a bug in the kernel.
 pub fn run(
     plan: &Plan,
     seed: u64,

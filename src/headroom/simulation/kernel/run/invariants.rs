@@ -12,7 +12,7 @@ use crate::simulation::kernel::run::engine::{State, used_station};
 use crate::simulation::kernel::run::holdings;
 use crate::simulation::kernel::time::SimTime;
 
-/// Panic where `state` breaks a conservation law.
+/// Panic if `state` breaks a conservation law.
 pub fn check(state: &State, plan: &Plan) {
     check_stations(state, plan);
     check_pools(state, plan);

@@ -192,7 +192,7 @@ impl Engine<'_> {
         special.return_server(jobs.extra(job).server);
     }
 
-    /// Let `job`, which stands in no line, be served at `station`, where a server is idle.
+    /// Let `job`, which is in no line, be served at `station`, which has an idle server.
     fn begin_service(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         let at = self.state.jobs[job].at;
         self.cancel(job);
@@ -604,7 +604,7 @@ impl Engine<'_> {
     }
 }
 
-/// Return `ticks` times `factor` in whole ticks; exact where the factor is 1.
+/// Return `ticks` times `factor` in whole ticks; exact if the factor is 1.
 #[allow(
     clippy::float_cmp,
     reason = "a speed of exactly 1 must not round anything"

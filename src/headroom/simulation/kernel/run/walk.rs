@@ -448,7 +448,7 @@ impl Engine<'_> {
         self.schedule(source, wait)
     }
 
-    /// Bring the jobs of a class to where they are at time zero.
+    /// Bring the jobs of a class to their positions at time zero.
     pub(in crate::simulation::kernel) fn start_class(
         &mut self,
         index: u32,

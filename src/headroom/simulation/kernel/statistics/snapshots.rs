@@ -13,7 +13,7 @@ pub const SNAPSHOT_LIMIT: usize = 64;
 
 /// One snapshot: all accumulators of the run in one row.
 ///
-/// Nearly all fit in 64 bits, so the upper halves are kept only where they are not zero.
+/// Nearly all fit in 64 bits, so the upper halves are kept only if they are not zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     low: Vec<u64>,

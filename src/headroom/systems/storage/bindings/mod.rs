@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     #[cfg(unix)]

@@ -50,7 +50,7 @@ class Interfaces:
         wish
             ``"auto"`` or the name of one. In memory a ring hands every request to a thread of the
             kernel, so that plain calls are the right tool there. Elsewhere ``"auto"`` is a ring,
-            and threads where the system refuses one then.
+            and threads if the system refuses one then.
 
         Raises
         ------

@@ -63,7 +63,7 @@ def place_name(path: Path) -> str:
 
 
 def target_names(disks: Sequence[Disk]) -> list[str]:
-    """Return a name for each disk: the last part of its path, more of it where two agree.
+    """Return a name for each disk: the last part of its path, more of it if two agree.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def _name_targets(experiment: Table, disks: Sequence[Disk], names: Sequence[str]
 
 
 def _compare(experiment: Table, forms: Sequence[Table], names: Sequence[str]) -> None:
-    """Run an experiment on all targets in turn, and compare them where it has replications."""
+    """Run an experiment on all targets in turn, and compare them if it has replications."""
     for form in forms:
         if form is experiment or "factors" in form:
             form["factors"] = {"target": list(names), **form.get("factors", {})}
@@ -199,7 +199,7 @@ def _compare(experiment: Table, forms: Sequence[Table], names: Sequence[str]) ->
 def _claims(
     claims: Sequence[Table], experiments: Sequence[Table], names: Sequence[str]
 ) -> Iterator[Table]:
-    """Yield the claims about what is left, one for each target where there are several."""
+    """Yield the claims about the rest, one for each target if there are several."""
     kept = {experiment["name"] for experiment in experiments}
     for claim in claims:
         if not {claim["experiment"], claim.get("to_experiment", claim["experiment"])} <= kept:

@@ -263,7 +263,7 @@ def _load(asked: Asked) -> None:
 
 
 def _target(asked: Asked, job: Job, here: Path) -> int | None:
-    """Translate where the load goes; return its size (B) for one job, None if it is unknown."""
+    """Translate the target of the load; return its size (B) for one job, None if it is unknown."""
     options = asked.options
     filesize, size = options.size("filesize"), options.size("size")
     size = size if filesize is None else filesize

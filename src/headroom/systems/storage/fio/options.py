@@ -93,7 +93,7 @@ class Options:
         return int(option.value)
 
     def refused(self, name: str, why: str, *, cure: str) -> StudyError:
-        """Return the error about an option, at the line of the job where it has none."""
+        """Return the error about an option, at the line of the job if it has none."""
         return self.job.refused(self.job.options.get(name), why, cure=cure)
 
     def rest(self) -> Iterator[tuple[Option, str]]:

@@ -27,7 +27,7 @@ def read_fio(file: Path, *, name: str, here: Path) -> str:
     name
         Name of the study.
     here
-        Folder that relative paths in it start at: where fio would be started.
+        Folder that relative paths in it start at: the one in which fio would be started.
 
     Raises
     ------

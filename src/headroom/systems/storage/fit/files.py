@@ -220,7 +220,7 @@ class _Builder:
             one.use(station, self._cost(f"{kind}_sync", "sync"))
 
     def _delete_durable(self, one: Program, station: Station) -> None:
-        """Let a durable file take longer: each n-th is one, where each n-th write was synced."""
+        """Let a durable file take longer: each n-th is one, if each n-th write was synced."""
         if self._values["postmark_sync"] == "never":
             return
         share = 1.0 / int(self._values["postmark_sync_every"])

@@ -56,10 +56,10 @@ class Limits:
     Parameters
     ----------
     units
-        Requests that the device works on at once; the largest population where it is none of the
+        Requests that the device works on at once; the largest population if it is not one of the
         bounds' (see there).
     shapes
-        For each kind the values of `SHAPE`, 0 where they are not determined.
+        For each kind the values of `SHAPE`, 0 if they are not determined.
     bounds
         For what is not determined, lowest and highest value that the sweep allows: ``"units"``, or
         the name of the parameter.
@@ -163,7 +163,7 @@ def limits_of(loops: Loops, known: Limits | None = None) -> Limits:
 
 
 def _best(loops: Loops, free: Mapping[str, tuple[bool, ...]]) -> Limits:
-    """Return the best of all numbers of units; a bound where more of them do as well."""
+    """Return the best of all numbers of units; a bound if more of them fit as well."""
     most = loops.most_outstanding
     tried: dict[int, Limits] = {}
     last = None

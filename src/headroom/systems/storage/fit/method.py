@@ -117,7 +117,7 @@ class _Error(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def published_errors() -> tuple[PublishedError, ...]:
-    """Return how far predictions of this method were off where they could be checked.
+    """Return the errors of this method's predictions, as far as they could be checked.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class Lone:
     point, kind, size
         As in `Closed`.
     idle_s
-        How long nothing has happened when a request comes; the mean where it varies.
+        How long nothing has happened when a request comes; the mean if it varies.
     is_regular
         Whether it is always the same.
     times
@@ -224,7 +224,7 @@ def typical(point: SourcePoint, metric: str) -> Counted:
 
     Replications may differ, even by ten times: merged, the fast ones of a closed loop have most of
     the requests. So the times are scaled to the median that the results print, which is that of the
-    replication in the middle; where the replications agree, nothing changes.
+    replication in the middle; if the replications agree, nothing changes.
     """
     bins = point.distributions[metric]
     seen = point.observed.get(f"{metric}_p50")

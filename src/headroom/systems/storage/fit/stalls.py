@@ -41,7 +41,7 @@ class Stalls:
     per_s, mean_s
         Stalls by the clock.
     busy_per_s, busy_s
-        Further ones where the load computes all the time, as the loops at depth 1 do.
+        Additional ones when the load computes all the time, as the loops at depth 1 do.
     busy_use
         Share of one processor (0..1) from which it does: that of these loops.
     wake_cpu_s

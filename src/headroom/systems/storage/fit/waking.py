@@ -25,7 +25,7 @@ from headroom.systems.storage.fit.network import Floats
 from headroom.systems.storage.fit.observations import Lone
 
 ASSUMED_EXPONENT = 0.5
-"""Exponent where one idle time alone was tried."""
+"""Exponent if only one idle time was tried."""
 _UNIT_S = 1e-3
 _MOST_EXPONENT = 2.0
 _LEAST_SHARE = 0.02

@@ -51,7 +51,7 @@ def check_may_write(path: Path, typed: Sequence[str], *, command: str) -> None:
 def opened_for_writing(
     path: Path, typed: Sequence[str], *, size_bytes: int | None, command: str
 ) -> Iterator[dict[str, Any]]:
-    """Open a target, laid out where it was not there; yield the table `target` of a job.
+    """Open a target, laid out if it did not exist; yield the table `target` of a job.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ pub struct Facts {
     pub counters: Counters,
     /// Times of the phases.
     pub times: PhaseTimes,
-    /// Why it ended early, where it did.
+    /// Why it ended early, if it did.
     pub stopped: Option<Stopped>,
     /// Files that could not be deleted after a run that ended early, at most.
     pub left_count: u64,

@@ -41,9 +41,8 @@ pub struct PostmarkMechanism {
 
 /// Make the mechanism of the parameters of a workload.
 ///
-/// In addition to those of the workload, `seed` (drawn from `stream` where it is missing), `thread`
-/// and
-/// `threads` choose whose operations they are.
+/// In addition to those of the workload, `seed` (drawn from `stream` if it is missing), `thread`
+/// and `threads` choose whose operations they are.
 ///
 /// # Errors
 ///

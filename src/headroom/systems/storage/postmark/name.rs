@@ -22,7 +22,7 @@ impl Name {
         }
     }
 
-    /// Return the name of the file of an operation, in its subfolder where files are spread.
+    /// Return the name of the file of an operation, in its subfolder if files are spread.
     pub fn of_file(operation: &Operation, thread: usize, is_spread: bool) -> Self {
         let mut name = if is_spread {
             let mut folder = Self::of_folder(operation.subdirectory);

@@ -79,7 +79,7 @@ pub struct Undone {
     pub full_append_count: u64,
     /// Creates that met a full pool.
     pub full_create_count: u64,
-    /// True where a transaction needed a file and none was left: the transactions ended there.
+    /// True if a transaction needed a file and none was left: the transactions ended there.
     pub is_out_of_files: bool,
 }
 
@@ -146,7 +146,7 @@ impl Operations {
         self.undone
     }
 
-    /// True where files are spread over subfolders.
+    /// True if files are spread over subfolders.
     pub fn is_spread(&self) -> bool {
         self.parameters.subdirectories > 0
     }

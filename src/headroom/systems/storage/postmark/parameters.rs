@@ -26,7 +26,7 @@ pub enum AtFull {
     /// Nothing is done, and it is counted: as the original has it.
     #[default]
     Nothing,
-    /// Another file is drawn among those that are not full; nothing where all are.
+    /// Another file is drawn among those that are not full; nothing if all are.
     Another,
 }
 
@@ -121,7 +121,7 @@ impl Parameters {
         parameters.checked()
     }
 
-    /// Return the parameters where they can be carried out.
+    /// Return the parameters if they can be carried out.
     ///
     /// # Errors
     ///

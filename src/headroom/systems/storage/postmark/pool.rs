@@ -56,7 +56,7 @@ impl Pool {
         &self.entries
     }
 
-    /// True where there is place for another file.
+    /// True if there is room for another file.
     pub fn has_place(&self) -> bool {
         (self.entries.len() as u64) < self.limit
     }
@@ -102,7 +102,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Where it would grow beyond the bound.
+    /// If it would grow beyond the bound.
     pub fn grow(&mut self, index: usize, bytes: u64) -> File {
         let before = self.entries[index];
         let after = before.bytes + bytes;

@@ -169,7 +169,7 @@ def carry_out(
     job
         ``seed``; ``target``: ``{"kind": "folder", "fd": descriptor}`` of an empty folder that was
         made for the run, or ``{"kind": "nothing"}``, which measures the tool; ``workload``:
-        parameters of the benchmark; and, where wanted, ``threads``, ``access`` (``"buffered"`` or
+        parameters of the benchmark; and, if requested, ``threads``, ``access`` (``"buffered"`` or
         ``"raw"``), ``buffer_bytes``, ``sync`` (``{"every": 1, "kind": "fsync"}``), ``data``,
         ``stop``, ``silence_s`` (end the run after so long without an answer), ``drain_s``.
     progress

@@ -15,7 +15,7 @@ WARM_UP_RATIO = Metric(
     description="Mean time of a transaction in the first fifth of them, over that in the last half",
 )
 _FIRST, _LAST = 0.2, 0.5
-"""Share of the transactions that may be a warm-up, and from where on none is left."""
+"""Share of the transactions that may be a warm-up, and the share after which none is left."""
 
 
 def warm_up_ratio(times_s: FloatArray) -> float | None:

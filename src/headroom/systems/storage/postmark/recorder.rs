@@ -246,7 +246,7 @@ impl Recorder {
         self.series.extend(other.series);
     }
 
-    /// Return the tables, where the transactions of `threads` threads took `length_ns`.
+    /// Return the tables; the transactions of `threads` threads took `length_ns`.
     pub fn finish(self, length_ns: u64, threads: u64) -> Tables {
         let [creation, deletion] = self.alone;
         let (slices, ends_ns) = self.bins.finish(length_ns);

@@ -54,7 +54,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Return the number of the system's error, where it was one.
+    /// Return the number of the system's error, if there was one.
     pub fn os_error(&self) -> Option<i32> {
         match self {
             Self::Folder(error) | Self::Subfolder(error) | Self::Thread(error) => {

@@ -22,7 +22,7 @@ pub enum Ending {
         kind: Kind,
         /// In which phase.
         phase: Phase,
-        /// Number of the error, where the system gave one.
+        /// Number of the error, if the system gave one.
         errno: Option<i32>,
         /// The system's message.
         words: String,
@@ -162,7 +162,7 @@ pub struct Part {
     pub in_doubt: [Option<Operation>; 2],
     /// The operation that it is in a call for, and since when (ns).
     pub doing: Option<(Operation, u64)>,
-    /// True where its transactions ended because their time was over.
+    /// True if its transactions ended because their time was over.
     pub is_out_of_time: bool,
     /// True while it does its operations, before it cleans up.
     pub is_in_phases: bool,

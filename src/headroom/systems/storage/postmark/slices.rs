@@ -64,7 +64,7 @@ impl<T: Add> Slices<T> {
         }
     }
 
-    /// Return the slices and the end (ns) of each, where the run ended at `end_ns`.
+    /// Return the slices and the end (ns) of each; the run ended at `end_ns`.
     pub fn finish(self, end_ns: u64) -> (Vec<T>, Vec<u64>) {
         let count = self.parts.len();
         let ends = (1..=count as u64).map(|place| place << self.shift);

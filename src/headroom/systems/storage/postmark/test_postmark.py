@@ -243,7 +243,7 @@ def test_a_folder_that_is_not_writable_is_an_error(tmp_path: Path) -> None:
 
 @pytest.fixture
 def memory() -> Iterator[Path]:
-    """Yield a folder in memory, where there is one: counts do not depend on the device."""
+    """Yield a folder in memory, if there is one: counts do not depend on the device."""
     shared = Path("/dev/shm")  # noqa: S108 - a fresh folder below it
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
         yield Path(folder)

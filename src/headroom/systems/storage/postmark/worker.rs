@@ -39,7 +39,7 @@ pub struct Worker<F> {
 struct Done {
     /// When (ns) it ended.
     at_ns: u64,
-    /// How long (ns) it took to make the file durable, where it was.
+    /// Time (ns) to make the file durable, if it was.
     sync_ns: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ use crate::systems::storage::workloads::request::Kind;
 /// Bytes of a page of the device's memory.
 const PAGE_BYTES: usize = 4096;
 
-/// Service time (ns) where the script gives none.
+/// Service time (ns) if the script gives none.
 const SERVICE_NS: u64 = 1000;
 
 /// The data of a request.
@@ -84,7 +84,7 @@ impl SoftDevice {
     ///
     /// # Errors
     ///
-    /// Where the script cannot be.
+    /// If the script is invalid.
     pub fn new(script: Script, bytes: u64) -> Result<Self, String> {
         script.check(bytes)?;
         Ok(Self {

@@ -54,7 +54,7 @@ const UNDER_WAY_COUNT: u16 = 1024;
 ///
 /// # Errors
 ///
-/// Where it cannot be mounted.
+/// If it cannot be mounted.
 pub fn serve(
     device: SoftDevice,
     at: &Path,
@@ -96,7 +96,7 @@ pub fn serve(
 ///
 /// # Errors
 ///
-/// Where it cannot be unmounted.
+/// If it cannot be unmounted.
 pub fn detach(at: &Path) -> io::Result<()> {
     let Err(error) = unmount(at, UnmountFlags::DETACH) else {
         return Ok(());

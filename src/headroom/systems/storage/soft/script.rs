@@ -49,17 +49,17 @@ pub struct Stall {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedError {
-    /// Requests of this kind only; all where it is not given.
+    /// Requests of this kind only; all if it is not given.
     pub kind: Option<FailingKind>,
     /// First byte (B) of the range whose requests fail.
     #[serde(default)]
     pub offset: u64,
-    /// Length (B) of the range; to the end of the device where it is not given.
+    /// Length (B) of the range; to the end of the device if not given.
     pub bytes: Option<u64>,
-    /// Error number; EIO where it is not given.
+    /// Error number; EIO if not given.
     #[serde(default = "input_output_error")]
     pub errno: i32,
-    /// How many requests fail; all where it is not given.
+    /// How many requests fail; all if it is not given.
     pub times: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ pub struct Torn {
 pub struct Misdirected {
     /// Number of the write.
     pub write: u64,
-    /// First byte (B) where it is put instead.
+    /// First byte (B) of its new position.
     pub to: u64,
 }
 

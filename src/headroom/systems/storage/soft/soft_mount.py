@@ -105,7 +105,7 @@ def mounted(script: SoftScript, *, size_bytes: int, at: Path) -> Iterator[SoftMo
 
 
 def _end(server: subprocess.Popen[str]) -> None:
-    """End the server, again where it was just saying that it is ready and missed the signal."""
+    """End the server; signal again if it was just becoming ready and missed the signal."""
     while True:
         server.terminate()
         try:

@@ -54,7 +54,7 @@ def _is_blank(descriptor: int, offset: int, page: mmap.mmap) -> bool:
 
 
 def blank_words(path: str, blank: int, read: int) -> str:
-    """Return a remark where many places are blank, else nothing.
+    """Return a remark if many places are blank, else nothing.
 
     Examples
     --------

@@ -165,7 +165,7 @@ def _told(
 
 
 def _contents(size: int, random: np.random.Generator, share: float) -> Iterator[tuple[int, bytes]]:
-    """Yield where each piece starts, and what is in it."""
+    """Yield the start and content of each piece."""
     zero = round(share * _BLOCK_BYTES)
     for start in range(0, size, CHUNK_BYTES):
         length = min(CHUNK_BYTES, size - start)

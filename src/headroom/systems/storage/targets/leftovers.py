@@ -124,7 +124,7 @@ def clean_up(*places: Path, state: Path | None = None) -> tuple[str, ...]:
     places
         Folders to examine, in addition to those of this user's list.
     state
-        Where the list is kept, for tests.
+        Folder of the list, for tests.
     """
     list_folder = state or state_folder()
     said: list[str] = []

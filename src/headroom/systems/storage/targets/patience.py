@@ -104,6 +104,6 @@ def _awaited(
 
 
 def close(descriptor: int, seconds: float) -> None:
-    """Close a descriptor, which may ask a server; where it takes longer, a thread is left at it."""
+    """Close a descriptor, which may ask a server; if it takes longer, the thread is abandoned."""
     with suppress(NoAnswerError):
         within(seconds, lambda: os.close(descriptor), what="a file")

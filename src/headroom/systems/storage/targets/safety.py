@@ -67,8 +67,8 @@ class Existing:
     is_own
         Whether Headroom made it.
     allocated_bytes
-        Bytes (B) that have a place on the device, where that is known: reads of others are answered
-        with zeros, and the device is not asked.
+        Bytes (B) that have a place on the device, if known: reads of others are answered with
+        zeros, and the device is not asked.
     """
 
     path: Path
@@ -169,7 +169,7 @@ def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
     Parameters
     ----------
     path
-        Where it was made; no link is followed.
+        Its path when it was made; no link is followed.
     number
         Device and inode that it got.
 
@@ -250,7 +250,7 @@ def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "head
     Raises
     ------
     EnvironmentUnfitError
-        Writing is refused; the message holds the words to type where that may be cured so.
+        Writing is refused; the message holds the words to type, if they would allow it.
     """
     check_writable(found)
     if not any(one_spaced(words) == found.words for words in typed):

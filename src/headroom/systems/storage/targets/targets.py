@@ -56,7 +56,7 @@ class Opened:
     is_direct
         Whether requests go past the page cache.
     is_memory
-        Whether it lies in memory, where a ring is the wrong tool.
+        Whether it is in memory, for which a ring is the wrong tool.
     remarks
         What a reader must know.
     """
@@ -196,7 +196,7 @@ class Target:
 
     @contextmanager
     def opened(self, config: Mapping[str, Value], typed: Sequence[str]) -> Iterator[Opened]:
-        """Open the target for one run, laid out where it must be.
+        """Open the target for one run, laid out if needed.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ def allocated_below(number: tuple[int, int], root: Path = ROOT) -> int | None:
 
 
 def _loops_on(path: Path, root: Path) -> Iterator[str]:
-    """Yield the loop devices whose ground a path is, with where they are mounted."""
+    """Yield the loop devices backed by a path, with their mount points."""
     for loop in _entries(root / "sys/block"):
         ground = read_text(loop / "loop/backing_file")
         if ground is None or not _is_same(Path(ground.removesuffix(_DELETED)), path):

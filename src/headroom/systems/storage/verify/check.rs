@@ -53,7 +53,7 @@ pub struct Checked {
 ///
 /// # Errors
 ///
-/// Where the log cannot be read, or the check was cancelled.
+/// If the log cannot be read, or the check was cancelled.
 pub fn check(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Checked, EngineError> {
     let job: CheckJob = serde_json::from_slice(json)?;
     let log = file_of(job.log_fd)?;
@@ -145,7 +145,7 @@ impl Reader {
 ///
 /// # Errors
 ///
-/// Where it is no descriptor of an open file.
+/// If it is not the descriptor of an open file.
 #[allow(unsafe_code, reason = "a descriptor that the caller hands over")]
 pub fn file_of(descriptor: i32) -> Result<File, EngineError> {
     if descriptor < 0 {

@@ -14,7 +14,7 @@ pub enum Fault {
     Torn,
     /// Data of another place are there.
     Misdirected,
-    /// Data that no verifying run has written are there, where one has.
+    /// Data that no verifying run has written are at a place that one has written.
     Foreign,
     /// A write is there that was never begun.
     Unknown,
@@ -143,7 +143,7 @@ pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
     }
 }
 
-/// Return whether `generation` is later than all that were begun, where any was.
+/// Return whether `generation` is later than all that were begun, if there were any.
 fn is_beyond(generation: u64, begun: &[u64]) -> bool {
     begun.iter().max().is_some_and(|&last| generation > last)
 }

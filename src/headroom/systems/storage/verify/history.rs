@@ -75,7 +75,7 @@ impl History {
 
     /// Return whether a whole cell at `offset` was written after the last entry of the log.
     ///
-    /// Where the log was on its way to another machine when the power went, its end is missing.
+    /// If the log was on its way to another machine when the power went, its end is missing.
     pub const fn is_newer(&self, found: Origin, offset: u64) -> bool {
         found.run == self.head.run
             && found.offset == offset
@@ -111,7 +111,7 @@ impl History {
     }
 }
 
-/// Return where the last flush began that was acknowledged.
+/// Return the begin of the last acknowledged flush.
 fn covered(entries: &[Entry]) -> usize {
     let mut begun = BTreeMap::new();
     let mut covered = 0;

@@ -57,7 +57,7 @@ impl Ledger {
     ///
     /// # Panics
     ///
-    /// Where it may not begin.
+    /// If it may not begin.
     pub fn begin_read(&mut self, offset: u64, length: u64) {
         assert!(
             self.is_free(offset, length, false),
@@ -90,7 +90,7 @@ impl Ledger {
     ///
     /// # Panics
     ///
-    /// Where it may not begin.
+    /// If it may not begin.
     pub fn begin_write(&mut self, offset: u64, length: u64) -> u64 {
         assert!(
             self.is_free(offset, length, true),
@@ -103,7 +103,7 @@ impl Ledger {
         self.last_generation
     }
 
-    /// The write `generation` of these bytes is over; it may be there in part where it failed.
+    /// The write `generation` of these bytes is over; it may be there in part if it failed.
     pub fn end_write(&mut self, offset: u64, length: u64, generation: u64, is_acknowledged: bool) {
         for cell in self.cells(offset, length) {
             self.busy.remove(&cell);

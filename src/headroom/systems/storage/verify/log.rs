@@ -62,7 +62,7 @@ impl<W: Write> LogWriter<W> {
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn begin(mut to: W, head: Head) -> io::Result<Self> {
         let words = [MAGIC, head.run, head.cell_bytes, head.target_bytes];
         to.write_all(&record(words))?;
@@ -100,7 +100,7 @@ fn record(words: [u64; 4]) -> [u8; RECORD_BYTES] {
 ///
 /// # Errors
 ///
-/// Where it cannot be read or is no log.
+/// If it cannot be read or is not a log.
 pub fn read(mut from: impl Read) -> io::Result<(Head, Vec<Entry>)> {
     let Some([MAGIC, run, cell_bytes, target_bytes]) = next(&mut from)? else {
         return Err(io::Error::new(

@@ -38,7 +38,7 @@ pub struct Origin {
 ///
 /// # Panics
 ///
-/// Where the cell is shorter than its header or no multiple of 8 B.
+/// If the cell is shorter than its header or not a multiple of 8 B.
 pub fn stamp(cell: &mut [u8], origin: Origin) {
     assert!(
         cell.len() >= HEADER_BYTES && cell.len().is_multiple_of(8),

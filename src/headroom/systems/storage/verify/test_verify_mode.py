@@ -149,7 +149,7 @@ def test_extremes_counters_and_faults_of_a_run_are_those_of_the_script() -> None
     assert run.values["error_count"] == run.counters["truth_error_count"] == 1.0
     truth = {name: run.counters[f"truth_{name}_count"] for name in ("lost", "torn", "misdirected")}
     assert truth == {"lost": 1.0, "torn": 1.0, "misdirected": 1.0}
-    # A write that went elsewhere is missing in its own place too, where an older one is.
+    # A write that went elsewhere is also missing in its own place, which has an older one.
     assert run.values["lost_cell_count"] == 2.0
     assert run.values["torn_cell_count"] == run.values["misdirected_cell_count"] == 1.0
     assert not run.is_sound

@@ -105,9 +105,9 @@ def check_log_place(log: Path, target: Path) -> None:
     Parameters
     ----------
     log
-        Where the log will be; its folder exists.
+        Path of the log; its folder exists.
     target
-        A block device, a file, or the folder where a file will be made.
+        A block device, a file, or the folder for a new file.
 
     Raises
     ------

@@ -44,7 +44,7 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// Where the log cannot be written.
+    /// If the log cannot be written.
     pub fn new(plan: Plan, log: Option<File>) -> io::Result<Self> {
         let head = Head {
             run: plan.run,
@@ -72,7 +72,7 @@ impl Verifier {
         }
     }
 
-    /// The request begins in `place`, whose buffer is stamped where it writes.
+    /// The request begins in `place`, whose buffer is stamped if it writes.
     pub fn begin(&mut self, place: u32, request: &Request, buffer: &mut [u8]) {
         let (offset, length) = (request.offset, u64::from(request.length));
         match request.kind {

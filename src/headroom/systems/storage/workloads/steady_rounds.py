@@ -27,7 +27,7 @@ class Window:
 
     @property
     def is_steady(self) -> bool:
-        """True where both stay within their limits, the limits included."""
+        """True if both stay within their limits, the limits included."""
         return (
             self.range_share <= RANGE_SHARE + _ROUNDING
             and self.slope_share <= SLOPE_SHARE + _ROUNDING

@@ -55,7 +55,7 @@ pub trait Backend {
     ///
     /// # Errors
     ///
-    /// Where the interface itself broke; errors of operations are their results.
+    /// If the interface itself broke; errors of operations are their results.
     fn turn(
         &mut self,
         until_ns: Option<u64>,

@@ -32,7 +32,7 @@ impl Buffers {
     ///
     /// # Errors
     ///
-    /// Where they are too large altogether, or the system has not so much memory.
+    /// If they are too large together, or the system has not enough memory.
     pub fn new(count: u32, bytes: u32) -> Result<Self, EngineError> {
         let place_bytes = (bytes as usize).max(1).next_multiple_of(PAGE_BYTES);
         let total_bytes = place_bytes * (count as usize).max(1);
@@ -50,7 +50,7 @@ impl Buffers {
         })
     }
 
-    /// Return where the buffer of `place` begins.
+    /// Return the start of the buffer of `place`.
     #[inline]
     pub fn pointer(&self, place: u32) -> *mut u8 {
         let offset = place as usize * self.place_bytes;
@@ -124,7 +124,7 @@ fn map(bytes: usize) -> Result<NonNull<u8>, EngineError> {
     Ok(NonNull::new(memory.cast()).expect("a mapping is not at address zero"))
 }
 
-/// All pages are there before the first request, where the system can do that.
+/// All pages are present before the first request, if the system can do that.
 const fn populate() -> i32 {
     #[cfg(target_os = "linux")]
     {

@@ -38,7 +38,7 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 ///
-/// Where it cannot be begun.
+/// If it cannot be begun.
 pub fn carry<C: Content + 'static>(
     asked: Asked<'_>,
     content: C,
@@ -207,7 +207,7 @@ struct Parts<C> {
 }
 
 impl<C: Content> Parts<C> {
-    /// Run on `backend` to the end; where it breaks, what was measured until then is kept.
+    /// Run on `backend` to the end; if it breaks, earlier measurements are kept.
     fn drive<B: Backend>(
         mut self,
         backend: &mut B,
@@ -250,7 +250,7 @@ struct Finished<C> {
     content: C,
     end_ns: u64,
     call_count: u64,
-    /// Why the interface broke, where it did.
+    /// Why the interface broke, if it did.
     breakage: Option<String>,
 }
 

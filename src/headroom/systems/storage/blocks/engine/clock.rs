@@ -44,7 +44,7 @@ pub struct Punctual {
 
 #[cfg(target_os = "linux")]
 impl Punctual {
-    /// Begin; where the system refuses, nothing changes.
+    /// Begin; if the system refuses, nothing changes.
     pub fn begin() -> Self {
         let before = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(Some(NonZeroU64::MIN));

@@ -21,7 +21,7 @@ pub trait Content: Send {
     /// The `request` begins in `place`: make the data of a write in `buffer`.
     fn begin(&mut self, place: u32, request: &Request, buffer: &mut [u8]);
 
-    /// The `request` in `place` ended, with an error number where it failed; `buffer` is what was
-    /// read, or still what was written.
+    /// The `request` in `place` ended, with an error number if it failed; `buffer` holds the data
+    /// read, or still the data written.
     fn end(&mut self, _place: u32, _request: &Request, _buffer: &[u8], _errno: Option<i32>) {}
 }

@@ -34,7 +34,7 @@ impl Drive<'_> {
     ///
     /// # Errors
     ///
-    /// Where the backend breaks.
+    /// If the backend breaks.
     pub fn run<B: Backend>(&mut self, backend: &mut B) -> Result<u64, EngineError> {
         let mut completions: Vec<Completion> = Vec::with_capacity(self.load.place_count());
         let mut batch: Vec<u32> = Vec::with_capacity(self.load.place_count());

@@ -10,7 +10,7 @@ const GONE: [i32; 4] = [libc::ENODEV, libc::ENXIO, libc::EBADF, libc::ESHUTDOWN]
 pub struct Failure {
     /// Index of the class.
     pub class: u32,
-    /// Error number; 0 where the file ended before the request.
+    /// Error number; 0 if the file ended before the request.
     pub errno: i32,
     /// How many.
     pub count: u64,

@@ -133,11 +133,11 @@ const fn nothing_bytes() -> u64 {
 }
 
 impl TargetPlan {
-    /// Return the soft device, where the target is one.
+    /// Return the soft device, if the target is one.
     ///
     /// # Errors
     ///
-    /// Where its script cannot be.
+    /// If its script is invalid.
     pub fn soft_device(&self) -> Result<Option<SoftDevice>, EngineError> {
         let Self::Soft { bytes, script } = self else {
             return Ok(None);
@@ -168,7 +168,7 @@ pub enum Interface {
     IoUring,
     /// Threads, each with one call at a time.
     Threads,
-    /// A ring where the system has one for us, threads elsewhere.
+    /// A ring if the system provides one, otherwise threads.
     Auto,
 }
 
@@ -247,7 +247,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// Where it is not a job, or contradicts itself.
+    /// If it is not a job, or contradicts itself.
     pub fn read(json: &[u8]) -> Result<Self, EngineError> {
         let job: Self = serde_json::from_slice(json)?;
         job.check()?;

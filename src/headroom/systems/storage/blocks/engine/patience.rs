@@ -31,8 +31,8 @@ impl Patience {
         }
     }
 
-    /// Look at `load` at `now_ns`, and stop it where it is not wanted any more or the target is
-    /// silent; return whether nothing is waited for any longer.
+    /// Check `load` at `now_ns`, and stop it if it is no longer wanted or the target is silent;
+    /// return whether nothing is waited for any longer.
     pub fn is_over(&mut self, load: &mut Load, now_ns: u64, is_wanted: bool) -> bool {
         if !is_wanted {
             load.stop(StopReason::Interrupted, now_ns);

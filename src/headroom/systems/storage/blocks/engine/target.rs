@@ -4,7 +4,7 @@ use super::backend::Operation;
 use super::job::{FilePlan, TargetPlan};
 use crate::systems::storage::workloads::request::{Kind, Request};
 
-/// The files of a target, by where each begins.
+/// The files of a target, by their start.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// First byte of each file; then the end of the target.

@@ -29,7 +29,7 @@ pub fn is_device(file: &File) -> bool {
         .is_ok_and(|state| state.file_type().is_block_device())
 }
 
-/// Trim a range (B) of a file or, where it `is_device`, of a block device.
+/// Trim a range (B) of a file or, if it `is_device`, of a block device.
 ///
 /// # Errors
 ///

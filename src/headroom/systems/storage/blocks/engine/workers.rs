@@ -301,7 +301,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
     }
 }
 
-/// Wait for the end of `threads`; where some are stuck in calls, for those that have ended only.
+/// Wait for the end of `threads`; if some are stuck in calls, for those that have ended only.
 fn end(threads: Vec<JoinHandle<()>>, are_some_stuck: bool) {
     for one in threads {
         if are_some_stuck && !one.is_finished() {

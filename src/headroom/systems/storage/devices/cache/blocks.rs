@@ -84,7 +84,7 @@ impl Blocks {
         true
     }
 
-    /// Keep a block that was read, in the place of the one used longest ago; not where all of them
+    /// Keep a block that was read, in the place of the one used longest ago; not if all of them
     /// must stay.
     pub fn insert(&mut self, block: u64) {
         if self.touch(block) {
@@ -137,7 +137,7 @@ impl Blocks {
         self.dirty.remove(&block);
     }
 
-    /// Note that a block has reached the device; return false where it never left.
+    /// Note that a block has reached the device; return false if it never left.
     pub fn arrived(&mut self, block: u64) -> bool {
         let Some(&index) = self.found.get(&block) else {
             return false;

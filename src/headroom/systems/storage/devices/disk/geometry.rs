@@ -177,7 +177,7 @@ impl Geometry {
         while count < most {
             let spot = self.spot(first + count);
             if spot.sector == 0 {
-                // The switch to this track; its time counts only where a sector follows.
+                // The switch to this track; its time counts only if a sector follows.
                 let switch_s = self.switch_before_s(&spot);
                 if taken_s + switch_s > time_s {
                     break;

@@ -60,7 +60,7 @@ pub struct Parameters {
     pub bus_bytes_per_s: f64,
     /// Segments of the buffer.
     pub segments: u32,
-    /// Bytes of a segment (B); what is read ahead ends where its segment is full.
+    /// Bytes of a segment (B); read-ahead ends when its segment is full.
     pub segment_bytes: u64,
 }
 

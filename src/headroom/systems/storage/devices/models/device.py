@@ -65,7 +65,7 @@ class DeviceModel:
     device_parameters
         Numbers of the device.
     place
-        Where its file is, for messages.
+        Location of its file, for messages.
     """
 
     name: str

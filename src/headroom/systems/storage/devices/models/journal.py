@@ -83,7 +83,7 @@ class Journal:
     request
         What jobs carry.
     start
-        Where the journal begins on the device (B).
+        Start of the journal on the device (B).
     earlier
         What happened before.
     below
@@ -139,7 +139,7 @@ class Journal:
         one.call(self._below.touch)
 
     def _checkpoint(self, one: Program, home: Expression) -> None:
-        """Send a block to its home where so much of a full journal has been given up."""
+        """Write a block to its home location once that much of a full journal was discarded."""
         at, client, request = self._at, self._client, self._request
         with (
             one.branch() as full,

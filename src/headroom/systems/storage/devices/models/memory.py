@@ -9,7 +9,7 @@ def build_dram(model: Model, numbers: DramNumbers, request: Request) -> Program:
     """Add a device of memory and return the program that carries out a request at it.
 
     A request passes a port, with the time of its command and of its data, and then occupies a
-    channel of the memory: a fixed time and that of its bytes. Nothing depends on where it goes.
+    channel of the memory: a fixed time and that of its bytes. The address does not matter.
     """
     ports = model.station("ports", servers=numbers.ports)
     memory = model.station("memory", servers=numbers.memory_channels)

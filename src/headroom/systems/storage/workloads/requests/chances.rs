@@ -4,7 +4,7 @@
 ///
 /// # Panics
 ///
-/// Panics where it is more than five standard deviations off: by chance once in 1.7 million.
+/// Panics if it is more than five standard deviations off: by chance once in 1.7 million.
 pub fn assert_share(count: usize, total: usize, share: f64) {
     let deviation = (share * (1.0 - share) / total as f64).sqrt();
     let found = count as f64 / total as f64;

@@ -16,7 +16,7 @@ pub struct Columns {
     pub offset: Vec<u64>,
     /// Length (B).
     pub length: Vec<u64>,
-    /// When it is due (s); not a number where its stream is closed.
+    /// When it is due (s); not a number if its stream is closed.
     pub due_s: Vec<f64>,
     /// Index of its stream.
     pub stream: Vec<u64>,
@@ -44,7 +44,7 @@ pub const fn code(kind: Kind) -> u64 {
 ///
 /// # Errors
 ///
-/// Fails where the workload is wrong, and where what it is read from is.
+/// Fails if the workload or its input is wrong.
 pub fn columns(
     workload: &[u8],
     seed: u64,
@@ -79,7 +79,7 @@ pub fn columns(
 ///
 /// # Errors
 ///
-/// Fails where it is none.
+/// Fails if it is none.
 pub fn parsed(workload: &[u8]) -> Result<Value, WorkloadError> {
     serde_json::from_slice(workload).map_err(|error| {
         let problem = format!("is not valid JSON: {error}");

@@ -5,10 +5,10 @@
 
 use crate::systems::storage::workloads::request::{Request, Source};
 
-/// Return the first `count` requests of a source, each with its stream; fewer where it ends.
+/// Return the first `count` requests of a source, each with its stream; fewer if it ends.
 ///
-/// Closed streams take turns. Where a source has both, a turn of the closed streams goes before
-/// each request of the open ones: there is no time by which to set them against each other.
+/// Closed streams take turns. If a source has both, a turn of the closed streams goes before each
+/// request of the open ones: there is no time by which to set them against each other.
 pub fn merged(source: &mut dyn Source, count: usize) -> Vec<(usize, Request)> {
     let mut heads: Vec<Option<Request>> = Vec::new();
     let mut requests = Vec::new();

@@ -15,7 +15,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Return how many addresses a request of `length` (B) can have; 0 where it does not fit.
+    /// Return how many addresses a request of `length` (B) can have; 0 if it does not fit.
     #[inline]
     pub const fn places(self, length: u64) -> u64 {
         match (self.end - self.first).checked_sub(length) {

@@ -102,7 +102,7 @@ impl Spc2 {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown or does not belong to the part, and where a value cannot be.
+    /// Fails if a key is unknown or does not belong to the part, or if a value is invalid.
     pub fn new(table: &Table, seed: u64, bytes: u64) -> Result<Self, WorkloadError> {
         let written: Written = table.read()?;
         let plan = written.plan(table)?;
@@ -197,7 +197,7 @@ impl Written {
     }
 }
 
-/// Return `given`, one of `known`; where there is only one it may be left out.
+/// Return `given`, one of `known`; if there is only one it may be left out.
 fn choice(
     table: &Table,
     name: &str,

@@ -142,7 +142,7 @@ impl Load {
         }
     }
 
-    /// Return the next due time (ns), or the end of the load where it comes first.
+    /// Return the next due time (ns), or the end of the load if it comes first.
     #[inline]
     pub fn next_event_ns(&self) -> Option<u64> {
         if self.stopped.is_some() {

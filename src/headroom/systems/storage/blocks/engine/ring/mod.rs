@@ -20,7 +20,7 @@ use super::error::EngineError;
 use super::trim;
 use crate::systems::storage::workloads::request::Kind;
 
-/// What to do where a ring that worked does not any more.
+/// The hint if a working ring breaks.
 const CURE: &str = "use the interface threads";
 
 /// Return the entry that discards a range (B) of a block device.

@@ -59,7 +59,7 @@ impl Ring {
     ///
     /// # Errors
     ///
-    /// Where the system has no ring for us.
+    /// If the system provides no ring.
     pub fn new(place_count: u32, files: &[i32], buffers: &Buffers) -> Result<Self, EngineError> {
         let (mut ring, flags) = set_up(place_count)?;
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {

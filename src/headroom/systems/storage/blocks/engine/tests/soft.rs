@@ -136,7 +136,7 @@ fn lost_torn_and_misdirected_writes_are_as_many_as_the_script_has() {
         (truth.lost_count, truth.torn_count, truth.misdirected_count),
         (3, 1, 1)
     );
-    // A lost first write leaves zeros, and a misdirected one too, where it should have gone.
+    // A lost first write leaves zeros, and so does a misdirected one at its intended place.
     let expected = [
         ("lost", 0),
         ("torn", 1),

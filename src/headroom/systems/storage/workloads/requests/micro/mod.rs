@@ -61,7 +61,7 @@ impl Micro {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown or a value cannot be.
+    /// Fails if a key is unknown or a value is invalid.
     pub fn new(table: &Table, seed: u64, bytes: u64) -> Result<Self, WorkloadError> {
         let plans = table::read(table, bytes)?;
         let count = plans.len();

@@ -155,7 +155,7 @@ pub struct StreamPlan {
 ///
 /// # Errors
 ///
-/// Fails where a key is unknown or a value cannot be.
+/// Fails if a key is unknown or a value is invalid.
 pub fn read(table: &Table, bytes: u64) -> Result<Vec<StreamPlan>, WorkloadError> {
     let mut plans = Vec::new();
     for one in stream_tables(table)? {

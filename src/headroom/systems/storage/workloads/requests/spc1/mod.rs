@@ -64,7 +64,7 @@ pub struct StreamLaw {
     pub intensity: f64,
     /// Share of reads.
     pub read_share: f64,
-    /// Where its requests lie.
+    /// The range of its requests.
     pub place: Place,
 }
 
@@ -167,7 +167,7 @@ impl Spc1 {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown, a value cannot be, or the target is too small.
+    /// Fails if a key is unknown, a value is invalid, or the target is too small.
     pub fn new(table: &Table, seed: u64, bytes: u64) -> Result<Self, WorkloadError> {
         let written: Written = table.read()?;
         check_whole(table, "bsus", written.bsus, (1, BSUS_MAX))?;

@@ -26,7 +26,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Return the first of the next `blocks`, from a new run where they are not left.
+    /// Return the first of the next `blocks`, from a new run if too few are left.
     pub fn next(&mut self, law: RunLaw, blocks: u32, generator: &mut Generator) -> u64 {
         let blocks = u64::from(blocks);
         if self.next + blocks > self.end {

@@ -108,7 +108,7 @@ impl Leaves {
     }
 }
 
-/// A walk: the leaf where it is, and the block that its next write is to write again.
+/// A walk: its current leaf, and the block that its next write will repeat.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
     leaf: u64,

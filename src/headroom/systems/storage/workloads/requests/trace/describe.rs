@@ -70,7 +70,7 @@ impl Description {
 ///
 /// # Errors
 ///
-/// Fails where a line is malformed, with its number, and where the input fails.
+/// Fails if a line is malformed, with its number, or if the input fails.
 pub fn describe(mut reader: TraceReader<impl BufRead>) -> Result<Description, WorkloadError> {
     let mut found = Description::default();
     let mut touched: Vec<(String, Touched)> = Vec::new();

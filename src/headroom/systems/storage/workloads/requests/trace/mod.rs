@@ -123,7 +123,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown, a value cannot be, or a line of the trace is malformed.
+    /// Fails if a key is unknown, a value is invalid, or a line of the trace is malformed.
     pub fn new(table: &Table, bytes: u64) -> Result<Self, WorkloadError> {
         let plan = Plan::new(table, bytes)?;
         let description = plan.describe(table)?;
@@ -270,7 +270,7 @@ fn check_cut(table: &Table, name: &str, value: f64) -> Result<f64, WorkloadError
 ///
 /// # Errors
 ///
-/// Fails where the workload or a line of the trace is wrong.
+/// Fails if the workload or a line of the trace is wrong.
 pub fn look_at(
     workload: &serde_json::Value,
     bytes: u64,

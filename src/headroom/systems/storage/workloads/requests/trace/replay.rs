@@ -188,7 +188,7 @@ const fn down(value: u64, align: u64) -> u64 {
     value - value % align
 }
 
-/// Round up, or down where there is nothing above.
+/// Round up, or down if there is nothing above.
 const fn up(value: u64, align: u64) -> u64 {
     match value.checked_next_multiple_of(align) {
         Some(up) => up,
