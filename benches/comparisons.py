@@ -246,7 +246,7 @@ def store(rows: Sequence[Row], queued: Sequence[QueueRow], path: Path = RESULTS)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure everything, or print what is stored."""
+    """Measure everything, or print the stored results."""
     parser = argparse.ArgumentParser(prog="python -m benches.comparisons")
     parser.add_argument("--print", action="store_true", help="print the stored tables")
     if not parser.parse_args(arguments).print:

@@ -28,7 +28,7 @@ def new_folder(parent: Path) -> "TemporaryDirectory[str]":
 
 
 def remove_left(parent: Path) -> list[Path]:
-    """Remove folders whose process is gone; return what they were.
+    """Remove folders whose process is gone; return their paths.
 
     Examples
     --------

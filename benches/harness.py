@@ -37,7 +37,7 @@ class Case:
     name
         The work, e.g. ``"M/M/1, 200,000 customers"``.
     metric, unit
-        What is compared, e.g. ``"customers per processor second"`` in ``"1/s"``.
+        The quantity compared, e.g. ``"customers per processor second"`` in ``"1/s"``.
     headroom
         Does the work with Headroom.
     peers

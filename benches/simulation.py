@@ -48,7 +48,7 @@ Contender = Callable[[], Run]
 
 
 def cases() -> list[Case]:
-    """Return the comparisons of this part; what is missing is built or installed first."""
+    """Return the comparisons of this part; missing peers are built or installed first."""
     peers = _peers()
     speeds = [_speed_case(workload, peers) for workload in WORKLOADS if _can_express(workload)]
     return [*speeds, parallel_case(), memory_case(10_000_000)]

@@ -234,7 +234,7 @@ def _percent(share: float | None) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, or print what is stored."""
+    """Measure, or print the stored results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--print", action="store_true", help="print the stored results")
     if not parser.parse_args(arguments).print:

@@ -192,7 +192,7 @@ def test_the_reference_shows_it(installed: Path) -> None:
 
 
 def test_nothing_outside_a_layer_names_storage() -> None:
-    """A name in code; what users read, and what was measured elsewhere, may name it."""
+    """A name in code; texts for users, and measurements elsewhere, may name it."""
     root = Path(__file__).resolve().parent.parent
     outside = [*(root / "src" / "headroom").rglob("*.py"), *(root / "scripts").rglob("*.py")]
     outside += [root / "studies" / "conftest.py", *(root / "bindings").rglob("*.rs")]

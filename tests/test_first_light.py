@@ -97,7 +97,7 @@ def results(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Run the study once, with two jobs; return its folder and what was printed. Only to read."""
+    """Run the study once, with two jobs; return its folder and its output. Only to read."""
     study = write_study(tmp_path_factory.mktemp("ran") / "tiny")
     run = headroom("run", study, "--jobs", 2)
     assert run.returncode == 0, run.stderr

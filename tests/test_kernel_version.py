@@ -111,7 +111,7 @@ MODELS: dict[str, Callable[[], Model]] = {
 
 
 def hashes_of(build: Callable[[], Model]) -> dict[str, str]:
-    """Return a hash of each part of what is stored of a model, over runs with three seeds."""
+    """Return a hash of each part of the stored results of a model, over runs with three seeds."""
     setup = ModelSetup(model="mm1", completions=None if build is daily else 3000)
     system = ModelSystem(setup, build, ())
     runs = [dict(parts_of(system.run({}, seed=seed))) for seed in (1, 2, 2**63 - 1)]

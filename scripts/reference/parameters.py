@@ -48,7 +48,7 @@ def _row(item: Parameter) -> tuple[str, ...]:
 
 
 def source_kind(source: str) -> str:
-    """Return the kind of a source: what it begins with.
+    """Return the kind of a source: its first word.
 
     Examples
     --------

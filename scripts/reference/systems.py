@@ -29,7 +29,7 @@ CLASS_METRIC = re.compile(r"class\.[^.]+\.")
 
 
 def systems() -> str:
-    """Return the page of the registered systems, their set-up and what they report."""
+    """Return the page of the registered systems, their set-up and their metrics."""
     parts = [NOTICE, "# Systems\n"]
     parts.append(
         "`[experiment.system]` names a system; its other keys belong to that system. A plug-in "

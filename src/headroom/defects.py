@@ -25,7 +25,7 @@ def fallback(compute: Callable[[], T], otherwise: Callable[[str], T]) -> T:
     Parameters
     ----------
     compute
-        What may fail.
+        The computation that may fail.
     otherwise
         Takes the reason, one line without a full stop.
 

@@ -57,9 +57,9 @@ class QuantityError(ValueError):
     Parameters
     ----------
     message
-        What is wrong.
+        The error.
     hint
-        What to do, an imperative.
+        The remedy, an imperative.
     """
 
     def __init__(self, message: str, hint: str) -> None:

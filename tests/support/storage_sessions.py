@@ -27,7 +27,7 @@ def session_of(setup: StorageSetup, *, study: Path = Path()) -> Iterator[Storage
 
 
 def config_of(system: StorageSystem, **given: Value) -> dict[str, Value]:
-    """Return the default of every parameter that has one, and what is `given` instead."""
+    """Return the default of every parameter that has one, overridden by `given`."""
     defaults = {
         parameter.name: parameter.default
         for parameter in system.parameters()

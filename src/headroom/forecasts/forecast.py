@@ -131,7 +131,7 @@ def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
     model
         The simpler model.
     errors
-        What is known about its error, sentences without a full stop.
+        Its known error, sentences without a full stop.
     """
     forecast = forecast_of(model)
     values = {name: forecast.values[name] for name in _OF_THE_WHOLE if name in forecast.values}

@@ -194,7 +194,7 @@ class Journal:
         self._check_place()
 
     def add_environment(self, facts: Mapping[str, Any]) -> int:
-        """Store what is known about machine and software; returns its number."""
+        """Store the facts about machine and software; returns their number."""
         text = msgspec.json.encode(facts, order="deterministic").decode()
         with explained(self.path), self._connection:
             cursor = self._connection.execute("INSERT INTO environment (facts) VALUES (?)", (text,))

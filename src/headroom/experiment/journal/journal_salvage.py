@@ -95,7 +95,7 @@ class _Found:
 
     @property
     def lost(self) -> int:
-        """Rows are numbered without gaps, so what is missing was lost."""
+        """Rows are numbered without gaps, so missing ones were lost."""
         return max(self.newest - self.rescued, 0)
 
     def add(self, cell: Cell) -> None:

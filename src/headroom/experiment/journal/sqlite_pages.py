@@ -24,7 +24,7 @@ _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 7, 8, 9, 12
 
 
 class UnreadableCellError(ValueError):
-    """A cell points outside its page or file, or holds what no cell can hold."""
+    """A cell points outside its page or file, or has impossible content."""
 
 
 @dataclass(frozen=True, slots=True)

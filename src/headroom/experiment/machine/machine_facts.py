@@ -115,7 +115,7 @@ def _size(text: str | None) -> int | None:
 
 
 def _mitigations(folder: Path) -> dict[str, str]:
-    """Return the processor flaws that this machine is affected by, and what is done about them."""
+    """Return the processor flaws that affect this machine, and their mitigations."""
     states = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
     return {name: state for name, state in states.items() if state and state != "Not affected"}
 

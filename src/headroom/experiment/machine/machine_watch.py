@@ -31,7 +31,7 @@ _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 class Watch:
-    """Counters of a machine since some time ago: two looks give what happened in between.
+    """Counters of a machine since some time ago: two looks give the events in between.
 
     Parameters
     ----------

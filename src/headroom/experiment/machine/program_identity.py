@@ -85,7 +85,7 @@ def _origin_of(package: str) -> Path:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a package that may change what it does: no tests, no texts."""
+    """Yield the files of a package that may change its behaviour: no tests, no texts."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():

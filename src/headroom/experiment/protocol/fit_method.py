@@ -75,7 +75,7 @@ class FitError(HeadroomError):
     Parameters
     ----------
     candidates, profiles
-        What was tried, for the report.
+        The attempts, for the report.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class SourcePoint:
     levels, config
         Levels of its factors, and the value of every parameter.
     observed
-        Metric to its estimate: every number that a replication gave, not only what is printed.
+        Metric to its estimate: every number that a replication gave, not only those printed.
     distributions
         Metric to its merged distribution, e.g. ``"class.read.service_s"``.
     counters
@@ -183,7 +183,7 @@ class Target:
         Names of its factors.
     is_replicate
         True if the fit is repeated without some replications, for the intervals: `config` then
-        holds what was found, the values are near it, and whole numbers stay.
+        holds the fitted values, the values are near it, and whole numbers stay.
     """
 
     system: System

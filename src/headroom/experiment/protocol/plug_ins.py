@@ -40,7 +40,7 @@ def _registered() -> Any:  # noqa: ANN401 - its type differs by version of Pytho
 
 
 def find(name: str, offered: Mapping[str, EntryPoint], *, kind: str) -> Any:  # noqa: ANN401
-    """Load what is offered under `name`.
+    """Load the plug-in offered under `name`.
 
     Parameters
     ----------

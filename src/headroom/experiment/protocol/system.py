@@ -318,7 +318,7 @@ class ReadsFiles(Protocol):
     """
 
     def look_again(self) -> Sequence[str]:
-        """Forget what was seen of files; return the names of those that changed since."""
+        """Forget earlier looks at files; return the names of those that changed since."""
         ...
 
 
@@ -338,7 +338,7 @@ class KeepsThings(Protocol):
     def open_session(self, say: Callable[[str], None]) -> Sequence[str]:
         """Begin a session, even if nothing will run; `say` tells the user about slow steps.
 
-        Returns what was found and removed of earlier sessions, one sentence each.
+        Returns the remains of earlier sessions that were removed, one sentence each.
         """
         ...
 

@@ -176,7 +176,7 @@ def run_plan(
 
 
 class _Session:
-    """One call of `run_plan`: its schedules, what runs now, and what has come of it."""
+    """One call of `run_plan`: its schedules, the running tasks, and the results so far."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class _Session:
         self._drive(self._schedules[Column.MEASURE], self._inline_executor, 1)
 
     def close(self) -> None:
-        """Let every system remove what it keeps; the first failure is raised after the last."""
+        """Let every system remove its own files; the first failure is raised after the last."""
         with ExitStack() as stack:
             for experiment in self._plan.experiments:
                 if isinstance(experiment.system, KeepsThings):
@@ -405,7 +405,7 @@ class _Session:
     def _parted(
         self, results: Sequence[Result]
     ) -> tuple[list[Result], ChangedMeanwhileError | None]:
-        """Return the results of what was planned, and the error of the first other one."""
+        """Return the results of the planned replications, and the error of the first other one."""
         planned, strange = [], None
         for result in results:
             point = self._running[result.number].point

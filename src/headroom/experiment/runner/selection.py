@@ -1,11 +1,11 @@
 """Select the rows of the journal that count for a point of a plan, with reasons for the rest.
 
-The same rule decides what runs and what is shown: a row counts if experiment, point key,
-replication, seed and fingerprint agree. A measurement must also come from the machine in question,
-must have found the present contents there, and must not be older than the last `run --fresh`. The
-machine in question is normally this one. Only if no session ever measured the experiment here, for
-example after copying results to a reader's machine, it is the machine of the newest measurement,
-with the contents of that time.
+The same rule decides which points run and which rows are shown: a row counts if experiment, point
+key, replication, seed and fingerprint agree. A measurement must also come from the machine in
+question, must have found the present contents there, and must not be older than the last
+`run --fresh`. The machine in question is normally this one. Only if no session ever measured the
+experiment here, for example after copying results to a reader's machine, it is the machine of the
+newest measurement, with the contents of that time.
 
 Rows that do not count stay in the journal.
 """
@@ -33,7 +33,7 @@ OLDER = "measured before the last --fresh"
 PLACES = "places"
 """Key of an environment that holds, by point key, what was at the point's place."""
 PREPARED = "facts"
-"""Key of an environment under which each experiment that had work has what was prepared."""
+"""Key of an environment that holds, for each experiment that had work, its preparation."""
 WORKED_ON = "experiments"
 """Key of an environment under which it has the names of the experiments that had work."""
 BEYOND_PLAN = "beyond the planned number of replications"
@@ -223,7 +223,7 @@ def select_rows(
     rows
         Rows of the point, oldest first.
     criteria
-        What they must agree with, see `criteria_of`.
+        The criteria that they must match, see `criteria_of`.
     experiment, point
         The point they are for.
     """

@@ -124,7 +124,7 @@ def run_task(system: System, task: Task) -> Result:
 
 
 def _watched_run(system: System, task: Task) -> Run:
-    """Return a run; a measured one with what happened on the machine meanwhile."""
+    """Return a run; a measured one includes the machine's other activity."""
     if system.column is not Column.MEASURE:
         return _run_of(system, task)
     with watched() as machine:

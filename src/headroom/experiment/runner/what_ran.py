@@ -73,7 +73,7 @@ def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: 
     point
         The planned point.
     planned_place
-        What was at its place when the session began, empty if unknown.
+        The content of its place when the session began, empty if unknown.
     has_failed
         True if there are no results: a failed program may not even be able to identify itself.
     """

@@ -170,7 +170,7 @@ class _Worker:
         self._mark_time()
 
     def start(self, start: bytes, limits_s: Mapping[str, float | None]) -> None:
-        """Let the process load what a session runs, instead of what it has loaded before."""
+        """Let the process load another session's systems instead of the earlier ones."""
         self._limits_s = limits_s
         self._is_ready = False
         self._mark_time()

@@ -97,4 +97,4 @@ def check_changes(system: System, config: Mapping[str, Value], changes: Sequence
     if parameters:
         system.metrics(changed)  # Values that the changes make impossible are rejected here.
     if isinstance(system, Modelled):
-        system.model(changed, resources)  # refuses what it cannot change
+        system.model(changed, resources)  # refuses impossible changes

@@ -6,7 +6,7 @@ claims and limits can be checked too. Its points can run only after `with_values
 values.
 
 Invariant: the fingerprint of a fitted point covers the fitted values, so new values mean new runs,
-and equal ones reuse what is stored.
+and equal ones reuse the stored rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -372,7 +372,7 @@ def fingerprint_of(system: System, config: Mapping[str, Value], content: str) ->
 
 
 def stages(plan_experiments: Sequence[PlannedExperiment]) -> Iterator[list[str]]:
-    """Yield names of experiments that may run together, sources before what is fitted from them.
+    """Yield names of experiments that may run together, sources before their fits.
 
     Sources that are not among the experiments count as run.
     """

@@ -1,4 +1,4 @@
-"""Seeds and keys: pure functions of what they name, the same on every machine and version.
+"""Seeds and keys: pure functions of their arguments, the same on every machine and version.
 
 A seed depends on (study seed, point key, replication) alone: not on the order of execution, the
 number of workers, or the other points of the study. Adding a level to a factor therefore keeps

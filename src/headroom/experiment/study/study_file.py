@@ -43,7 +43,7 @@ class LoadedStudy:
     names
         Name of every experiment and claim, by table and number.
     settings
-        What was set from outside, see `headroom.experiment.study.settings`.
+        Settings from outside, see `headroom.experiment.study.settings`.
     """
 
     study: Study

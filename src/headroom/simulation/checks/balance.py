@@ -82,7 +82,7 @@ def _refuse_reply_inside(name: str, block: Node) -> None:
 
 
 class _Balance:
-    """Follows what is held through one program."""
+    """Follows the holdings through one program."""
 
     def __init__(self, program: str, pools: Mapping[str, Pool]) -> None:
         self._program = program

@@ -164,7 +164,7 @@ def _refuse_coarse_times(model: Model) -> None:
 
 
 def _fixed_times(model: Model) -> Iterator[tuple[str, object, float]]:
-    """Yield line, what it is and value of each time that is a plain number."""
+    """Yield line, meaning and value of each time that is a plain number."""
     for program in model.programs.values():
         for step in program.steps:
             for key, amount in step.amounts.items():
@@ -178,7 +178,7 @@ def _fixed_times(model: Model) -> Iterator[tuple[str, object, float]]:
 
 
 def _random_times(model: Model) -> Iterator[tuple[str, object, float]]:
-    """Yield line, what is drawn and mean of each random time whose mean is known."""
+    """Yield line, meaning and mean of each random time whose mean is known."""
     for program in model.programs.values():
         for step in program.steps:
             for key, amount in step.amounts.items():

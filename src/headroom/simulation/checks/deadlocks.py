@@ -31,7 +31,7 @@ from headroom.simulation.language.classes import shared_populations
 ALLOWED = "write Model(..., may_deadlock=True) to run it all the same"
 
 Steps: TypeAlias = Mapping[str, Sequence[Moment]]
-"""Program -> its steps with what is held before each, those called first."""
+"""Program -> its steps with the holdings before each, those called first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A step, what is held when it is taken, and whether a time-out ends it.
+    """A step, the holdings when it is taken, and whether a time-out ends it.
 
     Held is what the job holds or, in the arm of a fork, the parents that wait for it.
     """
@@ -40,7 +40,7 @@ class Moment:
 
 
 def moments(body: Body) -> list[Moment]:
-    """Return each step of a balanced program with what is held before it, in their order."""
+    """Return each step of a balanced program with the holdings before it, in their order."""
     found: list[Moment] = []
     run_deep(_sequence(body, {}, found, is_bounded=False))
     return found
@@ -71,7 +71,7 @@ def nested(model: Model) -> dict[str, tuple[str, ...]]:
 def _sequence(
     body: Body, held: Mapping[str, Hold], found: list[Moment], *, is_bounded: bool
 ) -> Task[Mapping[str, Hold]]:
-    """Append the moments of `body`; return what is held after it."""
+    """Append the moments of `body`; return the holdings after it."""
     for node in body:
         found.append(Moment(node, held, is_bounded))
         if isinstance(node, Acquire):

@@ -287,7 +287,7 @@ def walk(body: Body) -> Iterator[Node]:
 
 T = TypeVar("T")
 Task: TypeAlias = Generator["Task[Any]", Any, T]
-"""A function that yields its inner calls and is sent what they return."""
+"""A function that yields its inner calls and is sent their results."""
 
 
 def run_deep(task: Task[T]) -> T:

@@ -21,7 +21,7 @@ def passages(ways: Mapping[int, Sequence[tuple[int, float]]]) -> list[float]:
     Parameters
     ----------
     ways
-        State -> the states that follow it, each with its share; what is missing leaves.
+        State -> the states that follow it, each with its share; the missing share leaves.
 
     Examples
     --------

@@ -103,7 +103,7 @@ class _Tally:
         return (self.counts, self.demands, self.pool_times, self.starts)
 
     def add(self, other: "_Tally", factor: float = 1.0) -> None:
-        """Add `factor` passages of `other`; what is held is the caller's affair."""
+        """Add `factor` passages of `other`; the caller handles the holdings."""
         self.may_fail |= other.may_fail
         self.is_exact &= other.is_exact
         if factor <= 0:
@@ -289,7 +289,7 @@ class _Counter:
             known[node.attribute] = value
 
     def _assigned(self, body: Body) -> set[str]:
-        """Return the attributes that some step of `body`, or what it calls, may change."""
+        """Return the attributes that some step of `body`, or a callee, may change."""
         if not self._model.attributes:
             return set()
         found: set[str] = set()

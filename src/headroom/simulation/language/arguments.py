@@ -35,7 +35,7 @@ def check_part_count(what: str, count: int, *, cure: str = "") -> None:
 
 
 def check_count(what: str, word: str, count: object, *, least: int = 1) -> int:
-    """Return `count` as an int; refuse what is not a whole number up to the kernel's limit."""
+    """Return `count` as an int; refuse anything but a whole number up to the kernel's limit."""
     if not is_whole(count) or not least <= count <= COUNT_LIMIT:
         raise refused(
             f"{what} has {count!r} {word}",

@@ -220,7 +220,7 @@ class Fork:
 
 
 class Attempt:
-    """The work of an attempt, and what follows its failure; made by `Program.attempt`.
+    """The work of an attempt, and the steps after its failure; made by `Program.attempt`.
 
     Examples
     --------

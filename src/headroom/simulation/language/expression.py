@@ -72,7 +72,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One element of the postfix list: what is pushed, or the operation that is applied."""
+    """One element of the postfix list: a value to push, or an operation to apply."""
 
     kind: TokenKind
     value: float | str | Distribution | Call = 0.0

@@ -20,7 +20,7 @@ from headroom.simulation.laws.distribution import Distribution
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of a mechanism: its name, the names of its arguments, and what it returns."""
+    """A function of a mechanism: its name, the names of its arguments, and its unit."""
 
     name: str
     arguments: tuple[str, ...]

@@ -403,7 +403,7 @@ class Model:
         return Expression((Token("now"),), self.model_id)
 
     def program(self, name: str) -> Program:
-        """Add an empty program; write its steps on what is returned."""
+        """Add an empty program; write its steps on the returned object."""
         full = self._name("program", name, self.programs)
         self.programs[full] = Program(full, self.model_id)
         return self.programs[full]

@@ -268,7 +268,7 @@ class Program:
     def set_speed(self, station: Station, factor: Operand) -> None:
         """Let all servers of `station` work at `factor` (> 0) times their own speed from now on.
 
-        Services in progress take part: what is left of them takes as much less, or more, time.
+        Services in progress take part: their remaining time shrinks or grows accordingly.
         """
         self._check_own(station, Station, "station")
         self._change("speed", station.name, factor)
@@ -392,7 +392,7 @@ class Program:
         """Try the steps of `Attempt.work`; if all tries fail, take those of `Attempt.failed`.
 
         A try fails when it takes longer than `timeout`, when the job loses patience in a queue, or
-        when a full station rejects it. The job then leaves its station or queue and gives back what
+        when a full station rejects it. The job then leaves its station or queue and releases what
         it acquired in the attempt.
 
         Parameters

@@ -219,7 +219,7 @@ class Breakdown:
 
 
 def _with_highest(timed: Schedule | None, highest: int, what: str, word: str) -> Schedule | None:
-    """Return a schedule whose values grow with its highest; refuse what is not whole then."""
+    """Return a schedule whose values grow with its highest; refuse fractional values."""
     if timed is None or timed.highest == highest:
         return timed
     scaled = timed.scaled(highest / timed.highest)

@@ -115,7 +115,7 @@ def test_numbers_and_distributions_may_stand_on_either_side() -> None:
     size = ATTRIBUTES["a"]
     assert str(1 - size) == "(1 - a)"
     assert str(exponential(5) * size) == "(exponential(mean=5.0) * a)"
-    assert str(3 < size) == "(a > 3)"  # noqa: SIM300 - the mirrored comparison is what is tested
+    assert str(3 < size) == "(a > 3)"  # noqa: SIM300 - the mirrored comparison is under test
     assert str(7 // size) == "floor((7 / a))"
     assert str(~(size % 2 == 1)) == "~((a % 2) == 1)"
     assert str(math.floor(size)) == "floor(a)"

@@ -362,7 +362,7 @@ def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
 def test_a_model_that_passes_the_checks_never_deadlocks(
     one: Outline, other: Outline, population: int
 ) -> None:
-    """Soundness: two classes walk random programs; what is not refused runs to its end."""
+    """Soundness: two classes walk random programs; accepted models run to their end."""
     built = empty_model(may_deadlock=False)
     second = Parts(built.model, built.model.program("q"))
     for parts, outline in ((built, one), (second, other)):

@@ -253,7 +253,7 @@ def changing_rate(*, times: Values, rates: Values, period: float | None = None) 
 
 
 def trace(times: Values, attributes: Mapping[str, Values] | None = None) -> ArrivalProcess:
-    """Return recorded arrivals, each at its time and with what it carried.
+    """Return recorded arrivals, each at its time and with its attributes.
 
     Parameters
     ----------

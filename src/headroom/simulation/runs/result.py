@@ -152,8 +152,8 @@ class Occupancy:
 class Intervals:
     """Statistics of intervals whose ends are given; recorded if `interval_ends` are.
 
-    An interval holds what happens from its start up to, but not at, its end; the last one ends
-    with the run.
+    An interval holds the events from its start up to, but not at, its end; the last one ends with
+    the run.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class SimulationResult:
         For each station the stations with few places that may hold up its servers.
     unawaited
         The stations (``"station"``) and pools (``"pool"``) to which only work comes that no job
-        waits for: started programs, and what follows a reply.
+        waits for: started programs, and work after a reply.
     """
 
     snapshot_times_s: FloatArray

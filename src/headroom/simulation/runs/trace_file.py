@@ -108,7 +108,7 @@ def _write(file: TextIO, trace: EventTrace, model: Mapping[str, Any]) -> None:
 
 
 def trace_events(trace: EventTrace, model: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield the events of the file: names first, then what happened in the order of time."""
+    """Yield the events of the file: names first, then events in the order of time."""
     writer = _Writer(
         stations=_names(model, "stations"),
         pools=_names(model, "pools"),
@@ -128,7 +128,7 @@ def _names(model: Mapping[str, Any], kind: str) -> list[str]:
 
 @dataclass(slots=True)
 class _Job:
-    """A stay of a job in the system: what it does now, and the lane that serves it."""
+    """A stay of a job in the system: its current activity, and the lane that serves it."""
 
     number: int
     klass: int

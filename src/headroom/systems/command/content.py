@@ -63,7 +63,7 @@ class Content:
         return self._tree
 
     def look_again(self) -> tuple[str, ...]:
-        """Forget what was seen; return the study's files that have changed since."""
+        """Forget earlier looks; return the study's files that have changed since."""
         before, self._tree = self._tree, None
         self._seen.clear()
         return () if before is None else before.changes(self.tree)

@@ -75,7 +75,7 @@ enum Event {
     InputClosed,
 }
 
-/// How a program ended, and what it used.
+/// How a program ended, and the resources it used.
 struct Ending {
     wall: Duration,
     status: c_int,

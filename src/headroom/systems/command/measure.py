@@ -60,7 +60,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A program to start: `program` is its path, `argv` what it sees, files are its streams."""
+    """A program to start: `program` is its path, `argv` its arguments, files are its streams."""
 
     program: str
     argv: Sequence[str]
@@ -129,7 +129,7 @@ class Launcher:
         self.close()
 
     def run(self, launch: Launch) -> Usage:
-        """Run a program to its end and return what it used.
+        """Run a program to its end and return its resource use.
 
         Raises
         ------

@@ -117,7 +117,7 @@ class CommandSystem:
         return self.content.supplied(words, words.inputs, variables)
 
     def look_again(self) -> tuple[str, ...]:
-        """Forget what was seen of files; return those of the study that changed since."""
+        """Forget earlier looks at files; return those of the study that changed since."""
         return self.content.look_again()
 
     def check_point(self, config: Mapping[str, Value]) -> None:

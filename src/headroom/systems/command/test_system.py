@@ -56,7 +56,7 @@ def test_peak_memory_is_that_of_the_program_and_not_of_this_process(tmp_path: Pa
     """Oracle: a program that fills 64 MiB needs that much more than one that fills none.
 
     Cause of the launcher: Linux counts the size of the starting process into the peak of the
-    started one, so this process is made much larger than what it starts.
+    started one, so this process is made much larger than the ones it starts.
     """
     ballast = np.ones(256 * MIB // 8)
     script = "import sys; filled = b'x' * int(sys.argv[1])"

@@ -38,7 +38,7 @@ class JmtFile:
         return f"{self.path}:1"
 
     def __call__(self, **config: Value) -> Model:
-        """Return the model with the values of `config`; what is left out stays as in the file."""
+        """Return the model with the values of `config`; missing values stay as in the file."""
         model = self.model.copy()
         for parameter in parameters_of_file(self):
             value = config.get(parameter.name, parameter.default)

@@ -1,7 +1,7 @@
 """The course of a run over time: the columns and rows of the kernel's samples for a picture.
 
-Invariant: nothing is computed here; columns are cumulative, so leaving rows out makes the distance
-between two samples a multiple of what it was, and loses nothing in between.
+Invariant: nothing is computed here; columns are cumulative, so leaving rows out multiplies the
+distance between two samples, and loses nothing in between.
 """
 
 import math

@@ -85,7 +85,7 @@ def _named(steps: list[Step], op: str, key: str, left_out: Collection[str]) -> l
 
 
 def _steps_of_classes(model: Model) -> dict[str, list[Step]]:
-    """Return the steps that jobs of each class can take, those of what they call and start too."""
+    """Return the steps that jobs of each class can take, including callees and started programs."""
     return {name: _reached(model, one.program) for name, one in model.classes.items()}
 
 

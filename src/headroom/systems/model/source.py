@@ -111,7 +111,7 @@ def built_model(
 
 
 def model_as_data(function: Callable[..., Any], model: Model) -> bytes:
-    """Return a model as canonical JSON; what is wrong with the whole names its function's line."""
+    """Return a model as canonical JSON; errors of the whole name its function's line."""
     try:
         return canonical_json(model)
     except HeadroomError as error:
@@ -128,7 +128,7 @@ def _cure_of_missing(path: Path) -> str:
 
 
 def _executed(code: UserCode) -> dict[str, Any]:
-    """Run a model file as a module of its own name and return what it defines."""
+    """Run a model file as a module of its own name and return its definitions."""
     path = code.path
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:12]
     spec = importlib.util.spec_from_file_location(f"headroom_model_{digest}", path)

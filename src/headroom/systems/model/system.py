@@ -67,7 +67,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True, slots=True)
 class ModelSystem:
-    """A model function and how long to run what it returns.
+    """A model function and how long to run its model.
 
     Examples
     --------

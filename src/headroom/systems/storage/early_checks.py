@@ -32,7 +32,7 @@ def check_before_runs(config: Mapping[str, Value], target: Target, typed: Sequen
     ------
     HeadroomError
         The place does not exist, is too small or too full, may not be used so, or the requests do
-        not fit what it is.
+        not fit it.
     """
     if target.table.kind in {"nothing", "soft"}:
         _check_requests(config, target.made_bytes)

@@ -214,7 +214,7 @@ class StorageSystem:
             return Reading(why=str(error))
 
     def _target(self, config: Mapping[str, Value]) -> Target:
-        """Return the target of a point; refuse what does not go with it or with the set-up."""
+        """Return the target of a point; refuse settings that do not fit it or the set-up."""
         target = self.targets[str(config["target"])]
         is_folder = target.table.kind == "folder"
         if config["workload"] == "postmark" and not is_folder:

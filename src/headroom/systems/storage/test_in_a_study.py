@@ -16,7 +16,7 @@ from headroom.systems.storage.targets.places import memory_folder
 
 MIB = 1 << 20
 LOOK_EVERY_S = 0.005
-"""Between two looks at what has no event to wait for; looking without a pause takes a processor."""
+"""Pause between two looks at a state without an event; busy waiting takes a processor."""
 STUDY = """
 schema = 1
 name = "disks"

@@ -34,7 +34,7 @@ from tests.support.storage_sessions import config_of, session_of
 Mounted = Callable[..., SoftMount]
 NEVER_S = 9e5
 LOOK_EVERY_S = 0.005
-"""Between two looks at what has no event to wait for; looking without a pause takes a processor."""
+"""Pause between two looks at a state without an event; busy waiting takes a processor."""
 INTERFACES = pytest.mark.parametrize("interface", ["io_uring", "threads"])
 
 

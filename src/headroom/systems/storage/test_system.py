@@ -343,7 +343,7 @@ def test_tables_that_contradict_themselves_are_refused(table: dict[str, Any], wo
 
 @pytest.mark.parametrize("sync", ["never", "fdatasync"])
 def test_postmark_counts_what_it_did_and_leaves_an_empty_folder(sync: str, tmp_path: Path) -> None:
-    """Conservation: what was created was deleted; transactions are pairs of operations."""
+    """Conservation: all created files were deleted; transactions are pairs of operations."""
     given: dict[str, Value] = {"postmark_transactions": 2000, "postmark_bias_read": 3.5}
     with _session(one={"kind": "folder", "path": str(tmp_path)}) as system:
         config = {**_config(system), "seconds": 10.0, "requests": 0, "workload": "postmark"}

@@ -90,7 +90,7 @@ class Processes:
             self._sleep(program, self._io.write(self.machine.result_bytes))
 
     def end(self, program: Program) -> None:
-        """Let a transaction end: what is left of its burst runs, and the answer goes out."""
+        """Let a transaction end: the rest of its burst runs, and the answer goes out."""
         if program.name not in self._ended:
             program.call(self._run)
         if self._answer is not None:

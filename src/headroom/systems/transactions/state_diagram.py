@@ -35,13 +35,13 @@ class Panel:
     Parameters
     ----------
     title, subtitle
-        What it shows.
+        Texts above it.
     created, scheduled, woken
         How often a process takes these ways.
     asks
         Why it goes to sleep, and how often; one line each.
     waiting, running, sleeping
-        What was measured of each state; one line each.
+        Measurements of each state; one line each.
     """
 
     title: str

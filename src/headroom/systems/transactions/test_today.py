@@ -97,7 +97,7 @@ def test_a_planners_question_has_an_answer() -> None:
 
 
 def test_hundreds_of_warehouses_are_built_in_no_time_that_one_notices() -> None:
-    """Rows are pools, and what is checked of a model must not grow with their square."""
+    """Rows are pools, and the checks of a model must not grow with their square."""
     calls = [_checks(count) for count in (250, 1000)]
     assert calls[1] < 6 * calls[0]
 

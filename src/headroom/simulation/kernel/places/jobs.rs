@@ -143,7 +143,7 @@ impl Extra {
         }
     }
 
-    /// Return whether nothing is left of what must not pass to the next job in the slot.
+    /// Return whether the slot is clear of anything that must not pass to the next job.
     const fn is_clean(&self) -> bool {
         self.occupies == NO_STATION
             && self.reserved == NO_STATION
@@ -309,7 +309,7 @@ impl Jobs {
         self.stacks[self.slot(job, depth)]
     }
 
-    /// Lower the top of the stack of `job` by one and return what is left.
+    /// Lower the top of the stack of `job` by one and return the new value.
     #[inline]
     pub fn count_down(&mut self, job: u32) -> u32 {
         let top = self.slot(job, self.slots[job as usize].depth - 1);

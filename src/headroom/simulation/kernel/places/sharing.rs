@@ -103,7 +103,7 @@ impl Sharing {
         self.servers = servers;
     }
 
-    /// Let what is left of every job take `factor` times as long.
+    /// Let the remaining work of every job take `factor` times as long.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

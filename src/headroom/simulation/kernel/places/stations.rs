@@ -197,7 +197,7 @@ impl Station {
         &mut self.rest.rarer[class as usize]
     }
 
-    /// Iterate over what is known at `now` of the visits of each class, in order.
+    /// Iterate over the totals at `now` of the visits of each class, in order.
     pub fn all_visits_at(&self, now: SimTime) -> impl Iterator<Item = VisitTotals> {
         std::iter::once(&self.first_class)
             .chain(&self.rest.other_classes)

@@ -52,7 +52,7 @@ pub fn mechanisms(
 ///
 /// # Errors
 ///
-/// Returns what is wrong with the parameters.
+/// Returns the error in the parameters.
 pub fn functions(
     kind: &str,
     parameters: &[u8],

@@ -57,5 +57,5 @@ pub fn none(_kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Ma
     None
 }
 
-/// A mechanism, or as text what is wrong with its parameters.
+/// A mechanism, or as text the error in its parameters.
 pub type Made = Result<Box<dyn Mechanism>, String>;

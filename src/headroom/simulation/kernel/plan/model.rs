@@ -92,7 +92,7 @@ pub struct Station {
     pub discipline: Discipline,
     /// Largest number of jobs that share the servers.
     pub limit: Option<u32>,
-    /// Speed of each server; the service time is what is drawn, divided by it.
+    /// Speed of each server; the service time is the drawn time divided by it.
     pub speeds: Option<Vec<f64>>,
     /// Waiting places in addition to the servers; absent for no limit.
     pub buffer: Option<u32>,
@@ -316,7 +316,7 @@ pub enum Choice {
 pub struct Case {
     /// Probability; those of a choice sum to 1.
     pub probability: Option<f64>,
-    /// Condition; absent for what is left.
+    /// Condition; absent for the remaining case.
     pub condition: Option<Vec<Term>>,
     /// Whose queue counts.
     pub of: Option<QueueOf>,
@@ -340,7 +340,7 @@ pub struct Route {
     pub node: Option<String>,
     /// Probability; those of a choice sum to 1.
     pub probability: Option<f64>,
-    /// Condition; absent for what is left.
+    /// Condition; absent for the remaining case.
     pub condition: Option<Vec<Term>>,
     /// Whose queue counts.
     pub of: Option<QueueOf>,
@@ -460,7 +460,7 @@ pub enum Step {
     Case {
         /// Probability; those of a branch sum to 1.
         probability: Option<f64>,
-        /// Condition; absent for what is left.
+        /// Condition; absent for the remaining case.
         condition: Option<Vec<Term>>,
         /// Whose queue counts.
         of: Option<QueueOf>,

@@ -227,7 +227,7 @@ pub enum Instruction {
     Exit,
 }
 
-/// A source of randomness as compiled: what it draws, and the key of its stream.
+/// A source of randomness as compiled: its distribution, and the key of its stream.
 #[derive(Clone, Debug)]
 pub struct SourcePlan {
     /// The distribution to draw from.

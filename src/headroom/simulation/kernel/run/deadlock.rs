@@ -360,7 +360,7 @@ impl Scene<'_> {
         found.expect("a stuck job waits for a stuck job")
     }
 
-    /// Describe a stuck job, what it holds and what it waits for.
+    /// Describe a stuck job, its holdings and its wait.
     fn link(&self, job: u32) -> String {
         let class = &self.plan.classes[self.state.jobs[job].class as usize].name;
         let at = self.state.jobs[job].at as usize;

@@ -34,7 +34,7 @@ use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Long
 use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
 use crate::simulation::kernel::time::SimTime;
 
-/// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
+/// Events between two checks of rare conditions: deadlock of a part, the range of the counters, the
 /// caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 20;
 /// Resources from which on a model is large: it is not looked at after every completion, and what
@@ -486,7 +486,7 @@ impl<'plan> Engine<'plan> {
         }
     }
 
-    /// Let the job in `slot` continue: what it waited for at its position is over.
+    /// Let the job in `slot` continue: its wait at its position is over.
     #[inline]
     fn resume(&mut self, slot: u32) -> Result<(), Failure> {
         let at = self.state.jobs[slot].at;

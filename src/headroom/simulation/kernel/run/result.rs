@@ -393,7 +393,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Report `state`, the end of a run, and what was kept before it.
+    /// Report `state`, the end of a run, and the statistics kept before it.
     pub fn new(
         plan: &Plan,
         state: State,

@@ -4,7 +4,7 @@
 //! class's histogram since the previous end. No work is done per event, and the number of ends is
 //! given, so memory does not grow with the run.
 //!
-//! Invariant: an interval holds what happens from its start up to, but not at, its end; the last
+//! Invariant: an interval holds the events from its start up to, but not at, its end; the last
 //! one ends with the run. Together they hold every completion of the run exactly once.
 
 use crate::simulation::kernel::places::pools::Pool;

@@ -101,7 +101,7 @@ impl Series {
         }
     }
 
-    /// Join each `factor` neighbours; what does not fill a batch becomes the open one.
+    /// Join each `factor` neighbours; an incomplete batch becomes the open one.
     fn join(&mut self, factor: usize) {
         let rest = self.sums.chunks_exact(factor).remainder();
         self.open_sum += rest.iter().sum::<u128>();

@@ -87,4 +87,4 @@ class Interfaces:
 
 
 INTERFACES = Interfaces()
-"""Those of this process: all experiments of a session share what was measured once."""
+"""Those of this process: all experiments of a session share one measurement."""

@@ -71,7 +71,7 @@ def job_of(
 def stream_seed(run: int, mechanism: str) -> int:
     """Return the seed of a stream in a measured run: that of a model's mechanism of this name.
 
-    A model that draws from the mechanism sees what is measured with the same seed of the run.
+    A model that draws from the mechanism sees the measured requests of the same run seed.
 
     Examples
     --------

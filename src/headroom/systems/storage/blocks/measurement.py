@@ -23,7 +23,7 @@ class Measurement:
     seed
         Of the requests and the data.
     target
-        What is loaded.
+        The target of the load.
     typed
         Confirmations of the user, typed at this call of the command.
     interfaces

@@ -55,7 +55,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// Returns what is invalid.
+    /// Returns the error.
     pub fn new(layout: Self) -> Result<Self, String> {
         above_zero(&[
             ("disks", layout.disks as f64),

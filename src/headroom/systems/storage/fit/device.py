@@ -248,7 +248,7 @@ class _Builder:
         return Quantiles(*(float(self._values[f"{kind}_s_p{one}"]) for one in (10, 50, 90)))
 
     def _wake(self, carry: Program, kind: str) -> None:
-        """Let the request wait for what has gone to sleep since anything happened."""
+        """Let the request wake up the parts that have gone to sleep since the last activity."""
         wake_us = self._us(f"{kind}_wake_s")
         if wake_us <= 0.0:
             return

@@ -49,7 +49,7 @@ class FilesOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """`[experiment.fit.options]` of the method `storage.files`."""
 
     sync: bool = False
-    """Fit what it takes to make files durable too, from points with `postmark_sync`."""
+    """Also fit the cost of making files durable, from points with `postmark_sync`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

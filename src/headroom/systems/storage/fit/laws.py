@@ -99,7 +99,7 @@ def quantile_of(bins: Counted, share: float) -> float:
 
 
 def quantiles_of(bins: Counted) -> Quantiles:
-    """Return the percentiles 10, 50 and 90 of what was observed.
+    """Return the percentiles 10, 50 and 90 of the observations.
 
     Examples
     --------

@@ -61,8 +61,8 @@ class Limits:
     shapes
         For each kind the values of `SHAPE`, 0 if they are not determined.
     bounds
-        For what is not determined, lowest and highest value that the sweep allows: ``"units"``, or
-        the name of the parameter.
+        For undetermined values, lowest and highest value that the sweep allows: ``"units"``, or the
+        name of the parameter.
     misfit
         Weighted sum of squared errors.
     """
@@ -202,7 +202,7 @@ def _with_units(
 def _pruned(
     loops: Loops, found: Limits, wanted: Sequence[bool]
 ) -> tuple[Limits, dict[str, tuple[float, float]]]:
-    """Leave out one by one what is not missed, and say how large it could have been."""
+    """Leave out limits one by one if not missed, and report how large each could have been."""
     shapes, bounds, total = dict(found.shapes), {}, 0.0
     for kind in loops.kinds:
         own = loops.of(kind)
@@ -227,7 +227,7 @@ def _pruned(
 
 
 def _bound(loops: Loops, units: int, shape: Shape, place: int) -> float:
-    """Return the largest value of what was left out that the points do not refute."""
+    """Return the largest value of a left-out limit that the points do not refute."""
     most = loops.misfit(units, shape) + SURE
     low, high = float(_LOWEST[place]), float(_HIGHEST[place])
     for _ in range(_BOUND_STEPS):

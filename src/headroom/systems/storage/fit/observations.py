@@ -25,7 +25,7 @@ _LEAST_ERROR = 0.03
 """Relative error of a throughput below which no point is trusted, whatever its interval."""
 _NORMAL_P975 = 1.96
 _MOST_CALM = 2.0
-"""Throughput without stalls, over what was observed, beyond which they are none."""
+"""Ratio of the throughput without stalls to the observed one beyond which they are not stalls."""
 _LIGHT = {"poisson": 3.0, "constant": 1.5}
 """Gaps between requests, in medians of their time, from which a request is alone, by their law."""
 
@@ -145,7 +145,7 @@ def alone_of(closed: Sequence[Closed], kind: str, size: int) -> Quantiles:
 def host_s_of(closed: Sequence[Closed]) -> float:
     """Return the processor time (s) of a small request on a busy host.
 
-    It never exceeds what one processor can do at the highest throughput that was seen.
+    It never exceeds the capacity of one processor at the highest observed throughput.
     """
     smallest = min(one.size for one in closed)
     small = [one for one in closed if one.size == smallest]

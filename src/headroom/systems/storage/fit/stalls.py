@@ -89,7 +89,7 @@ def stalls_of(lone: Sequence[Lone], closed: Sequence[Closed], host_s: float) -> 
     rare = [one for one in lone if one.idle_s >= _RARE * one.times.p50] or lone
     stalled = sum(one.stalled_count for one in rare)
     mean_s = sum(one.excess_s for one in rare) / stalled if stalled else 0.0
-    # How many requests meet one is the same at each point, and as robust as what is printed:
+    # How many requests meet one is the same at each point, and as robust as the printed values:
     # neither one replication nor one point with a long stall counts for others.
     lost_s = float(np.median([one.typical_excess_s for one in rare]))
     share = lost_s / mean_s if mean_s > 0.0 else 0.0
@@ -158,7 +158,7 @@ def _alone(one: Closed) -> Counted | None:
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """Stalled requests, the sum (s) of what they lost, and the mean (s) that an arrival meets."""
+    """Stalled requests, the sum (s) of their losses, and the mean (s) that an arrival meets."""
 
     count: float
     sum_s: float

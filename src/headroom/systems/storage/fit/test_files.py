@@ -188,7 +188,7 @@ def test_every_nth_written_file_is_synced() -> None:
 
 
 def test_operations_that_are_held_up_are_told_from_their_scatter() -> None:
-    """Stalls come by time: an operation meets them in proportion to what it takes."""
+    """Stalls come by time: an operation meets them in proportion to its duration."""
     spoilt = []
     for point in sweep():
         bins = dict(point.distributions)

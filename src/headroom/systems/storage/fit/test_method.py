@@ -182,7 +182,7 @@ def slowed(point: SourcePoint, factor: float) -> SourcePoint:
 
 
 def test_replications_that_differ_by_ten_times_give_the_one_in_the_middle() -> None:
-    """Fast replications have most of the requests of a loop; the median is what is printed."""
+    """Fast replications have most of the requests of a loop; the median is printed."""
     tenfold = {f"read_s_p{p}": 10.0 * float(TRUTH[f"read_s_p{p}"]) for p in (10, 50, 90)}
     fast, usual = TRUTH, {**TRUTH, **tenfold}
     points = sweep_of(TRUTH)
@@ -207,7 +207,7 @@ def test_replications_that_differ_by_ten_times_give_the_one_in_the_middle() -> N
 def test_an_interval_is_asked_for_again_with_what_was_found(
     sweep: list[SourcePoint], fitted: Found
 ) -> None:
-    """A replicate of the jackknife is near, keeps whole numbers, and what was not determined."""
+    """A replicate of the jackknife is near, keeps whole numbers, and undetermined values."""
     start = target()
     near = Target(
         system=start.system, config={**start.config, **values_of(fitted)}, is_replicate=True

@@ -54,7 +54,7 @@ def answered(device: Mapping[str, Value], **load: Value) -> SimulationResult:
 
 
 def carried_at_most(device: Mapping[str, Value]) -> float:
-    """Return the throughput (1/s) of a device that is offered several times what it carries."""
+    """Return the throughput (1/s) of a device that is offered several times its capacity."""
     model = fitted_device(**{**device, "workload": "spc1_like", "bsus": 8_000})
     return throughput_of(simulate(model, seed=5, time=0.3 * US_PER_S))
 

@@ -204,7 +204,7 @@ def check(target: Path, log: Path, *, after: str) -> dict[str, Any]:
     Parameters
     ----------
     target
-        What was written to.
+        The written target.
     log
         The log of the writer.
     after

@@ -60,7 +60,7 @@ def opened_for_writing(
     typed
         Confirmations of the user.
     size_bytes
-        Size of a file that is made; of what was there, bytes that are used, None for all.
+        Size of a file that is made; of an existing one, bytes that are used, None for all.
     command
         The command that takes the confirmations.
 

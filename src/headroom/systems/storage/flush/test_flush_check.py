@@ -82,7 +82,7 @@ def _is_under_way(log: Path) -> bool:
 
 
 def checked(target: Path, log: Path, *, after: str) -> dict[str, Any]:
-    """Check, and return what was found; the exit code must go with the verdict."""
+    """Check, and return the findings; the exit code must agree with the verdict."""
     answer = run("check", target, "--log", log, "--after", after, "--json")
     assert answer.returncode in {0, 3}, answer.stderr
     found: dict[str, Any] = json.loads(answer.stdout)

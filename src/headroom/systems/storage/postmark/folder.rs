@@ -29,7 +29,7 @@ pub struct Pieces {
 pub enum SyncKind {
     /// Data and all metadata.
     Fsync,
-    /// Data and what is needed to read them.
+    /// Data, and the means to read them.
     Fdatasync,
 }
 
@@ -117,8 +117,8 @@ mod real {
     }
 
     impl RealFolder {
-        /// Return the folder behind a descriptor; what is written is taken from `data`, and
-        /// `signs` hear of each call that returns.
+        /// Return the folder behind a descriptor; the data to write come from `data`, and `signs`
+        /// are notified of each call that returns.
         pub fn new(folder: Arc<File>, pieces: Pieces, data: Data, signs: Arc<Signs>) -> Self {
             Self {
                 folder,

@@ -138,7 +138,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// [`ParameterError`] names what is wrong.
+    /// [`ParameterError`] names the error.
     pub fn parameters(&self) -> Result<Parameters, ParameterError> {
         Parameters::from_json(&self.workload)
     }

@@ -55,7 +55,7 @@ impl Signs {
     }
 }
 
-/// Add to what no other thread writes: a plain addition is enough.
+/// Add to a counter that no other thread writes: a plain addition is enough.
 #[inline]
 fn add_one(count: &AtomicU64) {
     count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ pub enum Advice {
     Leave,
 }
 
-/// How long a run waits, and what it has heard.
+/// How long a run waits, and the signs of life so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     silence_ns: u64,

@@ -38,8 +38,8 @@ _CURES = {
 class Counters(msgspec.Struct, frozen=True, kw_only=True):
     """Operations that were done; the names are those of the original's report.
 
-    `alone` is before or after the transactions, `mixed` in them. The two counts of what was full
-    are requested operations that did nothing.
+    `alone` is before or after the transactions, `mixed` in them. The two counts of full files are
+    requested operations that did nothing.
     """
 
     created_alone_count: int
@@ -140,7 +140,7 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why the run is not sound: what ended it early, and what it could not take back."""
+        """Why the run is not valid: the reason for its early end, and its remains."""
         stopped = () if self.stopped is None else (self.stopped.error().message,)
         if not self.stuck_count:
             return stopped
@@ -178,7 +178,7 @@ def carry_out(
     Returns
     -------
     PostmarkResult
-        What was done. A device that is full, fails or does not answer ends the run early: see
+        The completed work. A device that is full, fails or does not answer ends the run early: see
         `PostmarkResult.stopped`.
 
     Raises

@@ -12,7 +12,7 @@ use crate::simulation::kernel::statistics::series::{Batches, Series};
 use crate::simulation::kernel::time::SimTime;
 use crate::systems::storage::blocks::engine::spans::{SpansTable, Totals};
 
-/// Times of what happens in the transactions, kept over time.
+/// Times of operations in the transactions, kept over time.
 pub const TIMED: [&str; 6] = ["transaction", "create", "read", "append", "delete", "sync"];
 /// Times of the phases before and after, kept as one.
 pub const ALONE: [&str; 2] = ["creation", "deletion"];

@@ -235,7 +235,7 @@ fn a_pool_that_runs_out_is_said() {
     assert_eq!(facts.counters.deleted_mixed_count, 60);
 }
 
-/// A run in which one call hangs: its outcome, and what is needed to let the call return.
+/// A run in which one call hangs: its outcome, and the means to let the call return.
 struct Hung<'a> {
     outcome: Outcome,
     closed: MutexGuard<'a, ()>,
@@ -392,7 +392,7 @@ fn a_thread_that_panics_holds_nobody_up() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Fault: whichever call hangs, the run ends, reports it, and counts what it leaves.
+    /// Fault: whichever call hangs, the run ends, reports it, and counts its remains.
     #[test]
     fn a_run_that_hangs_anywhere_ends(hangs_at in 1_u64..700, threads in 1_u64..4) {
         let memory = Memory { hangs_at: Some(hangs_at), ..Memory::default() };

@@ -95,7 +95,7 @@ def test_any_run_does_all_it_was_asked_for_and_leaves_an_empty_folder(
 def test_files_hold_what_the_operations_say(tmp_path: Path) -> None:
     """Oracle: in the middle of a run the folder has the files, names and sizes of the generator.
 
-    The run is stopped by taking its folder away: what it had made until then is compared.
+    The run is stopped by taking its folder away: its work up to then is compared.
     """
     seen: list[dict[str, int]] = []
 
@@ -338,7 +338,7 @@ def test_the_original_does_as_often_what_ours_does(
     """Oracle: counts and bytes of the original, within five standard deviations.
 
     Counts of a known chance are binomial; appends to full files are rare events; the mean size of
-    what is read or written varies as that of the files of the pool does.
+    reads and writes varies like that of the files in the pool.
     """
     folder = memory / "pool"
     folder.mkdir()

@@ -40,7 +40,7 @@ pub struct Answer {
     pub result: i32,
 }
 
-/// How many requests of each kind have come, and what was done to them on purpose.
+/// How many requests of each kind have come, and the deliberate faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Truth {
     /// Reads.

@@ -14,7 +14,7 @@ pub struct Script {
     pub write_s: Vec<f64>,
     /// Service times of flushes.
     pub flush_s: Vec<f64>,
-    /// Times in which nothing is served; what is in service takes so much longer.
+    /// Times in which nothing is served; services in progress take that much longer.
     pub stalls: Vec<Stall>,
     /// Requests that fail.
     pub errors: Vec<ScriptedError>,
@@ -24,7 +24,7 @@ pub struct Script {
     pub lost: Vec<u64>,
     /// Writes that are acknowledged and put elsewhere.
     pub misdirected: Vec<Misdirected>,
-    /// Whether what was written since the last flush is gone after a loss of power.
+    /// Whether data written since the last flush are lost with the power.
     pub is_volatile: bool,
     /// Share of the pages (of 4 KiB) written since the last flush that a loss of power leaves as
     /// they are, 0 to 1: which ones is the same in every run.

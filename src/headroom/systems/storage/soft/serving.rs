@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use super::device::{Data, SoftDevice, Truth};
 use crate::systems::storage::workloads::request::Kind;
 
-/// Answers a request: bytes moved or the error number, negative, and what was read.
+/// Answers a request: bytes moved or the error number, negative, and the data read.
 pub type Reply = Box<dyn FnOnce(i32, &[u8]) + Send>;
 
 /// The data that a request moves.

@@ -54,7 +54,7 @@ class SoftMount:
         (self.at / "power").write_text("on" if has_power else "off")
 
     def truth(self) -> dict[str, int]:
-        """Return how many requests of each kind have come, and what was done to them."""
+        """Return how many requests of each kind have come, and the deliberate faults."""
         return msgspec.json.decode((self.at / "truth").read_bytes(), type=dict[str, int])
 
 
@@ -76,7 +76,7 @@ def mounted(script: SoftScript, *, size_bytes: int, at: Path) -> Iterator[SoftMo
     Parameters
     ----------
     script
-        What it does; its times count from the first request on.
+        Its behaviour; its times count from the first request on.
     size_bytes
         Size (B).
     at
@@ -139,7 +139,7 @@ def clear_stale(at: Path) -> bool:
 
 
 def _mounted_source(at: Path) -> str | None:
-    """Return the source of what is mounted at a folder, which may not answer any more."""
+    """Return the source of the mount at a folder, which may no longer answer."""
     point = os.path.abspath(at)  # noqa: PTH100 - `resolve` asks a folder that may be dead
     found = None
     for line in (read_text(ROOT / "proc/self/mountinfo") or "").splitlines():

@@ -12,7 +12,7 @@ use crate::systems::storage::blocks::engine::backend::Completion;
 #[derive(Debug, Default)]
 pub struct VirtualTime {
     now_ns: u64,
-    /// When (ns) the operation of a place is done, and what it answers.
+    /// When (ns) the operation of a place is done, and its answer.
     pending: BinaryHeap<Reverse<(u64, u64, u32, i32)>>,
     begun_count: u64,
 }

@@ -1,1 +1,1 @@
-"""Targets: what may be opened, their contents, and what is created and removed."""
+"""Targets: what may be opened, their contents, and the files created and removed."""

@@ -23,7 +23,7 @@ def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:
     descriptor
         Open for reading; direct access is allowed.
     size_bytes
-        Size of what is read.
+        Size to read.
 
     Examples
     --------

@@ -178,7 +178,7 @@ def _contents(size: int, random: np.random.Generator, share: float) -> Iterator[
 
 
 def forget(descriptor: int) -> None:
-    """Ask the kernel to drop what it keeps of a file; what is not durable yet stays."""
+    """Ask the kernel to drop cached data of a file; data that is not durable yet stays."""
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 

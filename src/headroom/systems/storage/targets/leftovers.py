@@ -65,7 +65,7 @@ class OwnFolder:
     """Descriptors of the mark and of its place in the list, locked as long as they are open."""
 
     def remove(self) -> None:
-        """Remove what was made; a second call does nothing."""
+        """Remove everything that was made; a second call does nothing."""
         if not self.locks:
             return
         _remove(self.path)

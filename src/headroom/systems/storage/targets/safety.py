@@ -197,10 +197,10 @@ def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
 
 
 def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
-    """Open what was examined, and nothing else: never makes a file, never follows a link.
+    """Open the examined target, and nothing else: never makes a file, never follows a link.
 
     A device that is to be written is opened exclusively: the kernel then refuses to mount it, and
-    refuses to open what is mounted.
+    refuses to open a mounted device.
     """
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_DIRECT if direct else 0)
     flags |= os.O_RDWR if is_written else os.O_RDONLY
@@ -258,7 +258,7 @@ def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "head
 
 
 def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError:
-    """Return the refusal to write to what was not named, with the words to type."""
+    """Return the refusal to write to an unconfirmed target, with the words to type."""
     holds = f" It holds {in_words(found.contents)}." if found.contents else ""
     return EnvironmentUnfitError(
         f"the workload would overwrite {found.path}.{holds}",

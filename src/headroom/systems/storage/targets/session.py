@@ -45,7 +45,7 @@ class Session:
 
     say: Callable[[str], None] = _silent
     _folders: dict[Path, OwnFolder] = field(default_factory=dict)
-    """Our folders by the real path of what they lie in."""
+    """Headroom's folders by the real path of their parent."""
     _real: dict[Path, Path] = field(default_factory=dict)
     """Real paths, looked up once: a place that does not answer cannot give its own."""
     _laid_out: dict[Wanted, list[Path]] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class Session:
 
 
 def _share_space(one: Path, other: Path) -> bool:
-    """Return whether what is removed in one place leaves space in the other."""
+    """Return whether removal in one place frees space in the other."""
     return one.stat().st_dev == other.stat().st_dev or (is_memory(one) and is_memory(other))
 
 

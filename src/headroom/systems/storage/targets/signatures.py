@@ -70,7 +70,7 @@ SIGNATURES: tuple[Signature, ...] = (
 
 
 def signatures_of(descriptor: int, size_bytes: int) -> tuple[str, ...]:
-    """Return the names of what is found on an open device or file, each once.
+    """Return the names of the signatures on an open device or file, each once.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Target:
     silence_s
         How long (s) is waited for a call that does not return.
     session
-        Keeps what is made.
+        Keeps the files made.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Target:
 
     @property
     def made_bytes(self) -> int:
-        """Size (B) of what is made."""
+        """Size (B) of the files made."""
         return DEFAULT_BYTES if self.table.bytes is None else parse_bytes(self.table.bytes)
 
     def existing(self) -> safety.Existing | None:
@@ -286,7 +286,7 @@ class Target:
     def _blank_remarks(
         self, config: Mapping[str, Value], found: safety.Existing | None, files: Sequence[Any]
     ) -> tuple[str, ...]:
-        """Say that much of what is read holds nothing; it is looked at once a session.
+        """Report that much of the data read is blank; checked once a session.
 
         Not of a file that a server keeps: a read asks that server, which may never answer, and
         its cache and not a drive decides what a read costs.
@@ -364,7 +364,7 @@ def _content_remarks(
 
 
 def _hole_remarks(config: Mapping[str, Value], found: safety.Existing | None) -> tuple[str, ...]:
-    """Say that parts of what is read were never written: nothing is fetched for them."""
+    """Report that parts of the data read were never written: nothing is fetched for them."""
     if found is None or found.allocated_bytes is None or not _reads(config):
         return ()
     share = found.allocated_bytes / found.size_bytes if found.size_bytes else 1.0

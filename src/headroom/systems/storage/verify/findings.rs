@@ -1,4 +1,4 @@
-//! Findings: data that differ from what they had to be.
+//! Findings: data that differ from their demanded content.
 
 use super::stamp::{Origin, Stamp};
 

@@ -34,7 +34,7 @@ pub enum Entry {
     Written(Extent),
     /// Another operation on these bytes is about to begin: their content is unknown from now on.
     Unknown(Extent),
-    /// A flush is about to begin: it covers what was acknowledged before.
+    /// A flush is about to begin: it covers all writes acknowledged before.
     Flush(u64),
     /// The flush of that number was acknowledged.
     Flushed(u64),

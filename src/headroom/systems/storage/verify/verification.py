@@ -23,7 +23,7 @@ FAULTS: Mapping[str, str] = {
     "foreign": "hold data that were never written there",
     "unknown": "hold a write that was never begun",
 }
-"""Kind of wrong data -> what is wrong with a cell."""
+"""Kind of wrong data -> the fault of a cell."""
 
 NAMED_AT_MOST = 5
 """Wrong cells that are named in a message; all are counted."""

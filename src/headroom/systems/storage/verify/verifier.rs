@@ -105,7 +105,7 @@ impl Verifier {
         }
     }
 
-    /// The request in `place` is over; `buffer` holds what it read or wrote.
+    /// The request in `place` is over; `buffer` holds the data read or written.
     pub fn end(&mut self, place: u32, request: &Request, is_done: bool, buffer: &[u8]) {
         let (offset, length) = (request.offset, u64::from(request.length));
         let number = self.numbers.get(place as usize).copied().unwrap_or(0);

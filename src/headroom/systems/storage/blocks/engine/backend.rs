@@ -50,8 +50,9 @@ pub trait Backend {
     /// Put `operation` into `place`; it begins with the next turn.
     fn push(&mut self, place: u32, operation: Operation);
 
-    /// Begin what was pushed, then wait until something is complete or until `until_ns`, if that
-    /// is given; append what is complete to `done`. A backend may return early with nothing.
+    /// Begin the pushed operations, then wait until something is complete or until `until_ns`, if
+    /// that is given; append completed operations to `done`. A backend may return early with
+    /// nothing.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ pub struct Job {
     /// The data to write.
     #[serde(default)]
     pub data: DataPlan,
-    /// Whether what is read is compared with what was written.
+    /// Whether data read are compared with data written.
     #[serde(default)]
     pub verify: Option<VerifyPlan>,
     /// The classes of the results.
@@ -99,7 +99,7 @@ pub enum TargetPlan {
     },
 }
 
-/// How what is read is compared with what was written.
+/// How data read are compared with data written.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyPlan {
@@ -198,7 +198,7 @@ pub struct Stop {
     pub bytes: Option<u64>,
 }
 
-/// After how many writes of a stream what it wrote is made durable.
+/// The number of writes of a stream after which they are made durable.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SyncPolicy {

@@ -40,8 +40,8 @@
 //! arrives when a place of its stream is free. *Response* is end minus arrival, *service* is end
 //! minus begin; a stall of the target lengthens the response of all requests that it keeps waiting,
 //! so nothing is omitted. The *submit error* is begin minus due time. Arrivals stop at the end of
-//! the load; what has arrived is still carried out and counted, and the run ends with the last end.
-//! Requests that fail are counted by class and error number and are in no histogram. With
+//! the load; arrived requests are still carried out and counted, and the run ends with the last
+//! end. Requests that fail are counted by class and error number and are in no histogram. With
 //! `io_uring` the end of a request is the moment at which the engine sees it; requests that are
 //! handed over in one system call share a begin, those that are seen together share an end.
 //!

@@ -10,7 +10,7 @@
 use super::job::Job;
 use super::load::{Load, StopReason, ns_of};
 
-/// How long a run waits, and what it has seen.
+/// How long a run waits, and its observations so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     drain_ns: u64,

@@ -271,7 +271,7 @@ impl Disk {
         0.0
     }
 
-    /// Move the head, wait for the platter, read `missing`; keep it, with what was there from
+    /// Move the head, wait for the platter, read `missing`; keep it, with the data present from
     /// `start` on.
     fn read_from_media(
         &mut self,

@@ -166,7 +166,7 @@ def below_mean(row: Row, runs: int) -> list[int]:
     """Return how many runs can be below their mean, for times in whole milliseconds.
 
     The k runs below are together short of k means by half of the sum of absolute deviations, and
-    what they add up to is whole.
+    their sum is a whole number.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def told(rows: Mapping[str, Row]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the table, and with ``--fit`` what is fitted to the means."""
+    """Print the table, and with ``--fit`` the numbers fitted to the means."""
     parser = argparse.ArgumentParser(description="PostMark on the models and in the paper")
     parser.add_argument("--fit", action="store_true", help="fit the numbers anew (minutes)")
     parser.add_argument("--seeds", type=int, default=8, help="runs of each guess of the fit")

@@ -85,7 +85,7 @@ class Journal:
     start
         Start of the journal on the device (B).
     earlier
-        What happened before.
+        The history before the run.
     below
         What the journal uses.
     """

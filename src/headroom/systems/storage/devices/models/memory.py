@@ -24,7 +24,7 @@ def build_flash(model: Model, numbers: FlashNumbers, request: Request) -> Progra
 
     A write is acknowledged when it is in the buffer of the device, which has as many places as
     requests of a page fit in; a place becomes free when its data are programmed. A read waits for
-    the dies that hold its pages, and behind what they are doing: a program, or a collection.
+    the dies that hold its pages, and behind their current work: a program, or a collection.
     """
     return _Flash(model, numbers, request).carry
 

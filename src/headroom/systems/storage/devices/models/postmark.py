@@ -53,7 +53,7 @@ class PostmarkModel:
     name
         Name of the model.
     device_kind, device
-        What it runs on; see `device_model`.
+        The device it runs on; see `device_model`.
     runs_before
         Fewest and most runs before this one on the file system.
     """
@@ -305,7 +305,7 @@ class _Benchmark:
         return one
 
     def _processor_ms(self) -> Expression:
-        """Return the processor time (ms) of an operation, from what it does to how many bytes."""
+        """Return the processor time (ms) of an operation, from its kind and its number of bytes."""
         at, client = self._at, self._client
         moves = (at["kind"] != DELETE) & (at["kind"] != NOTHING)
         pages = (at["bytes"] + PAGE_BYTES) / PAGE_BYTES
@@ -314,7 +314,7 @@ class _Benchmark:
         return 1e-3 * (client.operation_us * (at["kind"] != NOTHING) + own + copied)
 
     def _read(self, one: Program) -> None:
-        """Fetch what is not in the file cache."""
+        """Fetch the blocks that are not in the file cache."""
         at, cache, request = self._at, self._cache, self._request
         with one.branch() as some, some.when(at["bytes"] > 0):
             one.set(request.length, cache.call("missing", at["address"], at["bytes"]))

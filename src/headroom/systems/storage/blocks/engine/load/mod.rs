@@ -121,7 +121,7 @@ impl Load {
         self.advance(0);
     }
 
-    /// Let arrive what is due up to `now_ns`.
+    /// Let all requests arrive that are due up to `now_ns`.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         while let Some(&Reverse((due_ns, stream))) = self.due.peek() {

@@ -136,7 +136,7 @@ impl<'a> RingBackend<'a> {
         (place as usize * self.buffers.place_bytes() / self.region_bytes) as u16
     }
 
-    /// Hand over what was pushed and wait for one completion, or until `until_ns`.
+    /// Hand over the pushed operations and wait for one completion, or until `until_ns`.
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         self.call_count += 1;
         self.submission.sync();

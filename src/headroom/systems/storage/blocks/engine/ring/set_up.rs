@@ -45,7 +45,7 @@ impl RingFacts {
     }
 }
 
-/// A ring, and what is registered with it.
+/// A ring, and its registered resources.
 pub struct Ring {
     pub(super) shared: IoUring,
     pub(super) facts: RingFacts,

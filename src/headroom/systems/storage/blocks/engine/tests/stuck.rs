@@ -118,7 +118,7 @@ fn a_call_that_never_returns_does_not_hold_the_end_of_the_run() {
         problem.contains("a read of 4096 B at offset 40960"),
         "{problem}"
     );
-    // The thread in the call keeps what it uses, until the call returns after all.
+    // The thread in the call keeps its resources, until the call returns after all.
     assert_eq!(ended.alive.try_recv(), Err(TryRecvError::Empty));
     ended.gate.open();
     assert!(ended.alive.recv().is_err());

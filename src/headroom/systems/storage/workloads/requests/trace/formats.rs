@@ -102,7 +102,7 @@ impl Parser {
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with the line.
+    /// Returns the error in the line.
     pub fn read<'line>(&mut self, line: &'line str) -> Said<'line> {
         match self.format {
             Format::FioIolog => self.fio(line),
