@@ -405,7 +405,7 @@ class _Session:
     def _parted(
         self, results: Sequence[Result]
     ) -> tuple[list[Result], ChangedMeanwhileError | None]:
-        """Return the results of the planned replications, and the error of the first other one."""
+        """Return the results of planned replications, and the error of the first unplanned one."""
         planned, strange = [], None
         for result in results:
             point = self._running[result.number].point

@@ -90,8 +90,10 @@ def mean_of(amount: Amount, attributes: Mapping[str, Known]) -> float | None:
     attributes
         Facts about the job's attributes where the amount is computed.
 
-    Notes ----- Means of sums add up always, means of products multiply if the factors are
-    independent: each draw is independent of all else, two attributes need not be.
+    Notes
+    -----
+    Means of sums always add up. Means of products multiply if the factors are independent: each
+    draw is independent of all else, but two attributes need not be.
 
     Examples
     --------

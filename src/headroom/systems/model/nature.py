@@ -66,7 +66,7 @@ def why_terminating(model: Model, horizon_s: float | None) -> str:
 
 
 def periodic_note(model: Model, end_s: float) -> str:
-    """Return what a mean covers if a curve repeats throughout a run of `end_s` (s).
+    """Return the scope of a mean if a curve repeats throughout a run of `end_s` (s).
 
     Examples
     --------

@@ -143,7 +143,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Release what `job` acquired since then.
+    /// Release the tokens of `job` beyond those held `before`.
     fn give_back_since(&mut self, job: u32, held: &[(u32, u32)], before: &[(u32, u32)]) {
         for &(pool, tokens) in held {
             let kept = before

@@ -185,7 +185,7 @@ impl Files {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // A kernel without support, or with a lower limit, serves the others one by one.
+        // A kernel without support, or with a lower limit, serves the rest one by one.
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _ = config.set_max_background(UNDER_WAY_COUNT);
         let _ = config.set_congestion_threshold(UNDER_WAY_COUNT);

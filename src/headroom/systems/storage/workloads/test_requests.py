@@ -117,7 +117,7 @@ def test_another_share_of_reads_leaves_addresses_and_times_as_they_are() -> None
 
 
 def test_sequential_share_gives_runs_of_the_expected_length() -> None:
-    """Oracle: a request goes on where the last one ended with the share (or, rarely, by chance)."""
+    """Oracle: a request continues the last one with the share (or, rarely, by chance)."""
     share, count = 0.75, 100_000
     found = requests({"kind": "micro", "sequential_share": share}, count=count)
     ends = found["offset"][:-1] + found["length"][:-1]
