@@ -107,7 +107,7 @@ class Row:
     short: int
     """Experiments whose runs were called short for this metric."""
     short_covered: int
-    """Those of them whose interval contains the truth."""
+    """Experiments among them whose interval contains the truth."""
 
     @property
     def coverage(self) -> float:

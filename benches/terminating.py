@@ -43,7 +43,7 @@ PERCENTS = {"response_s_p50": 50.0, "response_s_p95": 95.0, "response_s_p99": 99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transient:
-    """An M(t)/M/1 queue with services of 1 s on average, and the window that is looked at."""
+    """An M(t)/M/1 queue with services of 1 s on average, and the window under study."""
 
     name: str
     times_s: tuple[float, ...]

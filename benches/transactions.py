@@ -38,7 +38,7 @@ PER_TERMINAL = 5
 """Transactions of a terminal in a run: short, for the sake of the peer. All start from an empty
 machine, so all answers are those of the same stretch of time."""
 OWN_RUNS = 8
-"""Runs of Headroom at a time, whose mean is its answer."""
+"""Runs of Headroom whose mean is its answer."""
 GROWTH_RUN = 10
 """Transactions of a terminal when Headroom is alone."""
 CLUSTERS = (2, 4, 8, 16)

@@ -199,7 +199,7 @@ def test_a_signal_leaves_no_folder_and_a_kill_none_after_the_next(
         assert child.stdout.readline() == "there\n"
         assert len(list(tmp_path.iterdir())) == 1
         with folders.new_folder(tmp_path):
-            # One whose process lives is left alone.
+            # A folder whose process lives is left alone.
             assert len(list(tmp_path.iterdir())) == 2
         child.send_signal(number)
         child.wait()

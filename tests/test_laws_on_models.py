@@ -188,7 +188,7 @@ def test_random_closed_networks_agree_with_the_solver_and_keep_its_bounds(model:
 def test_no_class_alone_gets_faster_by_a_slower_station(
     model: Model, factor: float, data: st.DataObject
 ) -> None:
-    """One class in product form (Suri 1985); equal seeds, and what chance is left."""
+    """One class in product form (Suri 1985); equal seeds, and the remaining chance."""
     if "two" in model.classes:
         del model.classes["two"], model.programs["two"]
     station = data.draw(st.sampled_from(sorted(model.stations)))

@@ -37,7 +37,7 @@ def duration(result: SimulationResult) -> float:
 
 
 def model_of(write: Write, *, time_unit: str = "s") -> Model:
-    """Return a model of one job that goes round through what `write` writes."""
+    """Return a model of one job that cycles through the steps of `write`."""
     model = Model("arm", time_unit=time_unit)  # type: ignore[arg-type]  # one of them
     arm = model.mechanism("arm", kind="arm", parameters={"start": 2, "speed": 4})
     program = model.program("walk")

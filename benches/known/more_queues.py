@@ -113,7 +113,7 @@ def stacked() -> Subject:
 
 
 def any_order(discipline: str) -> Subject:
-    """Serve in an order that knows no service times does not change the mean wait."""
+    """Serve in an order that ignores service times, which does not change the mean wait."""
     return Subject(
         model=f"M/G/1, {discipline} order",
         parameters="load 0.8, E2",

@@ -69,7 +69,7 @@ class Cost:
     per_s: float
     processor_s: float
     program_s: float
-    """Of it what the program itself took, outside of the kernel."""
+    """Processor time of the program itself, outside of the kernel."""
 
     @property
     def per_million_s(self) -> float:
@@ -132,7 +132,7 @@ def options(load: Load, seconds: float) -> list[str]:
 def run(load: Load, seconds: float) -> Cost:
     """Run `load` for `seconds`; its processor time is without start and end of the program."""
     report, all_s, all_program_s = _reported(options(load, seconds))
-    # A run that is bounded by time begins again after its last request, until the time is over.
+    # A run bounded by time starts again after its last request, until the time is over.
     once = [option for option in options(load, seconds) if option != "--time_based"]
     _, start_s, start_program_s = _reported([*once, "--number_ios=1"])
     found = report["jobs"][0]["read" if load.kind == "randread" else "write"]

@@ -45,7 +45,7 @@ _QUANTITY = re.compile(rf"^\s*({_NUMBER})\s*(\D.*?|1/\w+)?\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit that was named: its base unit, and the base units in one of it."""
+    """A named unit: its base unit, and the base units in one of it."""
 
     base: str
     factor: float

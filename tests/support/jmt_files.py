@@ -74,7 +74,7 @@ def section(name: str, inside: str = "") -> str:
 
 
 def router(**routes: str) -> str:
-    """Return a router section; a class without a strategy goes at random."""
+    """Return a router section; a class without a strategy is routed at random."""
     return section("Router", by_class("RoutingStrategy", f"{NET}.RoutingStrategy", routes))
 
 

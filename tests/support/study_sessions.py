@@ -36,7 +36,7 @@ Rows: TypeAlias = Iterable[tuple[ReplicationRow, bytes | None]]
 class SumRule:
     """Requests more until the first values add up to 200: its answer depends on the runs.
 
-    It looks after every third replication. `looked` holds the numbers that it was asked about.
+    It checks after every third replication. `looked` holds the numbers that it was asked about.
     """
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const BLOCK_BYTES: usize = 4096;
 /// Offsets that are drawn before the load, used one after the other, over and over.
 const OFFSET_COUNT: usize = 1 << 16;
-/// Turns between two looks at the clock.
+/// Turns between two readings of the clock.
 const TURNS_PER_LOOK: u32 = 32;
 
 fn main() {

@@ -57,7 +57,7 @@ def by_rows(model: Model, solution: "Solution") -> "Solution":
 def _station(
     name: str, members: Sequence[Station], found: "Sequence[StationSolution]"
 ) -> "StationSolution":
-    """Return the sum of the stations of a row; those that no job visits have servers as well."""
+    """Return the sum of the stations of a row; unvisited ones have servers as well."""
     if len(members) == 1:
         return found[0]
     known = {one.name: one.servers for one in found}

@@ -187,7 +187,7 @@ class Journal:
         self.append_encoded([(row, encoded)])
 
     def append_encoded(self, rows: Iterable[tuple[ReplicationRow, bytes | None]]) -> None:
-        """Store rows whose runs are encoded already, in one commit."""
+        """Store rows whose runs are already encoded, in one commit."""
         values = [(*head_values(row), encoded) for row, encoded in rows]
         with explained(self.path), self._connection:
             self._connection.executemany(_INSERT, values)
@@ -248,7 +248,7 @@ class Journal:
 
     @property
     def unreadable_count(self) -> int:
-        """Number of damaged rows met so far; they were passed over."""
+        """Number of damaged rows met so far; they were skipped."""
         return len(self._unreadable)
 
     def finished_counts(self) -> dict[str, int]:

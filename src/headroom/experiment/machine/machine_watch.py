@@ -100,7 +100,7 @@ class Watched:
 
 @contextmanager
 def watched(watch: Watch | None = None) -> Iterator[Watched]:
-    """Watch the machine meanwhile.
+    """Watch the machine during the block.
 
     Examples
     --------

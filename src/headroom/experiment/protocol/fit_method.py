@@ -364,7 +364,7 @@ class FitsDemands(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """How hard a point drives its system, as far as the model of the target knows.
+    """How hard a point drives its system, as far as the target's model shows it.
 
     Parameters
     ----------

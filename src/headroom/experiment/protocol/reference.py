@@ -14,7 +14,7 @@ GROUP = "headroom.reference"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A piece of the page: a title, a paragraph, a table; each of them may be empty."""
+    """A piece of the page: a title, a paragraph, a table; each may be empty."""
 
     title: str = ""
     text: str = ""

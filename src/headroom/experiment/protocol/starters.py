@@ -35,7 +35,7 @@ class Starter:
     variants: Callable[[], Mapping[str, Mapping[str, str]]] = _no_variants
 
     def write(self, to: Path, *, like: str = "") -> None:
-        """Write the files into a folder, which is made.
+        """Write the files into a new folder.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ _STDOUT, _STDERR = 1, 2
 
 @contextmanager
 def prints_to_stderr() -> Iterator[None]:
-    """Send to standard error what Python, native code and child processes print meanwhile.
+    """Send the output of Python, native code and child processes to standard error in the block.
 
     Examples
     --------

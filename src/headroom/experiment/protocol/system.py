@@ -194,7 +194,7 @@ class Modelled(Protocol):
     ) -> Run:
         """Run one replication of the changed model; see `System.run`.
 
-        With `every_s` (s) it keeps all its samples, that or a multiple of it apart.
+        With `every_s` (s) it keeps all its samples, spaced by it or a multiple of it.
         """
         ...
 
@@ -287,7 +287,7 @@ class ChecksFiles(Protocol):
     def check_files(self, config: Mapping[str, Value]) -> None:
         """Raise `HeadroomError` if a program or an input of `config` is missing.
 
-        It makes and starts nothing, so that a look at the plan can ask it too.
+        It makes and starts nothing, so a dry run can call it too.
         """
         ...
 

@@ -31,7 +31,7 @@ class Executor(Protocol):
         ...
 
     def results(self) -> Sequence[Result]:
-        """Wait for at least one result and return all that are there.
+        """Wait for at least one result and return all that are ready.
 
         Only called while tasks are running.
         """
@@ -47,7 +47,7 @@ class Executor(Protocol):
 
 
 class InlineExecutor:
-    """Runs tasks one at a time in this process: for measurements, which want the host alone.
+    """Runs tasks one at a time in this process: for measurements, which need an idle host.
 
     Parameters
     ----------
@@ -84,4 +84,4 @@ class InlineExecutor:
         self._waiting.clear()
 
     def close(self) -> None:
-        """Nothing is left to end."""
+        """There is nothing to end."""

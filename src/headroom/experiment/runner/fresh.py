@@ -18,7 +18,7 @@ FRESH = "fresh"
 
 
 def mark_fresh(plan: Plan, journal: Journal) -> list[str]:
-    """Let no measurement of the plan's experiments count that is stored so far.
+    """Make stored measurements of the plan's experiments count no longer.
 
     Returns the names of the experiments that are measured again: simulated ones are not, nor are
     those that have no measurements.

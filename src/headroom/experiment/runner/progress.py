@@ -129,7 +129,7 @@ class Progress:
             self._bar.console.print(f"headroom: {words}", markup=False)
 
     def warn(self, words: str) -> None:
-        """Say something on stderr, terminal or not, unless the user wants quiet."""
+        """Print a message on stderr, terminal or not, unless the user wants quiet."""
         if words and not self._is_quiet:
             self._console.print(f"headroom: warning: {words}", markup=False, soft_wrap=True)
 

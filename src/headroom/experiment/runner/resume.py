@@ -99,7 +99,7 @@ def _survey_one(experiment: PlannedExperiment, journal: Journal, criteria: Crite
     for row in journal.heads(experiment.spec.name):
         point = points.get(row.point_key)
         if point is None and is_what_if(experiment.spec.name):
-            continue  # Changes come and go with the questions that are asked.
+            continue  # Changes come and go with the questions asked.
         place = (row.point_key, row.replication)
         reason = criteria.reason_against(row, experiment, point) if point else OF_NO_POINT
         if reason is None and not row.is_readable:

@@ -261,7 +261,7 @@ class _Worker:
         )
 
     def _failure(self, message: str, *, cure: str) -> Result:
-        """End the process; the task in work has failed, those behind it are left over."""
+        """End the process; its current task has failed, those behind it are left over."""
         self.is_alive = False
         self.kill()
         culprit = self.tasks.popleft()

@@ -125,7 +125,7 @@ def _check_names(loaded: LoadedStudy) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Draft:
-    """An experiment in one variant, checked as far as that goes without its points."""
+    """An experiment in one variant, checked as far as possible without its points."""
 
     variant: Variant
     system: System

@@ -58,7 +58,7 @@ def _spoken(name: str) -> list[str]:
 
 
 def _says(words: list[str], wanted: list[str]) -> bool:
-    """Return whether the words hold the wanted ones, in their order."""
+    """Return whether the words contain the wanted ones, in their order."""
     rest = iter(words)
     return all(any(_is_meant(word, one) for one in rest) for word in wanted)
 

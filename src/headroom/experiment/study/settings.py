@@ -33,7 +33,7 @@ def with_settings(content: Mapping[str, Any], settings: Sequence[str]) -> dict[s
     Raises
     ------
     StudyError
-        A text is not a setting, or there is no place for it.
+        A text is not a setting, or it has no place.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def _set(content: _Table, text: str) -> None:
 
 
 def _places_of_one(tables: Sequence[_Table], name: str, keys: Sequence[str]) -> list[_Table]:
-    """Return the tables of one experiment that take the key; missing ones are made."""
+    """Return the tables of one experiment that take the key; missing ones are created."""
     places = []
     for table in tables:
         if table.get("name") == name:

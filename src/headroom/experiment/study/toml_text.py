@@ -13,7 +13,7 @@ from typing import Any
 LINE_LENGTH = 100
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DELETE = "\x7f"
-"""The one sign that TOML wants escaped and JSON does not."""
+"""The only character that TOML wants escaped and JSON does not."""
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

@@ -234,7 +234,7 @@ def _station_shares(
 
 
 def work_rate(model: Model, name: str) -> float:
-    """Return the service time that a station gets done in a time unit at most.
+    """Return the maximum service time that a station completes in a time unit.
 
     The speeds of all servers count, and the share of the time in which they work; batches count in
     full, and of a schedule its mean. Values changed by programs may be arbitrarily large.

@@ -143,7 +143,7 @@ def _peaks(steps: Steps) -> dict[str, dict[str, int]]:
 
 
 def _levels(moment: Moment, peaks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the tokens that are held of each pool while a step is taken, at most."""
+    """Return the maximum tokens of each pool held while a step is taken."""
     levels = {pool: hold.tokens for pool, hold in moment.held.items()}
     node = moment.node
     more: Mapping[str, int] = {}

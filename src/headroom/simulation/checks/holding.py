@@ -31,7 +31,7 @@ class Hold:
 class Moment:
     """A step, the holdings when it is taken, and whether a time-out ends it.
 
-    Held is what the job holds or, in the arm of a fork, the parents that wait for it.
+    Held: by the job or, in the arm of a fork, by the parents that wait for it.
     """
 
     node: Node

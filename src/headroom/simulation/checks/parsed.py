@@ -57,7 +57,7 @@ def parse_model(model: Model) -> Parsed:
 
 
 def until_reply(tree: Body) -> Body:
-    """Return the steps of a program that its caller waits for, at most."""
+    """Return the steps of a program that its caller may wait for."""
     for index, node in enumerate(tree):
         if isinstance(node, Reply):
             return tree[:index]

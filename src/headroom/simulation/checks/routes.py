@@ -55,7 +55,7 @@ def direct_routes(parsed: Parsed) -> dict[tuple[str, str], str]:
 
 
 class _Routes:
-    """Collects routes while it goes through the programs, those called first."""
+    """Collects routes while it walks through the programs, those called first."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], str] = {}

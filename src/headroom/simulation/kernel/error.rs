@@ -48,7 +48,7 @@ pub enum SimulationError {
         /// Longest countable time (s).
         limit_s: f64,
     },
-    /// The model goes round without simulated time passing.
+    /// The model loops without simulated time passing.
     #[error("{steps} steps were taken at {at_s} s without simulated time passing")]
     NoProgress {
         /// Steps counted at that instant.

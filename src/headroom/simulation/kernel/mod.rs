@@ -22,7 +22,7 @@ pub use error::SimulationError;
 pub use plan::model::Stop;
 pub use run::result::Outcome;
 
-/// How one run goes.
+/// The options of one run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Seed of all random streams.
@@ -35,7 +35,7 @@ pub struct RunOptions {
     pub interval_ends: Vec<f64>,
     /// Events to keep in the trace.
     pub trace_limit: usize,
-    /// How variates are made of random numbers.
+    /// The method of turning random numbers into variates.
     pub sampling: random::distribution::Sampling,
 }
 

@@ -19,11 +19,11 @@ Policy: TypeAlias = Literal[
     "probability", "round_robin", "shortest_queue", "two_choices", "hash", "index"
 ]
 BY_VALUE = frozenset({"hash", "index"})
-"""Policies that look at the value of an expression."""
+"""Policies that use the value of an expression."""
 
 PROBABILITY_TOLERANCE = 1e-9
 SAMPLE = 2
-"""Queues that the policy "two_choices" looks at."""
+"""Queues that the policy "two_choices" compares."""
 
 
 class Branch:

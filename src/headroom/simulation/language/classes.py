@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Start: TypeAlias = Literal["thinking", "ready"]
 Draw: TypeAlias = Literal["independent", "deck"]
 LARGEST_DECK = 100_000
-"""Cards of a deck at most."""
+"""Maximum cards of a deck."""
 PRIORITY_LIMIT = 2**31 - 1
 
 

@@ -27,7 +27,7 @@ Discipline: TypeAlias = Literal[
     "nearest",
 ]
 BY_POSITION: frozenset[str] = frozenset({"elevator", "elevator_two_way", "nearest"})
-"""Disciplines that look at the positions of jobs."""
+"""Disciplines that use the positions of jobs."""
 
 WhenFull: TypeAlias = Literal["block", "reject"]
 BreakdownUnit: TypeAlias = Literal["all", "each"]

@@ -413,7 +413,7 @@ def test_a_job_that_was_served_does_not_count_itself() -> None:
 
 
 def test_a_time_out_ends_a_wait_that_would_be_a_deadlock() -> None:
-    """Two jobs that hold one half each and want the other are no deadlock: they give up."""
+    """Two jobs that hold one half each and want the other do not deadlock: they give up."""
     model = Model("halves", time_unit="s")
     pool = model.pool("k", tokens=2)
     greedy = model.program("greedy")

@@ -83,7 +83,7 @@ class Distribution:
         seed: int = 1,
         sampling: Literal["fast", "inversion", "antithetic"] = "fast",
     ) -> npt.NDArray[np.float64]:
-        """Return `count` draws, for a look at the distribution.
+        """Return `count` draws, to inspect the distribution.
 
         Parameters
         ----------

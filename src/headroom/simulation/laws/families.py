@@ -97,7 +97,7 @@ class _TwoBranches:
             return np.asarray(np.log(-np.expm1(self.logsf(x))))
 
     def ppf(self, q: Floats) -> Floats:
-        """Newton on the logarithm of the upper tail, which is convex: never past the root."""
+        """Solve by Newton on the log of the upper tail: it is convex, so never past the root."""
         goal = np.log1p(-np.asarray(q))
         x = np.max([0 * goal, *((math.log(p) - goal) * m for p, m in self.branches)], axis=0)
         for _ in range(_MOST_STEPS):
@@ -273,7 +273,7 @@ FAMILIES: Mapping[str, Family] = {
     "bounded_pareto": Family(fit=_bounded_pareto, parameter_count=3),
     "erlang": Family(fit=_erlang, parameter_count=2),
 }
-"""Families that can be fitted. Erlang comes last: gamma, which holds it, is never less likely."""
+"""Families that can be fitted. Erlang comes last: gamma includes it and is never less likely."""
 
 
 def fit_family(name: str, sample: Floats) -> Distribution:

@@ -205,7 +205,7 @@ def _check_wishes(seed: int, completions: int | None, time: float | None) -> Non
 
 
 def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
-    """Return the rows of stations and pools all of which only unawaited work comes to."""
+    """Return the rows of stations and pools to which only unawaited work comes."""
     found = {kind: frozenset(names) for kind, names in unawaited(model).items()}
     of_kinds: dict[str, Mapping[str, tuple[Station | Pool, ...]]] = {
         "station": model.station_rows(),

@@ -68,7 +68,7 @@ def test_names_of_subjects_are_their_own_and_so_are_their_seeds() -> None:
 
 
 def test_the_stored_table_is_that_of_today() -> None:
-    """Each row is there, with today's answer; a cheap one is simulated again, to the last bit."""
+    """Each row exists, with the current answer; a cheap one is simulated again, to the last bit."""
     stored = {(row.model, row.parameters, row.quantity, row.source): row for row in load()}
     names = [
         (subject.model, subject.parameters, answer.quantity, answer.source)

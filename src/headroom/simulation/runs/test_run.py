@@ -183,7 +183,7 @@ def test_time_beyond_the_clock_is_an_error_that_names_the_cure() -> None:
 def test_a_model_without_any_time_is_an_error_and_no_hang() -> None:
     model = Model("instant", time_unit="s")
     program = model.program("nothing")
-    program.delay(model.now * 0)  # Only a run knows that it is 0.
+    program.delay(model.now * 0)  # Only a run shows that it is 0.
     model.closed_class("jobs", program, population=1)
     with pytest.raises(SimulationError, match="without simulated time passing"):
         simulate(model, seed=1, time=1)

@@ -25,7 +25,7 @@ LAUNCHER_VERSION = 1
 """Part of each fingerprint: raise it when programs are started or clocked in another way."""
 _GOODBYE = bytes(4)
 _LOOK_MS = 1000
-"""Time (ms) between two looks at a launcher that has not answered yet: a stop sends no message."""
+"""Time (ms) between two checks of a launcher that has not answered yet: a stop sends no message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from types import FrameType
 
 @contextmanager
 def at_most(limit_s: float) -> Iterator[None]:
-    """Raise `TimeoutError` in what runs meanwhile once `limit_s` (s) are over.
+    """Raise `TimeoutError` in the block once `limit_s` (s) are over.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def redacted(
 
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:
-    """Return the values of the variables whose names say that they are secret, longest first.
+    """Return the values of the variables whose names mark them as secret, longest first.
 
     Examples
     --------

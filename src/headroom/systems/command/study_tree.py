@@ -61,7 +61,7 @@ class StudyTree:
 
 
 def study_tree(study: Path, ignored: Sequence[str]) -> StudyTree:
-    """Look at a study's folder.
+    """Examine a study's folder.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def _is_document(relative: str) -> bool:
 
 
 def _is_study_file(path: Path) -> bool:
-    """Return whether a file is a study: what of it matters is part of each point already."""
+    """Return whether a file is a study: its relevant parts are already part of each point."""
     if path.name == STUDY_NAME:
         return True
     if path.suffix != ".toml":

@@ -132,8 +132,8 @@ class CommandSystem:
     def prepare(self) -> Mapping[str, float]:
         """Check the programs that every point needs, and time the launcher on an empty program.
 
-        Programs whose names hold a placeholder are looked for when their points run, so that
-        a missing one fails these points only.
+        Programs whose names hold a placeholder are looked up when their points run, so that a
+        missing one fails these points only.
         """
         self._check_programs()
         return launcher_overhead()

@@ -51,7 +51,7 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
-"""Starts a server in a session of its own that uses 0.5 s of processor time and then stays."""
+"""Starts a server in its own session that uses 0.5 s of processor time and then stays."""
 
 
 @pytest.mark.parametrize("role", ["argv", "set_up"])

@@ -88,7 +88,7 @@ def _check_more_servers(model: Model, station: Station, change: Change) -> None:
 
 
 def _timed_by(model: Model, station: Station) -> Iterator[str]:
-    """Yield the mechanisms of whose functions the service times at a station are made."""
+    """Yield the mechanisms whose functions give the service times at a station."""
     for program in model.programs.values():
         for step in program.steps:
             service = step.amounts.get("service")

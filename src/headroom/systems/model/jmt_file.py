@@ -123,7 +123,7 @@ def _with_population(model: Model, name: str, population: int) -> Model:
 
 
 def _with_arrival_rate(model: Model, name: str, rate: float) -> Model:
-    """Scale the times between arrivals: their shape stays."""
+    """Scale the times between arrivals, keeping their shape."""
     job = model.classes[name]
     factor = rate / job.arrival_rate
     if job.law is not None:

@@ -125,7 +125,7 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
 
 
 def windowed_metrics(model: Model) -> tuple[Metric, ...]:
-    """Return the metrics of a model that each window of its runs has as well."""
+    """Return the metrics of a model that each window of its runs also has."""
     of_resources = resource_metrics(
         classes=model.classes, stations=model.station_rows(), pools=model.pool_rows()
     )

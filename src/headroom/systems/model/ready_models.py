@@ -64,7 +64,7 @@ class ReadyModels:
         return self._kept.get(_key(config, ()))
 
     def _forget(self) -> None:
-        """Let go of the models that were not used for longest; the last one stays."""
+        """Drop the least recently used models; the last one stays."""
         size = sum(len(one.data) for one in self._kept.values())
         while size > self._most_bytes and len(self._kept) > 1:
             _, gone = self._kept.popitem(last=False)

@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def share_metrics(model: Model) -> Iterator[Metric]:
-    """Yield the shares of the time of each class that jobs of it can spend in each state."""
+    """Yield the time shares that jobs of each class can spend in each state."""
     can_fill = any(
         station.buffer is not None and not station.rejects for station in model.stations.values()
     )

@@ -26,7 +26,7 @@ from headroom.systems.model.user_code import UserCode
 GROUP = "headroom.models"
 
 _PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
-"""A message that begins with its place: the builder knows the line of each step."""
+"""A message that begins with its location: the builder knows the line of each step."""
 
 
 def code_of_file(path: Path) -> UserCode:

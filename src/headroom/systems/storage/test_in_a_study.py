@@ -205,8 +205,8 @@ def test_an_interrupt_removes_all_and_a_kill_is_cleaned_up_by_the_next_run(
         time.sleep(LOOK_EVERY_S)
     child.send_signal(number)
     if number == signal.SIGINT:
-        # The kernel makes one of two signals that wait together: the answer to the first comes
-        # before the second is sent.
+        # The kernel merges two signals that wait together: the answer to the first comes before the
+        # second is sent.
         assert child.stderr is not None
         assert any("press Ctrl-C again" in line for line in child.stderr)
         child.send_signal(number)

@@ -109,7 +109,7 @@ def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: M
 
 
 def test_a_server_that_is_gone_does_not_hold_the_end_of_a_run(soft_device: Mounted) -> None:
-    """Cause: closing the file asks the server as well, and Python waited for that."""
+    """Cause: closing the file asks the server too, and Python waited for that."""
     device = soft_device(SoftScript(read_s=[1e-3]))
 
     is_over = threading.Event()

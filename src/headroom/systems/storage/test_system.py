@@ -195,7 +195,7 @@ def test_a_loop_device_is_written_with_its_words_only(tmp_path: Path, attach: At
         assert f'--overwrite "{device} {4 * MIB}"' in caught.value.cure
         assert image.read_bytes() == bytes(4 * MIB)
         system.confirm([f"{device} {4 * MIB}"])
-        # A written device is opened exclusively: each run has to let go of it at once.
+        # A written device is opened exclusively: each run must release it at once.
         for interface in ("io_uring", "io_uring", "threads", "io_uring"):
             assert system.run({**config, "interface": interface}, seed=1).is_sound
         assert system.run(_config(system), seed=1).is_sound

@@ -70,7 +70,7 @@ def miss_shares(
         table: _uses_of_pages(table, max(1, round(page_bytes / (per_byte * ROW_BYTES[table]))))
         for table in ROW_BYTES
     }
-    # A page of items is used by all warehouses, and there is one of it.
+    # A page of items is used by all warehouses, and exists once.
     rates = {**uses, "item": warehouses * uses["item"]}
     copies = {"stock": warehouses, "customer": warehouses, "item": 1.0}
     if sum(copies[table] * len(rates[table]) for table in rates) <= buffer_pages:

@@ -65,7 +65,7 @@ class Demand:
 
     @property
     def highest_per_s(self) -> float:
-        """Transactions a second that the elements pass at most."""
+        """Maximum transactions per second that the elements pass."""
         return 1e3 * self.servers / self.time_ms if self.time_ms > 0 else math.inf
 
 
@@ -279,7 +279,7 @@ def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand
 
 
 def _of_local_disks(machine: Machine, one: Counts) -> dict[str, Demand]:
-    """Return the demands at the disks of processing nodes, whose log takes any number at once."""
+    """Return the demands at the disks of processing nodes, whose log takes any number together."""
     nodes = machine.clusters * machine.processing_nodes
     pages = one.fetches + one.write_backs
     transfer_ms = 1e-3 * one.record_bytes / machine.disk_mb_s

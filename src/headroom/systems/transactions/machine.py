@@ -172,7 +172,7 @@ class Machine:
 
     @property
     def ports_of_a_cluster(self) -> int:
-        """Ports of a cluster's switch that are left for nodes."""
+        """Ports of a cluster's switch left for nodes."""
         return self.switch_ports - (self.uplinks if self.clusters > 1 else 0)
 
     @property

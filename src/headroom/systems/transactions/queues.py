@@ -27,7 +27,7 @@ UNKNOWN_ERROR = "its error for this machine has not been measured: simulate it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
-    """Mean time (ms) that a transaction needs of all parts of a kind together."""
+    """Mean time (ms) that a transaction needs from all parts of a kind together."""
 
     processor_ms: float
     io_way_ms: float

@@ -53,7 +53,7 @@ CUSTOMERS_OF_A_NAME = 3.4
 """Rows that a last name finds on average, with a legal pair of constants (clause 2.1.6.1)."""
 DISTRICTS = 10
 ORDERS_LOOKED_AT = 20
-"""Orders whose lines Stock-Level looks at (clause 2.8.2.2)."""
+"""Orders whose lines Stock-Level reads (clause 2.8.2.2)."""
 MEAN_LINES = (LEAST_LINES + MOST_LINES) / 2
 
 
@@ -122,6 +122,6 @@ lines of the order, which are together, read and updated."""
 DISTRICT_READ = Work(accesses=(Access("district"),), calls=1)
 """Stock-Level: the next order number."""
 RECENT_LINES = int(ORDERS_LOOKED_AT * MEAN_LINES)
-"""Stock-Level: lines that it looks at, each with the stock of its item."""
+"""Stock-Level: the lines that it reads, each with the stock of its item."""
 RECENT_STOCK = Work(scans=2.0 * RECENT_LINES)
 """Stock-Level: these lines and the stock of their items."""

@@ -198,7 +198,7 @@ impl EventQueue {
         self.sift_up(at, entry);
     }
 
-    /// Put `entry` where it belongs, starting at the top, whose old entry is gone.
+    /// Put `entry` in its place, starting at the top, whose old entry is gone.
     #[inline]
     fn sift_down(&mut self, entry: Entry) {
         let mut at = 0;

@@ -99,7 +99,7 @@ pub struct Job {
 /// Data that only some jobs need.
 #[derive(Clone, Debug)]
 pub struct Extra {
-    /// Larger goes first.
+    /// Larger comes first.
     pub priority: f64,
     /// Work (ticks at speed 1) left over from an interruption, or [`NO_WORK`].
     pub remaining: u64,
@@ -107,7 +107,7 @@ pub struct Extra {
     pub finish: SimTime,
     /// When it entered the station that it still occupies.
     pub entered_before: SimTime,
-    /// Server that serves it, at a station whose servers differ.
+    /// Its server, at a station whose servers differ.
     pub server: u32,
     /// Station whose server it holds while it is blocked, or [`NO_STATION`].
     pub occupies: u32,
@@ -367,7 +367,7 @@ impl IndexMut<u32> for Jobs {
     }
 }
 
-/// Return how long (ticks) `count` jobs have been present so far, all together, whose moments of
+/// Return the total time (ticks) that `count` present jobs have been here, if their moments of
 /// entry sum up to `entered_sum`.
 #[inline]
 pub const fn age(count: u32, entered_sum: u128, now: SimTime) -> u128 {

@@ -5,7 +5,7 @@
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Segments of a run at most.
+/// Maximum segments of a run.
 const SEGMENT_LIMIT: usize = 16;
 /// Completions of the first segments, before any are joined.
 const FIRST_WIDTH: u64 = 32;

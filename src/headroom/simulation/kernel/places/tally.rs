@@ -91,9 +91,9 @@ pub struct VisitTotals {
     pub present: u32,
     /// Jobs in the line.
     pub waiting: u32,
-    /// How long the jobs present have been here so far, all together.
+    /// Total time so far of the jobs present.
     pub age: u128,
-    /// How long the jobs in the line have waited so far, all together.
+    /// Total wait so far of the jobs in the line.
     pub queue_age: u128,
 }
 
@@ -231,7 +231,7 @@ impl Requests {
         self.left_sum += u128::from(now.since(since));
     }
 
-    /// Return how long the requests in the line have waited so far, all together.
+    /// Return the total wait so far of the requests in the line.
     pub const fn queue_age(&self, now: SimTime) -> u128 {
         age(self.waiting, self.since_sum, now)
     }

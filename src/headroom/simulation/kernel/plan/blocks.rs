@@ -49,7 +49,7 @@ pub(in crate::simulation::kernel) struct OpenNetwork {
     exits: Vec<NodeExit>,
 }
 
-/// How a node is left.
+/// The exit of a node.
 struct NodeExit {
     at: u32,
     choice: Choice,

@@ -42,7 +42,7 @@ pub enum Rule {
     Deck(Vec<u32>),
 }
 
-/// Whose queue counts.
+/// The queue that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A station.

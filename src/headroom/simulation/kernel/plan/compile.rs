@@ -365,7 +365,7 @@ impl Compiler {
         Ok(self.entries[self.program_named(name)? as usize])
     }
 
-    /// Return whose queue counts.
+    /// Return the queue that counts.
     pub(in crate::simulation::kernel) fn target(
         &self,
         of: Option<&QueueOf>,

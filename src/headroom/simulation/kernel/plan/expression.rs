@@ -31,7 +31,7 @@ pub enum Term {
     Servers(String),
     /// Push the number of tokens of a pool.
     Tokens(String),
-    /// Push the time (time units) that servers of a station have worked so far, all together.
+    /// Push the total time (time units) that servers of a station have worked so far.
     BusyTime(String),
     /// Push the time (time units).
     Now,
@@ -90,7 +90,7 @@ pub enum Op {
     Servers(u32),
     /// Push the number of tokens of a pool.
     Tokens(u32),
-    /// Push the time, in time units, that servers of a station have worked so far, all together.
+    /// Push the total time, in time units, that servers of a station have worked so far.
     BusyTime(u32),
     /// Push the time, in time units.
     Now,

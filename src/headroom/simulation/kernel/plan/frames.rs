@@ -15,7 +15,7 @@ use crate::simulation::kernel::random::alias::AliasTable;
 use crate::simulation::kernel::random::distribution::Distribution;
 use crate::simulation::kernel::time::{TICKS_PER_UNIT, whole_ticks};
 
-/// Cards of a deck at most.
+/// Maximum cards of a deck.
 const LARGEST_DECK: u64 = 100_000;
 
 /// Add the frames of all classes, stations and breakdowns of `model`.

@@ -49,10 +49,10 @@ pub type Parameters = serde_json::Value;
 /// Makes the mechanism of a kind from its parameters; None if the kind is unknown.
 ///
 /// It is called when a model is built, to see which functions there are, and again for each run:
-/// what takes long is left to the first call.
+/// slow work is left to the first call.
 pub type Registry = fn(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made>;
 
-/// The registry that knows no kind.
+/// The registry without any kind.
 pub fn none(_kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Made> {
     None
 }

@@ -24,7 +24,7 @@ pub fn mechanism(kind: &str, parameters: &Value, _stream: Stream) -> Option<Made
     }
 }
 
-/// Read parameters; those that are left out altogether are an empty object.
+/// Read parameters; missing ones are an empty object.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ struct ArmParameters {
     /// Its position at time zero.
     #[serde(default)]
     start: f64,
-    /// Distance that it goes in a second.
+    /// Distance that it covers per second.
     speed: Option<f64>,
 }
 

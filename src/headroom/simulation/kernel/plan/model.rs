@@ -318,11 +318,11 @@ pub struct Case {
     pub probability: Option<f64>,
     /// Condition; absent for the remaining case.
     pub condition: Option<Vec<Term>>,
-    /// Whose queue counts.
+    /// The queue that counts.
     pub of: Option<QueueOf>,
 }
 
-/// Whose queue counts.
+/// The queue that counts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum QueueOf {
@@ -342,7 +342,7 @@ pub struct Route {
     pub probability: Option<f64>,
     /// Condition; absent for the remaining case.
     pub condition: Option<Vec<Term>>,
-    /// Whose queue counts.
+    /// The queue that counts.
     pub of: Option<QueueOf>,
 }
 
@@ -372,7 +372,7 @@ pub enum Step {
         /// Whether the service needs a place at the next station before it begins.
         #[serde(default)]
         reserve: bool,
-        /// Time (time units) that the job waits at most; absent for no limit.
+        /// Maximum time (time units) that the job waits; absent for no limit.
         patience: Option<Amount>,
         /// Stream key of the patience.
         #[serde(default)]
@@ -391,7 +391,7 @@ pub enum Step {
         pool: String,
         /// Tokens, at least 1.
         tokens: u32,
-        /// Time (time units) that the job waits at most; absent for no limit.
+        /// Maximum time (time units) that the job waits; absent for no limit.
         patience: Option<Amount>,
         /// Stream key of the patience.
         #[serde(default)]
@@ -415,7 +415,7 @@ pub enum Step {
     },
     /// Give the job a priority.
     Prioritize {
-        /// Priority; the largest goes first.
+        /// Priority; the largest comes first.
         value: Amount,
         /// Stream key.
         stream: u64,
@@ -462,7 +462,7 @@ pub enum Step {
         probability: Option<f64>,
         /// Condition; absent for the remaining case.
         condition: Option<Vec<Term>>,
-        /// Whose queue counts.
+        /// The queue that counts.
         of: Option<QueueOf>,
     },
     /// Walk from node to node up to the matching end; the first node is the first.
@@ -547,7 +547,7 @@ pub enum Class {
         think: Option<Distribution>,
         /// Stream key of the think time.
         stream: u64,
-        /// The largest goes first.
+        /// The largest comes first.
         #[serde(default)]
         priority: f64,
         /// The positions of the jobs at time zero.
@@ -569,7 +569,7 @@ pub enum Class {
         arrivals: Option<Process>,
         /// Stream key of the arrivals.
         stream: u64,
-        /// The largest goes first.
+        /// The largest comes first.
         #[serde(default)]
         priority: f64,
         /// Jobs that arrive together.
@@ -652,12 +652,12 @@ pub struct MixedClass {
     pub program: String,
     /// How often it is drawn, compared with the others; at least 1.
     pub weight: u32,
-    /// The largest goes first.
+    /// The largest comes first.
     #[serde(default)]
     pub priority: f64,
 }
 
-/// When a run ends: at whichever comes first.
+/// When a run ends: at the first of these.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {

@@ -306,7 +306,7 @@ pub struct Site {
     pub is_in_arm: bool,
 }
 
-/// Which way the head goes.
+/// The direction of the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sweep {
     /// Up to the last job, then back to the first one (C-LOOK).

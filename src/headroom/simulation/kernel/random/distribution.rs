@@ -122,7 +122,7 @@ impl Distribution {
         sampler.map_err(|reason| SimulationError::Invalid(format!("{self:?}: {reason}")))
     }
 
-    /// Compile what takes no random number, or is made of other laws.
+    /// Compile a law that takes no random number, or is made of other laws.
     fn composed(&self, scale: f64, sampling: Sampling) -> Result<Option<Sampler>, SimulationError> {
         let compile = |law: &Self| law.compile_as(scale, sampling);
         Ok(Some(match *self {

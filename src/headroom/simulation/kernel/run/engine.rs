@@ -40,7 +40,7 @@ const EVENTS_PER_CHECK: u64 = 1 << 20;
 /// Resources from which on a model is large: it is not looked at after every completion, and what
 /// its events need is fetched ahead.
 const LARGE: u64 = 256;
-/// Resources of a large model that are looked at for each completion, in the earliest snapshots.
+/// Resources of a large model that are examined for each completion, in the earliest snapshots.
 const RESOURCES_PER_COMPLETION: u64 = 8;
 /// Steps at one instant after which a model is held to go round in circles, with
 /// [`STEPS_OF_EACH_JOB`] more for each job.
@@ -541,7 +541,7 @@ impl<'plan> Engine<'plan> {
         self.end_special_service(job, station, at)
     }
 
-    /// Count the delay of `job`, which is over; that of a controller is none of any class.
+    /// Count the delay of `job`, which is over; a controller's belongs to no class.
     pub(in crate::simulation::kernel) fn end_delay(&mut self, job: u32) {
         let State {
             jobs, classes, now, ..

@@ -33,7 +33,7 @@ impl Present {
     }
 }
 
-/// Return the station in which `job` is, of which class it came there, and since when it is there.
+/// Return the station of `job`, its class there, and the time of its arrival.
 fn place(plan: &Plan, jobs: &Jobs, index: u32, job: &Job) -> Option<(u32, u32, SimTime)> {
     match job.phase {
         Phase::Waiting | Phase::Serving | Phase::Reserving => {

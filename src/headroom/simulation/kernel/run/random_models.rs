@@ -306,7 +306,7 @@ fn breakdowns(stations: &[Value], unit: Option<&str>, key: u64) -> Vec<Value> {
         .collect()
 }
 
-/// No mix or one, whose classes walk all programs.
+/// No mix, or a mix whose classes walk all programs.
 fn mixes() -> impl Strategy<Value = Vec<Value>> {
     let draws = prop::sample::select(vec!["independent", "deck", "computed"]);
     let starts = prop::sample::select(vec!["thinking", "ready"]);

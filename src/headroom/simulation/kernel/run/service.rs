@@ -130,7 +130,7 @@ impl Engine<'_> {
         stations[station as usize].queue(*now, job, jobs);
     }
 
-    /// Return whose service `job` may interrupt.
+    /// Return the job whose service `job` may interrupt.
     fn victim(&mut self, job: u32, station: u32) -> Option<u32> {
         let State { stations, jobs, .. } = &mut self.state;
         let special = stations[station as usize].special();
@@ -152,7 +152,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Interrupt the service of `victim`, which goes back to the line.
+    /// Interrupt the service of `victim`, which returns to the line.
     fn interrupt(&mut self, victim: u32, station: u32) {
         self.recorder
             .note(&self.state, Kind::Interrupt, victim, station);
@@ -176,7 +176,7 @@ impl Engine<'_> {
         own.queue_len_max = own.queue_len_max.max(own.line.len());
     }
 
-    /// Take `job`, which is served, from its server.
+    /// Take `job` from its server during its service.
     pub(in crate::simulation::kernel) fn free_server(&mut self, job: u32, station: u32) {
         let State {
             stations,
@@ -307,7 +307,7 @@ impl Engine<'_> {
         self.leave_served(member, station);
     }
 
-    /// Let `job`, which is served to the end, leave `station` and walk when it is its turn.
+    /// Let `job`, whose service has ended, leave `station` and walk when it is its turn.
     fn leave_served(&mut self, job: u32, station: u32) {
         let (class, entered) = (self.state.jobs[job].class, self.state.jobs[job].entered);
         self.depart(Leaving {
@@ -346,7 +346,7 @@ impl Engine<'_> {
         self.changed.push(left.station);
     }
 
-    /// Look at all stations whose state has changed until nothing more can begin.
+    /// Examine all stations whose state has changed until nothing more can begin.
     pub(in crate::simulation::kernel) fn work_off_changes(&mut self) -> Result<(), Failure> {
         while let Some(station) = self.changed.pop() {
             if self.station(station).special.is_some() {

@@ -295,7 +295,7 @@ impl Engine<'_> {
         waiting.entered = self.state.now;
     }
 
-    /// Let another job walk from `entry` with what `job` knows.
+    /// Let another job walk from `entry` with the attributes of `job`.
     fn start_child(&mut self, job: u32, entry: u32, role: Role) -> Result<u32, Failure> {
         let class = self.state.jobs[job].class;
         let child = self.start_job(entry, class, role)?;

@@ -123,7 +123,7 @@ impl ClassState {
         self.present
     }
 
-    /// Return how long (ticks) the jobs present have been in the system so far, all together.
+    /// Return the total time (ticks) that the present jobs have been in the system so far.
     pub const fn age(&self, now: SimTime) -> u128 {
         age(self.present, self.arrived_sum, now)
     }

@@ -12,7 +12,7 @@
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Segments of a run at most.
+/// Maximum segments of a run.
 pub const SEGMENT_LIMIT: usize = 16;
 /// Observations of the first segments, before any are joined.
 const FIRST_WIDTH: u64 = 32;

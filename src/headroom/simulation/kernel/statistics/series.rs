@@ -8,7 +8,7 @@
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Values of a series at most.
+/// Maximum values of a series.
 pub const VALUE_LIMIT: usize = 1024;
 /// Observations from which on batches hold at least five.
 const TINY: usize = 50;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Snapshots at most.
+/// Maximum snapshots.
 pub const SNAPSHOT_LIMIT: usize = 64;
 
 /// One snapshot: all accumulators of the run in one row.
@@ -139,7 +139,7 @@ impl Snapshots {
     }
 }
 
-/// Samples at most.
+/// Maximum samples.
 const SAMPLE_LIMIT: usize = 4096;
 
 /// Cumulative statistics at equal distances in time.

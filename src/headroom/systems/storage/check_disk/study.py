@@ -41,7 +41,7 @@ class Disk:
 
     @property
     def is_folder(self) -> bool:
-        """Whether files are made in it, so that nothing that is there is touched."""
+        """Whether files are made in it, so that nothing existing is touched."""
         return self.kind == "folder"
 
     def table(self, template: Mapping[str, Any]) -> Table:

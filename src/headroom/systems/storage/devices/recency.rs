@@ -36,7 +36,7 @@ impl Recency {
         }
     }
 
-    /// Return the slot whose use is longest ago.
+    /// Return the least recently used slot.
     pub fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
@@ -54,7 +54,7 @@ impl Recency {
         self.latest = slot;
     }
 
-    /// Take a slot that is in the list out of it.
+    /// Remove a slot from the list.
     pub fn remove(&mut self, slot: u32) {
         let Link { before, after } = self.links[slot as usize];
         match before {

@@ -211,7 +211,7 @@ def _kind_of(point: SourcePoint) -> str:
 
 
 def times_of(point: SourcePoint, kind: str, quantities: Sequence[str]) -> Counted | None:
-    """Return the times of a kind of requests: the first of the quantities that the runs keep."""
+    """Return the times of a kind of requests: the first quantity that the runs keep."""
     for quantity in quantities:
         for name in (f"class.{kind}.{quantity}", quantity):
             if name in point.distributions:

@@ -171,7 +171,7 @@ def test_one_bad_point_does_not_move_the_device(sweep: list[SourcePoint]) -> Non
 
 
 def slowed(point: SourcePoint, factor: float) -> SourcePoint:
-    """Return a point whose requests all take so much longer."""
+    """Return a point whose requests all take that much longer."""
     bins = {
         name: Counted(low=one.low * factor, high=one.high * factor, counts=one.counts)
         for name, one in point.distributions.items()

@@ -36,7 +36,7 @@ CROWDED: Mapping[str, Value] = {
     **FAST, "stalls_per_s": 2.0, "stall_s": 2e-3,
     "busy_stalls_per_s": 60.0, "busy_stall_s": 2e-3, "busy_use": 0.3,
 }  # fmt: skip
-"""The same on a machine whose processors others want, too."""
+"""The same on a machine whose processors are in demand."""
 
 
 def fitted_to(truth: Mapping[str, Value]) -> Found:

@@ -24,7 +24,7 @@ from headroom.systems.storage.targets.places import memory_folder
 
 MIB = 1 << 20
 LOOK_EVERY_S = 0.005
-"""Between two looks at the log; looking without a pause takes a processor from the writer."""
+"""Pause between two looks at the log; busy waiting takes a processor from the writer."""
 CELL, BLOCK = 4096, 16384
 RECORD = struct.Struct("<5Q")
 WRITE, WRITTEN, FLUSHED = 1, 2, 4
@@ -108,7 +108,7 @@ def test_whatever_was_acknowledged_outlives_the_kill_of_the_writer(
 def test_a_file_that_loses_a_cell_after_the_kill_is_found_where_it_lost_it(
     tmp_path: Path, log: Path
 ) -> None:
-    """A counter-check: the same file, one acknowledged cell of it spoilt, is not kept."""
+    """A counter-check: the same file, with one acknowledged cell spoilt, fails."""
     target = tmp_path / "target"
     with writer(target, log, "--bytes", "4 MiB", "--depth", "1") as process:
         process.send_signal(signal.SIGKILL)

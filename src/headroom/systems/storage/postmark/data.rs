@@ -7,7 +7,7 @@ use rand::Rng;
 
 use crate::simulation::kernel::random::stream::Stream;
 
-/// Random bytes beyond the largest piece: pieces begin at ever other places of it.
+/// Random bytes beyond the largest piece: pieces begin at ever different places in it.
 const SPARE_BYTES: usize = 1 << 18;
 /// Bytes between the places at which two pieces begin, no divisor of the spare bytes.
 const STEP_BYTES: usize = 4_099;

@@ -53,13 +53,13 @@ pub struct Facts {
     pub stopped: Option<Stopped>,
     /// Files that could not be deleted after a run that ended early, at most.
     pub left_count: u64,
-    /// Threads that are left in a call that did not return.
+    /// Threads abandoned in a call that did not return.
     pub stuck_count: u64,
     /// Threads.
     pub threads: u64,
-    /// Bytes that one system call reads and writes at most.
+    /// Maximum bytes that one system call reads or writes.
     pub read_call_bytes: u64,
-    /// Bytes that one system call writes at most.
+    /// Maximum bytes that one system call writes.
     pub write_call_bytes: u64,
 }
 

@@ -19,7 +19,7 @@ pub enum Access {
     Raw,
 }
 
-/// Which files are made durable before they are closed.
+/// The files that are made durable before they are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sync {
@@ -77,7 +77,7 @@ pub struct Job {
     /// Size (B) of the buffer of [`Access::Buffered`].
     #[serde(default = "page")]
     pub buffer_bytes: u64,
-    /// Which files are made durable; None: none, as the original has it.
+    /// The files that are made durable; None: none, like the original.
     #[serde(default)]
     pub sync: Option<Sync>,
     /// The data to write.

@@ -42,7 +42,7 @@ pub struct PostmarkMechanism {
 /// Make the mechanism of the parameters of a workload.
 ///
 /// In addition to those of the workload, `seed` (drawn from `stream` if it is missing), `thread`
-/// and `threads` choose whose operations they are.
+/// and `threads` select the thread of the operations.
 ///
 /// # Errors
 ///

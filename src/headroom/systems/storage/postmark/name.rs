@@ -45,7 +45,7 @@ impl Name {
         name
     }
 
-    /// Return the name as the system wants it.
+    /// Return the name in the system's form.
     pub fn text(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
     }

@@ -47,7 +47,7 @@ pub enum Kind {
     Append,
     /// Delete a file.
     Delete,
-    /// Nothing: a transaction whose files were full or whose pool was.
+    /// Nothing: a transaction whose files, or whose pool, were full.
     Nothing,
 }
 

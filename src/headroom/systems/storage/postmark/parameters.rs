@@ -40,7 +40,8 @@ pub struct Parameters {
     pub transactions: u64,
     /// Smallest size (B) of a new file.
     pub size_low_bytes: u64,
-    /// Bound (B) of sizes: a new file is smaller, unless both are equal; a file grows to it at most.
+    /// Bound (B) of sizes: a new file is smaller, unless both are equal; a file grows at most to
+    /// it.
     pub size_high_bytes: u64,
     /// Piece (B) in which a file is read, >= 1.
     pub read_block_bytes: u64,
@@ -106,7 +107,7 @@ pub enum ParameterError {
 }
 
 impl Parameters {
-    /// Return the parameters of the `workload` table of a job; its key `kind` is passed over.
+    /// Return the parameters of the `workload` table of a job; its key `kind` is skipped.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ impl Signs {
     ///
     /// # Errors
     ///
-    /// The thread was left to itself meanwhile, and is to end.
+    /// The thread was abandoned meanwhile, and must end.
     #[inline]
     pub fn answered(&self) -> io::Result<()> {
         add_one(&self.answer_count);

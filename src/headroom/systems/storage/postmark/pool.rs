@@ -140,7 +140,7 @@ impl Pool {
 
     /// Order the files by place, the first place last, as the deletion of all takes them.
     pub fn order_for_deletion(&mut self) {
-        // All are treated as full from here on: nothing grows any more.
+        // All are treated as full from now on: nothing grows any more.
         self.growing = 0;
         self.entries
             .sort_unstable_by_key(|file| std::cmp::Reverse(file.slot));

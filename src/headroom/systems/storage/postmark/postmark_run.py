@@ -28,7 +28,7 @@ from headroom.systems.storage.targets.targets import Target
 KINDS = ("create", "read", "append", "delete")
 _WHOLE = "transaction"
 _TRIED = 20_000
-"""Transactions at most by which the cost of the tool is measured."""
+"""Maximum number of transactions for measuring the cost of the tool."""
 _COUNTERS = (
     "created_alone_count", "created_mixed_count", "read_count", "appended_count",
     "deleted_alone_count", "deleted_mixed_count", "sync_count", "full_append_count",

@@ -16,9 +16,9 @@ use crate::systems::storage::blocks::engine::spans::{SpansTable, Totals};
 pub const TIMED: [&str; 6] = ["transaction", "create", "read", "append", "delete", "sync"];
 /// Times of the phases before and after, kept as one.
 pub const ALONE: [&str; 2] = ["creation", "deletion"];
-/// Snapshots of the sums at most.
+/// Maximum snapshots of the sums.
 const SNAPSHOT_LIMIT: usize = 64;
-/// Segments of the histograms at most.
+/// Maximum segments of the histograms.
 const SEGMENT_LIMIT: usize = 16;
 const NANO: f64 = 1e-9;
 

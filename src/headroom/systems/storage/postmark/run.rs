@@ -225,7 +225,7 @@ pub fn run_in<F: Folder>(
     Ok(Outcome::new(parts, &shared, job.pieces(parameters)))
 }
 
-/// Return the operation that has been in a call for longest, and whose it is.
+/// Return the operation that has been in a call for longest, and its thread.
 fn oldest(places: &[Place]) -> Option<(Operation, usize)> {
     let doing = places.iter().enumerate().filter_map(|(thread, place)| {
         let (operation, since_ns) = held(&place.slot).as_ref()?.doing?;

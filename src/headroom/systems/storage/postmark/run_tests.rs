@@ -279,7 +279,7 @@ fn hang<'a>(
     }
 }
 
-/// Names of the files that are there.
+/// Names of the existing files.
 fn names(memory: &Memory) -> Vec<String> {
     let files = memory.files.lock().expect("no panic");
     let name = |name: &CString| name.to_string_lossy().into_owned();

@@ -29,7 +29,7 @@ pub enum Ending {
     },
     /// No call has returned for long.
     Silent {
-        /// The oldest operation without an end, and whose it is; None: a subfolder.
+        /// The oldest operation without an end, and its file; None: a subfolder.
         oldest: Option<(Operation, usize)>,
         /// For how long (ns) nothing has returned.
         silent_ns: u64,
@@ -184,7 +184,8 @@ impl Part {
         }
     }
 
-    /// Return how many files stay at most: those of the pool, and those whose deletion is in doubt.
+    /// Return the maximum number of remaining files: those of the pool, and those whose deletion is
+    /// in doubt.
     pub fn left_at_most(&self) -> u64 {
         let is_deleted = |one: &&Operation| one.kind == Kind::Delete;
         let doubtful = self.in_doubt.iter().flatten().filter(is_deleted).count();

@@ -23,7 +23,7 @@ pub struct Slices<T> {
 }
 
 impl<T: Add> Slices<T> {
-    /// Return no slices, at most `limit` in the end.
+    /// Return an empty list for at most `limit` slices.
     pub const fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -25,7 +25,7 @@ pub struct Worker<F> {
     pub folder: F,
     /// Which files it makes durable.
     pub sync: Option<Sync>,
-    /// Length (ns) of its transactions at most.
+    /// Maximum length (ns) of its transactions.
     pub stop_ns: Option<u64>,
     /// State shared by all threads.
     pub shared: Arc<Shared>,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// A whole script. Times are in seconds, sizes in bytes; requests of a kind are counted from 1 on.
+/// A whole script. Times are in seconds, sizes in bytes; requests of a kind are counted from 1.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {

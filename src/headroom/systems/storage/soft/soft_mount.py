@@ -160,7 +160,7 @@ def _unmount(at: Path) -> None:
 
 
 def serve(at: Path, script: SoftScript, size_bytes: int) -> None:
-    """Serve a soft device in this process until a signal comes; say when it is ready.
+    """Serve a soft device in this process until a signal comes; report when it is ready.
 
     Raises
     ------

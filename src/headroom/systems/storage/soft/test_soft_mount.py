@@ -126,7 +126,7 @@ def test_requests_overtake_one_that_never_ends(
 ) -> None:
     """Nothing on the way serves one after the other, so the rest of the load is carried out.
 
-    A thread cannot be taken back from a call that never ends: it is left to itself.
+    A thread cannot be recalled from a call that never ends: it is abandoned.
     """
     device = soft_device(SoftScript(read_s=[9e5] + [1e-6] * 5000))
     figures = measured(

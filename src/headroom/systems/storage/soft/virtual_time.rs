@@ -35,7 +35,7 @@ impl VirtualTime {
         self.pending.len()
     }
 
-    /// Go on to the next end, or to `until_ns` if that comes first; append finished operations to
+    /// Advance to the next end, or to `until_ns` if that comes first; append finished operations to
     /// `done`.
     pub fn turn(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) {
         let next_ns = self.pending.peek().map_or(u64::MAX, |next| next.0.0);

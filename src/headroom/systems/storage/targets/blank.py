@@ -45,7 +45,7 @@ def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:
 
 
 def _is_blank(descriptor: int, offset: int, page: mmap.mmap) -> bool:
-    """Return whether a place holds zeros; a page of memory is aligned as direct access wants it."""
+    """Return whether a place holds zeros; a page of memory is aligned as direct access requires."""
     try:
         got = os.preadv(descriptor, [page], offset)
     except OSError:

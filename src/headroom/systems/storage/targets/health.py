@@ -14,7 +14,7 @@ from headroom.experiment.machine.machine_watch import HEALTH_AFTER, HEALTH_BEFOR
 from headroom.systems.storage.targets.health_sources import Reading, from_programs, from_sensors
 
 PROGRAM_EVERY_S = 10.0
-"""Time (s) within which a program is not asked again: its answer takes the disk's time, too."""
+"""Time (s) before a program runs again: its answer takes the disk's time, too."""
 LIMIT = "temperature_limit_c"
 _UNITS = {"temperature_c": "°C", LIMIT: "°C limit", "percentage_used": "% used",
           "available_spare_percent": "% spare left"}  # fmt: skip

@@ -252,7 +252,7 @@ def _remove(folder: Path) -> list[str]:
             shutil.rmtree(entry, ignore_errors=True)
         elif entry.name.startswith(DATA) and entry.is_file() and not entry.is_symlink():
             entry.unlink(missing_ok=True)
-    # The mark goes last: killed on the way, the next run still knows the folder.
+    # The mark is removed last: if killed on the way, the next run still knows the folder.
     for name in (MARK + _DRAFT, MARK):
         with suppress(OSError):
             (folder / name).unlink(missing_ok=True)

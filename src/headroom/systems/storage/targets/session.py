@@ -21,7 +21,7 @@ from headroom.systems.storage.targets.patience import SILENCE_S, NoAnswerError, 
 from headroom.systems.storage.targets.places import is_memory
 
 _REMOVAL_S = 10.0
-"""How long (s) is waited at most for the removal of a pool: the engine has deleted its files."""
+"""Longest wait (s) for the removal of a pool: the engine has deleted its files."""
 
 
 def _silent(_: str) -> None:
@@ -30,7 +30,7 @@ def _silent(_: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Files as a run wants them: in a folder, of a size each, with a content."""
+    """Files as a run needs them: in a folder, of one size each, with content."""
 
     parent: Path
     size: int

@@ -301,7 +301,7 @@ class Target:
         return tuple(filter(None, [blank_words(str(found.path), *self.session.blank[found.words])]))
 
     def wanted(self, config: Mapping[str, Value]) -> Wanted:
-        """Return the files that are made for a run of `config`.
+        """Return the files made for a run of `config`.
 
         Raises
         ------

@@ -2,21 +2,21 @@
 
 use super::stamp::{Origin, Stamp};
 
-/// Findings that are kept in full; all are counted.
+/// Findings kept in full; all are counted.
 const KEPT_AT_MOST: usize = 100;
 
 /// Kinds of wrong data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// An older write of the same place is there: an acknowledged write was lost.
+    /// An older write of the same place was found: an acknowledged write was lost.
     Lost,
-    /// Parts of several writes are there, and none of them could have been torn.
+    /// Parts of several writes were found, and none of them could have been torn.
     Torn,
-    /// Data of another place are there.
+    /// Data of another place were found.
     Misdirected,
     /// Data that no verifying run has written are at a place that one has written.
     Foreign,
-    /// A write is there that was never begun.
+    /// A write was found that was never begun.
     Unknown,
 }
 
@@ -51,7 +51,7 @@ pub struct Finding {
     pub offset: u64,
     /// The write that had to be there.
     pub demanded: u64,
-    /// The write that is there, if the cell identifies it.
+    /// The write found, if the cell identifies it.
     pub found: Option<Origin>,
 }
 

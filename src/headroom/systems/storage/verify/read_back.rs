@@ -2,7 +2,7 @@
 
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};
 
-/// Bytes (B) of a read at most.
+/// Maximum bytes (B) of a read.
 pub const READ_BYTES: u32 = 128 << 10;
 
 /// Reads of given extents, one after the other.

@@ -23,7 +23,7 @@ pub enum Stamp {
     Foreign,
 }
 
-/// Which write a cell comes from.
+/// The write that a cell comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Number of the run.

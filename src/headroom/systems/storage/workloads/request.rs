@@ -33,7 +33,7 @@ pub struct Request {
     pub offset: u64,
     /// Length (B); 0 for [`Kind::Sync`] and [`Kind::DataSync`].
     pub length: u32,
-    /// When it is due (ns) since the start of the run; None: as soon as there is a place for it.
+    /// When it is due (ns) since the start of the run; None: as soon as a place is free.
     pub due_ns: Option<u64>,
 }
 

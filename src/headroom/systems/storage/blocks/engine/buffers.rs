@@ -9,7 +9,7 @@ use super::error::EngineError;
 
 /// Bytes of a page, and the alignment of every place.
 const PAGE_BYTES: usize = 4096;
-/// Bytes of all places together at most.
+/// Maximum bytes of all places together.
 pub const TOTAL_BYTES_LIMIT: u64 = 4 << 30;
 
 /// Equal buffers, one for each place.

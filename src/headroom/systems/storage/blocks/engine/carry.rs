@@ -34,7 +34,7 @@ pub struct Asked<'a> {
     pub piece_bytes: u32,
 }
 
-/// Carry `asked` out on its target, or on the soft `device`; `content` comes back with the result.
+/// Carry out `asked` on its target, or on the soft `device`; `content` is returned with the result.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ fn on_ring<C: Content>(
     facts.extend(backend.facts().named());
     drop(backend);
     if run.load.outstanding_count() > 0 {
-        // The system may still write into the buffers: they are never given back.
+        // The system may still write into the buffers: they are never released.
         std::mem::forget(buffers);
     }
     run.measured(job, facts)

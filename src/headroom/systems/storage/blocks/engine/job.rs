@@ -26,7 +26,7 @@ pub struct Job {
     /// When requests stop arriving.
     #[serde(default)]
     pub stop: Stop,
-    /// Whether writes are made durable now and then.
+    /// Whether writes are periodically made durable.
     #[serde(default)]
     pub sync: Option<SyncPolicy>,
     /// The data to write.
@@ -44,10 +44,10 @@ pub struct Job {
     /// Failures in a row after which the target counts as gone.
     #[serde(default = "failure_limit")]
     pub failure_limit: u32,
-    /// Time (s) for which the run waits for requests at its end at most.
+    /// Maximum time (s) for which the run waits for requests at its end.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
-    /// Time (s) in which no request may end, while some are outstanding, at most.
+    /// Maximum time (s) without any end of a request while some are outstanding.
     #[serde(default = "silence_s")]
     pub silence_s: f64,
     /// Requests of streams without a limit that may be outstanding at once.
@@ -155,7 +155,7 @@ impl TargetPlan {
 pub struct FilePlan {
     /// Its descriptor; the caller opens and closes it.
     pub fd: i32,
-    /// Bytes of it that are loaded.
+    /// Its loaded bytes.
     pub bytes: u64,
 }
 

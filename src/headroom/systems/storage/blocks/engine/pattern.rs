@@ -41,7 +41,7 @@ impl Pattern {
         }
     }
 
-    /// Fill all buffers: each block begins with random bytes, the rest of it is zero.
+    /// Fill all buffers: each block begins with random bytes, and the rest is zero.
     pub fn fill(&self, memory: &mut [u8]) {
         let mut random = stream::open(self.seed, KEY);
         for block in memory.chunks_mut(BLOCK_BYTES) {

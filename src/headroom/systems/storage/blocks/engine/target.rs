@@ -9,12 +9,12 @@ use crate::systems::storage::workloads::request::{Kind, Request};
 pub struct Layout {
     /// First byte of each file; then the end of the target.
     starts: Vec<u64>,
-    /// Bytes that one operation moves at most.
+    /// Maximum bytes of one operation.
     piece_bytes: u32,
 }
 
 impl Layout {
-    /// Return the layout of `plan`, of which one operation moves `piece_bytes` at most.
+    /// Return the layout of `plan`, with at most `piece_bytes` per operation.
     pub fn new(plan: &TargetPlan, piece_bytes: u32) -> Self {
         let starts = match plan {
             TargetPlan::Nothing { bytes } | TargetPlan::Soft { bytes, .. } => vec![0, *bytes],

@@ -25,7 +25,7 @@ use crate::systems::storage::workloads::request::Kind;
 
 /// Maximum time (ns) that a worker waits without looking around.
 const LOOK_NS: u64 = 50_000_000;
-/// Threads at most.
+/// Maximum number of threads.
 pub const WORKER_LIMIT: u32 = 256;
 
 /// State shared by the workers.
@@ -126,7 +126,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
             }
         };
         if let Some(shared) = guard.as_mut() {
-            // All threads are there, and wait for the lock: now time begins.
+            // All threads are present, and wait for the lock: now time begins.
             shared.clock = Clock::start();
             let is_careful = shared.content.is_careful();
             shared.load.start(is_careful);
@@ -156,7 +156,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Look after the run until it is over, and take it from the workers.
+    /// Supervise the run until it is over, and take it from the workers.
     fn supervise(&self, is_wanted: &mut dyn FnMut() -> bool) -> Shared<C> {
         loop {
             // The callback may take its time: no worker waits for it.

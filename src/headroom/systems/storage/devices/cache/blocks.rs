@@ -11,7 +11,7 @@ use super::super::recency::Recency;
 struct Slot {
     block: u64,
     is_dirty: bool,
-    /// Writes of it to the device that are on their way.
+    /// Its writes that are on their way to the device.
     leaving: u32,
 }
 
@@ -45,7 +45,7 @@ impl Blocks {
         }
     }
 
-    /// Return the number of blocks that are there.
+    /// Return the number of blocks present.
     pub fn count(&self) -> usize {
         self.found.len()
     }
@@ -60,7 +60,7 @@ impl Blocks {
         self.pinned
     }
 
-    /// Return whether a block is there.
+    /// Return whether a block is present.
     pub fn contains(&self, block: u64) -> bool {
         self.found.contains_key(&block)
     }
@@ -72,7 +72,7 @@ impl Blocks {
             .is_some_and(|&slot| self.slots[slot as usize].is_pinned())
     }
 
-    /// Note a use of a block; return whether it is there.
+    /// Note a use of a block; return whether it is present.
     pub fn touch(&mut self, block: u64) -> bool {
         let Some(&slot) = self.found.get(&block) else {
             return false;

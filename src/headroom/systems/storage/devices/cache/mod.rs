@@ -33,7 +33,7 @@ pub struct Parameters {
     pub capacity_bytes: u64,
     /// Most bytes (B) that may wait to be written.
     pub dirty_bytes: u64,
-    /// Share of them above which the cache wants to write back.
+    /// Dirty share above which the cache wants to write back.
     pub high_share: f64,
     /// Share of them at which it stops wanting to.
     pub low_share: f64,

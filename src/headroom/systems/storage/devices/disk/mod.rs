@@ -78,10 +78,10 @@ struct Design {
     read_ahead_sectors: u64,
 }
 
-/// Reading on without being asked.
+/// Automatic read-ahead.
 #[derive(Clone, Copy, Debug)]
 struct ReadAhead {
-    /// Segment into which it goes.
+    /// Segment that receives it.
     segment: usize,
     /// When its last sector had been read (s).
     since_s: f64,
@@ -261,7 +261,7 @@ impl Disk {
         self.read_from_media(design, now_s, start, (held, end))
     }
 
-    /// Serve a read that is in the buffer whole, and keep reading ahead of it.
+    /// Serve a read that is entirely in the buffer, and keep reading ahead.
     fn buffered(&mut self, design: &Design, segment: usize, end: u64) -> f64 {
         if let Some(ahead) = &mut self.ahead
             && ahead.segment == segment
@@ -290,7 +290,7 @@ impl Disk {
         time_s
     }
 
-    /// Write through to the platter; return the time (s) until the last sector is there.
+    /// Write through to the platter; return the time (s) until the last sector is written.
     fn write(&mut self, design: &Design, now_s: f64, (start, end): (u64, u64)) -> f64 {
         self.ahead = None;
         self.buffer.forget(start, end);

@@ -26,7 +26,7 @@ pub struct TrackCache {
 }
 
 impl TrackCache {
-    /// Make `most` segments of `segment_sectors` each; none of either is no buffer.
+    /// Make `most` segments of `segment_sectors` each; zero of either means no buffer.
     pub fn new(most: usize, segment_sectors: u64) -> Self {
         Self {
             segments: Vec::with_capacity(most),
@@ -38,7 +38,7 @@ impl TrackCache {
 
     /// Return the index of the segment that holds `sector` or ends before it.
     pub fn find(&self, sector: u64) -> Option<usize> {
-        // Of a segment that holds it and one that ends there, the former knows more.
+        // Of a segment that holds it and one that ends there, the former has more.
         let reaches = |segment: &Segment| segment.start <= sector && sector <= segment.end;
         let candidates = self
             .segments

@@ -34,7 +34,7 @@ pub struct Die {
     pages_per_block: u32,
     /// The position of each page of the user.
     map: Vec<u32>,
-    /// Which page of the user is there.
+    /// The page of the user at each position.
     owner: Vec<u32>,
     blocks: Vec<Block>,
     /// Full blocks by their number of valid pages.
@@ -139,7 +139,7 @@ impl Die {
         self.next += 1;
         if self.next == self.pages_per_block {
             self.list(self.open);
-            // The reserve is never empty: each collection gives back what it takes.
+            // The reserve is never empty: each collection returns what it takes.
             self.open = self
                 .free
                 .pop_front()

@@ -122,7 +122,7 @@ class Journal:
     def record(self, one: Program, home: Expression) -> None:
         """Let a job write a record of the metadata at `home` (B).
 
-        Commits and checkpoints that are due by then are made first.
+        Commits and checkpoints due by then are made first.
         """
         at, client, request = self._at, self._client, self._request
         if client.commit_s > 0:

@@ -357,7 +357,7 @@ class _Benchmark:
         return touch
 
     def _writing_back(self) -> Program:
-        """Return the program that writes back until the file cache does not want to any more."""
+        """Return the program that writes back until the file cache is satisfied."""
         back, cache = self._model.program("write back"), self._cache
         with back.holding(self._jobs), back.network() as mark:
             node = {"write": cache.call("wants_destage"), mark.leave: None}

@@ -40,7 +40,7 @@ def completions(result: SimulationResult, station: str) -> float:
 
 def test_each_operation_takes_the_processor_once() -> None:
     run = simulate(POSTMARK_NGS(**SMALL), seed=1)
-    # A transaction is two operations; a file that is full takes none of them away from it.
+    # A transaction is two operations; a full file takes none of them away.
     count = completions(run, "processor")
     assert count == pytest.approx(500 + 2 * 4_000, rel=0.01)
 

@@ -15,7 +15,7 @@ pub fn assert_share(count: usize, total: usize, share: f64) {
     );
 }
 
-/// Return Pearson's distance of `counts` from what `share` expects of each of them.
+/// Return Pearson's distance of `counts` from the expectation of `share`.
 pub fn chi_square(counts: &[u32], share: impl Fn(usize) -> f64) -> f64 {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let one = |(index, &count): (usize, &u32)| {

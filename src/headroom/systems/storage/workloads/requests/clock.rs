@@ -25,7 +25,7 @@ pub enum Law {
 /// Gives the due times of a stream.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// Never: a request is begun as soon as there is a place for it.
+    /// Never: a request is begun as soon as a place is free.
     Closed,
     /// Poisson arrivals.
     Poisson {

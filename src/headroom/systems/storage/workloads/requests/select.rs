@@ -42,10 +42,10 @@ impl Source for Moving {
 pub struct ByKind {
     source: Box<dyn Source>,
     streams: [Stream; 2],
-    /// The next request of each stream of the source, once it was asked.
+    /// The next request of each stream of the source, once read.
     heads: Vec<Option<Request>>,
     is_begun: bool,
-    /// Reads and writes that were met while the other was looked for.
+    /// Reads and writes that were met while looking for the other.
     waiting: [VecDeque<Request>; 2],
 }
 

@@ -14,7 +14,7 @@ use crate::systems::storage::blocks::engine::error::EngineError;
 use crate::systems::storage::blocks::engine::trim;
 use crate::systems::storage::verify::check::file_of;
 
-/// Bytes of one registered buffer at most.
+/// Maximum bytes of one registered buffer.
 const REGION_BYTES: usize = 1 << 30;
 
 /// The set-up of a ring.
@@ -109,7 +109,7 @@ fn refused(step: &'static str, cause: io::Error) -> EngineError {
     EngineError::system(step, cause, cure)
 }
 
-/// Have a ring that carries nothing else carry `entry` out, and return its result.
+/// Let a ring without other work carry out `entry`, and return its result.
 #[allow(unsafe_code, reason = "the entries point to no buffers")]
 fn answer(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<i32> {
     // SAFETY: the entry names no memory, and what it names lives until the call returns.

@@ -61,7 +61,7 @@ pub enum Blocks {
     Weighted(Vec<WeightedBlock>),
 }
 
-/// A size and how often it comes.
+/// A size and its frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedBlock {
@@ -127,7 +127,7 @@ impl Default for Written {
 pub struct StreamPlan {
     /// Name.
     pub name: String,
-    /// Requests outstanding at most.
+    /// Maximum outstanding requests.
     pub depth: u32,
     /// Sizes (B) with their weights.
     pub blocks: Vec<(u32, f64)>,

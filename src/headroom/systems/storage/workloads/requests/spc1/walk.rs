@@ -67,7 +67,7 @@ impl Region {
 #[derive(Clone, Debug)]
 pub struct Leaves {
     region: Region,
-    /// Next block to read of each leaf, in pages that are made when they are first needed.
+    /// Next block to read of each leaf, in pages that are allocated when first needed.
     next_reads: Vec<Option<Box<[u8]>>>,
 }
 

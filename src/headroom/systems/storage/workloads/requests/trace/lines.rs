@@ -30,7 +30,7 @@ impl<Input: BufRead> TraceReader<Input> {
         }
     }
 
-    /// Return how many lines were no requests so far.
+    /// Return how many lines so far were not requests.
     pub const fn skipped(&self) -> u64 {
         self.skipped
     }
